@@ -1,0 +1,23 @@
+# Finds librdkafka >= 2.10 and defines RdKafka::rdkafka, or does nothing: an installed one first,
+# then the one that scripts/librdkafka has built. Used by this build and by the installed package.
+if(NOT TARGET RdKafka::rdkafka)
+    find_package(RdKafka 2.10 CONFIG QUIET)
+endif()
+if(NOT TARGET RdKafka::rdkafka)
+    if(DEFINED ENV{ONCEWARD_DEPENDENCIES})
+        set(onceward_dependencies "$ENV{ONCEWARD_DEPENDENCIES}")
+    elseif(DEFINED ENV{XDG_CACHE_HOME})
+        set(onceward_dependencies "$ENV{XDG_CACHE_HOME}/onceward")
+    else()
+        set(onceward_dependencies "$ENV{HOME}/.cache/onceward")
+    endif()
+    file(GLOB onceward_prefixes "${onceward_dependencies}/librdkafka-*")
+    list(SORT onceward_prefixes COMPARE NATURAL ORDER DESCENDING)
+    foreach(onceward_prefix IN LISTS onceward_prefixes)
+        if(NOT TARGET RdKafka::rdkafka)
+            # Its own find module for lz4 lies beside its package file.
+            list(APPEND CMAKE_MODULE_PATH "${onceward_prefix}/lib/cmake/RdKafka")
+            find_package(RdKafka 2.10 CONFIG QUIET PATHS "${onceward_prefix}" NO_DEFAULT_PATH)
+        endif()
+    endforeach()
+endif()

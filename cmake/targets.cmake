@@ -1,0 +1,40 @@
+# What every target of this project is made with.
+
+add_library(onceward_compile_options INTERFACE)
+target_compile_options(onceward_compile_options INTERFACE
+    -Wall -Wextra -Wswitch $<$<BOOL:${ONCEWARD_WARNINGS_AS_ERRORS}>:-Werror>)
+target_include_directories(onceward_compile_options INTERFACE
+    "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+
+if(ONCEWARD_SANITIZE)
+    # For every target, and nowhere switched off again: tests/sanitizer_canary/ proves that it is on.
+    add_compile_options(-fsanitize=${ONCEWARD_SANITIZE} -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${ONCEWARD_SANITIZE})
+    if(ONCEWARD_SANITIZE MATCHES undefined)
+        add_compile_options(-fno-sanitize-recover=undefined)
+    endif()
+endif()
+
+# onceward_library(<name> [INTERNAL] SOURCES ... [PUBLIC <libraries> ...] [PRIVATE <libraries> ...])
+# Makes the static library onceward_<name> with the alias onceward::<name>. One that is INTERNAL is
+# not installed.
+function(onceward_library name)
+    cmake_parse_arguments(library "INTERNAL" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    if(NOT library_SOURCES)
+        file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cc" CONTENT "")
+        set(library_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cc")
+    endif()
+    add_library(onceward_${name} STATIC ${library_SOURCES})
+    add_library(onceward::${name} ALIAS onceward_${name})
+    target_compile_features(onceward_${name} PUBLIC cxx_std_20)
+    target_include_directories(onceward_${name} PUBLIC
+        "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR};${CMAKE_BINARY_DIR}>"
+        "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/onceward>")
+    target_link_libraries(onceward_${name}
+        PUBLIC ${library_PUBLIC}
+        PRIVATE ${library_PRIVATE} $<BUILD_INTERFACE:onceward_compile_options>)
+    set_target_properties(onceward_${name} PROPERTIES EXPORT_NAME ${name})
+    if(NOT library_INTERNAL)
+        set_property(GLOBAL APPEND PROPERTY ONCEWARD_LIBRARIES onceward_${name})
+    endif()
+endfunction()
