@@ -1,0 +1,19 @@
+#pragma once
+// The list of commands, in the order in which --help shows them. A new one takes a line here, one in commands.cc
+// and its file in cli/CMakeLists.txt.
+
+namespace CLI {
+class App;
+}
+
+namespace onceward {
+
+class Commands;
+
+void add_init(CLI::App& program, Commands& commands);
+void add_check(CLI::App& program, Commands& commands);
+void add_config(CLI::App& program, Commands& commands);
+
+void add_all_commands(CLI::App& program, Commands& commands);
+
+}  // namespace onceward

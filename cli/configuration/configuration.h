@@ -1,0 +1,61 @@
+#pragma once
+// The whole configuration of a process, as the loader made it from a YAML file. A plain value.
+// What each option means, its default and its cost stand in one table (cli/configuration/option_table.cc), from which
+// the loader, docs/configuration.md and schemas/config.schema.json are made.
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "consumer/format_options.h"
+#include "consumer/kafka_options.h"
+#include "consumer/key_options.h"
+#include "dedup/batch.h"
+#include "dedup/ledger_options.h"
+#include "dedup/log.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/topic_policy.h"
+#include "sinks/table_options.h"
+
+namespace onceward {
+
+// A place in the file; 1-based, 0 where there is none.
+struct Mark {
+    int line = 0;
+    int column = 0;
+};
+
+using SinkOptions = std::variant<TableSinkOptions>;
+
+struct TopicConfiguration {
+    std::string name;
+    Mark mark;                  // where the topic stands in the file
+    FormatOptions format;       // with its tombstone policy; paths are resolved against the file's folder
+    KeyOptions key;             // `operation` is filled in
+    std::string ledger;         // a name in Configuration::ledgers
+    SinkOptions sink;
+    Mark sink_mark;
+    StartPosition start;
+    OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
+    RejectPolicy reject;
+};
+
+struct Configuration {
+    std::string file;           // for messages
+    std::string group;          // also kafka.group
+    KafkaOptions kafka;
+    Mark kafka_mark;
+    ConnectionOptions postgres;
+    Mark postgres_mark;
+    int workers = 1;
+    BatchLimits batch;
+    // How long a shutdown or a revoke waits for the batch in flight before it rolls back.
+    std::chrono::milliseconds drain_timeout{10'000};
+    LogOptions logging;
+    std::vector<TopicConfiguration> topics;      // in the file's order; names are unique
+    std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
+};
+
+}  // namespace onceward

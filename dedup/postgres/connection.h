@@ -1,0 +1,95 @@
+#pragma once
+// One session with PostgreSQL, through libpq. Used by one thread at a time; pid() may be read from any.
+// A failure is a PostgresError; after one with connection_lost the object is only good for destruction.
+// libpq itself and no wrapper around it: the COMMIT's tag, the constraint's name and pipelines are needed here.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dedup/postgres/error.h"
+#include "dedup/postgres/parameters.h"
+#include "dedup/postgres/result.h"
+#include "dedup/secret.h"
+
+struct pg_conn;
+
+namespace onceward {
+
+struct ConnectionOptions {
+    // libpq connection string or URI; it may hold a password.
+    Secret dsn;
+    // The schema of our own tables. Default `onceward`.
+    std::string schema = "onceward";
+    std::string application_name = "onceward";
+    // How long to wait for a server to answer at connect. Longer finds slow servers, shorter fails over sooner.
+    std::chrono::seconds connect_timeout{5};
+    // A statement that runs longer is cancelled by the server (57014, tried again). Never applies to COMMIT.
+    std::chrono::milliseconds statement_timeout{60'000};
+    // A wait for one lock that is longer fails (55P03, tried again).
+    std::chrono::milliseconds lock_timeout{10'000};
+    // A session idle inside a transaction for longer is ended by the server: frees a frozen worker's locks.
+    std::chrono::milliseconds idle_in_transaction_timeout{30'000};
+    // Unacknowledged bytes for longer mean that the peer is gone (RFC 5482), on both ends.
+    std::chrono::milliseconds tcp_user_timeout{15'000};
+    // How often the server looks whether the client of a running query is still there.
+    std::chrono::milliseconds client_check_interval{2'000};
+};
+
+class Connection {
+  public:
+    // Opens the session and sets its limits. Throws PostgresError.
+    explicit Connection(const ConnectionOptions& options);
+    ~Connection();
+    Connection(Connection&&) noexcept;
+    Connection& operator=(Connection&&) noexcept;
+
+    // One or more statements without parameters; the last one's result.
+    Result execute(std::string_view sql);
+    // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as needed by the caller).
+    using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+    Result query(std::string_view sql, const Parameters& parameters, const Names& names = {});
+    // The same, prepared once for each session and kept; answers in binary where `binary` says so.
+    Result prepared(std::string_view sql, const Parameters& parameters, const Names& names = {},
+                    bool binary = false);
+    // Forgets prepared statements, so that those of dropped tables do not gather.
+    void forget_prepared();
+
+    // COPY ... FROM STDIN (BINARY): starts, sends, ends. Throws what the server says at the end.
+    void copy_begin(std::string_view sql);
+    void copy_send(std::string_view bytes);
+    std::int64_t copy_end();
+
+    const ConnectionOptions& options() const { return options_; }
+    const std::string& schema() const { return options_.schema; }
+    int server_version() const;  // such as 150018
+    int pid() const { return pid_; }
+    bool in_transaction() const;         // BEGIN was sent and nothing ended it
+    bool in_failed_transaction() const;  // an error was swallowed: COMMIT would roll back
+    // Whether bytes wait or the peer hung up, without blocking; for idle sessions.
+    bool alive();
+    std::string quote_identifier(std::string_view name) const;
+    std::string quote_literal(std::string_view text) const;
+    pg_conn* raw() { return connection_.get(); }
+
+  private:
+    Result take(pg_conn* connection, void* result, bool commit);
+    struct Finish {
+        void operator()(pg_conn* connection) const;
+    };
+    friend class Transaction;
+    Result commit();
+    std::string expand(std::string_view sql, const Names& names) const;
+    ConnectionOptions options_;
+    std::unique_ptr<pg_conn, Finish> connection_;
+    int pid_ = 0;
+    int prepared_count_ = 0;
+    std::map<std::string, std::string, std::less<>> prepared_;  // expanded SQL -> statement name
+};
+
+}  // namespace onceward
