@@ -1,12 +1,14 @@
 #pragma once
 // Structured logging: an event's name, which never changes with the data, and named fields.
-// Thread-safe. Text to standard error at level info until configure_log() is called, which main() does once, before
+// Thread-safe. Text to standard error at level info until configure_log() is called, once, before
 // other threads start. Never pass a payload, a raw key or a secret: a key goes in as its digest.
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace onceward {
@@ -24,15 +26,14 @@ struct LogField {
     std::variant<std::string, std::int64_t, double, bool> value;
 
     LogField(std::string_view field, std::string text) : name(field), value(std::move(text)) {}
-    LogField(std::string_view field, std::string_view text) : name(field), value(std::string(text)) {}
-    LogField(std::string_view field, const char* text) : name(field), value(std::string(text)) {}
+    LogField(std::string_view field, std::string_view text)
+        : LogField(field, std::string(text)) {}
+    LogField(std::string_view field, const char* text) : LogField(field, std::string(text)) {}
     LogField(std::string_view field, bool flag) : name(field), value(flag) {}
     LogField(std::string_view field, double number) : name(field), value(number) {}
-    LogField(std::string_view field, int number) : name(field), value(std::int64_t{number}) {}
-    LogField(std::string_view field, unsigned number) : name(field), value(std::int64_t{number}) {}
-    LogField(std::string_view field, long number) : name(field), value(static_cast<std::int64_t>(number)) {}
-    LogField(std::string_view field, long long number) : name(field), value(static_cast<std::int64_t>(number)) {}
-    LogField(std::string_view field, unsigned long number) : name(field), value(static_cast<std::int64_t>(number)) {}
+    template <std::integral Number>
+    LogField(std::string_view field, Number number)
+        : name(field), value(static_cast<std::int64_t>(number)) {}
 };
 using LogFields = std::initializer_list<LogField>;
 
@@ -40,9 +41,17 @@ void configure_log(const LogOptions& options);
 bool log_enabled(LogLevel level);
 void log(LogLevel level, std::string_view event, LogFields fields = {});
 
-inline void log_debug(std::string_view event, LogFields fields = {}) { log(LogLevel::debug, event, fields); }
-inline void log_info(std::string_view event, LogFields fields = {}) { log(LogLevel::info, event, fields); }
-inline void log_warning(std::string_view event, LogFields fields = {}) { log(LogLevel::warning, event, fields); }
-inline void log_error(std::string_view event, LogFields fields = {}) { log(LogLevel::error, event, fields); }
+inline void log_debug(std::string_view event, LogFields fields = {}) {
+    log(LogLevel::debug, event, fields);
+}
+inline void log_info(std::string_view event, LogFields fields = {}) {
+    log(LogLevel::info, event, fields);
+}
+inline void log_warning(std::string_view event, LogFields fields = {}) {
+    log(LogLevel::warning, event, fields);
+}
+inline void log_error(std::string_view event, LogFields fields = {}) {
+    log(LogLevel::error, event, fields);
+}
 
 }  // namespace onceward
