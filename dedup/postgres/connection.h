@@ -61,7 +61,7 @@ class Connection {
     void forget_prepared();
 
     // COPY ... FROM STDIN (BINARY): starts, sends, ends. Throws what the server says at the end.
-    void copy_begin(std::string_view sql);
+    void copy_begin(std::string_view sql, const Names& names = {});
     void copy_send(std::string_view bytes);
     std::int64_t copy_end();
 
@@ -78,12 +78,14 @@ class Connection {
     pg_conn* raw() { return connection_.get(); }
 
   private:
-    Result take(pg_conn* connection, void* result, bool commit);
+    Result take(pg_conn* connection, void* raw_result, bool committing);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };
     friend class Transaction;
+    friend class OwnedTransaction;
     Result commit();
+    void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     ConnectionOptions options_;
     std::unique_ptr<pg_conn, Finish> connection_;

@@ -1,0 +1,50 @@
+#include "dedup/claims/fold.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace onceward {
+
+FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messages) {
+    order_.reserve(messages.size());
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        if (!messages[i]->rejection && !messages[i]->skipped) {
+            order_.push_back(static_cast<std::uint32_t>(i));
+        }
+    }
+    // DANGER: sorted by digest in every worker. Two workers that claim the same keys in opposite orders deadlock.
+    std::ranges::sort(order_, [&](std::uint32_t left, std::uint32_t right) {
+        const auto compared = messages[left]->digest <=> messages[right]->digest;
+        return compared != 0 ? compared < 0 : left < right;
+    });
+    claims_.reserve(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+        const Message& message = *messages[order_[i]];
+        if (!claims_.empty() && claims_.back().digest == message.digest) continue;
+        first_.push_back(i);
+        claims_.push_back({message.digest, message.fingerprint, message.record.partition,
+                           message.record.offset});
+    }
+    first_.push_back(order_.size());
+}
+
+std::vector<std::optional<Verdict>> FoldedClaims::verdicts(
+    std::span<const ClaimAnswer> answers) const {
+    assert(answers.size() == claims_.size());
+    std::vector<std::optional<Verdict>> verdicts(messages_.size());
+    for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
+        const ClaimAnswer& answer = answers[claim];
+        verdicts[order_[first_[claim]]] = answer.verdict;
+        // What the key's one effect was made from: my own message where it is fresh, else the earlier claim's.
+        const std::optional<Digest>& known =
+            answer.verdict == Verdict::fresh ? claims_[claim].fingerprint : answer.fingerprint;
+        for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {
+            const std::optional<Digest>& mine = messages_[order_[i]]->fingerprint;
+            verdicts[order_[i]] =
+                known && mine && *known != *mine ? Verdict::conflict : Verdict::duplicate;
+        }
+    }
+    return verdicts;
+}
+
+}  // namespace onceward

@@ -1,0 +1,141 @@
+#include "dedup/claims/table_store.h"
+
+#include <algorithm>
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::vector<Digest> digests_of(std::span<const Claim> claims) {
+    std::vector<Digest> digests;
+    digests.reserve(claims.size());
+    for (const Claim& claim : claims) digests.push_back(claim.digest);
+    return digests;
+}
+
+ClaimAnswer earlier(const Claim& claim, const Result& result, int row, int column) {
+    ClaimAnswer answer{Verdict::duplicate, std::nullopt};
+    if (!result.is_null(row, column)) answer.fingerprint = result.binary_digest(row, column);
+    if (answer.fingerprint && claim.fingerprint && *answer.fingerprint != *claim.fingerprint) {
+        answer.verdict = Verdict::conflict;
+    }
+    return answer;
+}
+
+// 40001: the same batch again. The claim that was in the way went between two statements.
+[[noreturn]] void again(const char* why) {
+    throw PostgresError({.sqlstate = "40001", .message = why, .constraint = {}, .column = {},
+                         .routine = {}});
+}
+
+}  // namespace
+
+TableStore::TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
+
+std::vector<ClaimAnswer> TableStore::claim(Transaction& transaction, const std::string&,
+                                           std::span<const Claim> claims) {
+    std::vector<ClaimAnswer> answers(claims.size());
+    if (claims.empty()) return answers;
+    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is older than the lock,
+    // and a rotation that we waited for would not be seen.
+    transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+    const Generations generations = read_generations(transaction);
+    if (generations.current.empty()) again("the ledger has no current generation yet");
+    if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
+    insert(transaction, generations.current, claims, answers);
+    return answers;
+}
+
+TableStore::Generations TableStore::read_generations(Transaction& transaction) {
+    const Result result =
+        transaction.prepared(sql::generations_list, Parameters{}.integer(ledger_));
+    Generations generations;
+    std::string all;
+    for (int row = 0; row < result.rows(); ++row) {
+        std::string name(result.text(row, 0));
+        all += name + ",";
+        if (result.boolean(row, 1)) {
+            generations.sealed.push_back(std::move(name));
+        } else {
+            generations.current = std::move(name);
+        }
+    }
+    if (all != known_) {
+        if (!known_.empty()) transaction.connection().forget_prepared();
+        known_ = all;
+    }
+    return generations;
+}
+
+// Sealed generations are immutable, so a look at them is free of races.
+void TableStore::probe(Transaction& transaction, const Generations& generations,
+                       std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const {
+    const std::string ledger = std::to_string(ledger_);
+    std::string statement;
+    for (const std::string& generation : generations.sealed) {
+        if (!statement.empty()) statement += " UNION ALL ";
+        std::string part(sql::claims_probe);
+        part.replace(part.find("{generation}"), std::string_view("{generation}").size(), generation);
+        statement += part;
+    }
+    const std::vector<Digest> digests = digests_of(claims);
+    const Result found = transaction.prepared(statement, Parameters{}.digests(digests),
+                                              {{"ledger", ledger}}, true);
+    for (int row = 0; row < found.rows(); ++row) {
+        const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
+        answers[at] = earlier(claims[at], found, row, 1);
+    }
+}
+
+void TableStore::insert(Transaction& transaction, const std::string& current,
+                        std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const {
+    const std::string ledger = std::to_string(ledger_);
+    const Connection::Names names{{"ledger", ledger}, {"generation", current}};
+    std::vector<std::size_t> places;
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> fingerprints;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int32_t> partitions;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (answers[i].verdict != Verdict::fresh) continue;
+        places.push_back(i);
+        digests.push_back(claims[i].digest);
+        fingerprints.push_back(claims[i].fingerprint);
+        offsets.push_back(claims[i].offset.raw());
+        partitions.push_back(claims[i].partition.raw());
+    }
+    if (places.empty()) return;
+    const Result inserted = transaction.prepared(sql::claims_insert,
+                                                 Parameters{}
+                                                     .digests(digests)
+                                                     .optional_digests(fingerprints)
+                                                     .integers(offsets)
+                                                     .small_integers(partitions)
+                                                     .integer(source_),
+                                                 names, true);
+    if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
+    // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody else.
+    std::vector<std::size_t> lost;
+    std::vector<Digest> lost_digests;
+    int row = 0;
+    for (const std::size_t place : places) {
+        if (row < inserted.rows() && inserted.binary_digest(row, 0) == claims[place].digest) {
+            ++row;
+            continue;
+        }
+        lost.push_back(place);
+        lost_digests.push_back(claims[place].digest);
+    }
+    // DANGER: a further statement, for a snapshot of its own. The winner may have committed after the insert's snapshot;
+    // read in the same statement its fingerprint is not there, and a conflict is taken for a duplicate.
+    const Result winners =
+        transaction.prepared(sql::claims_probe, Parameters{}.digests(lost_digests), names, true);
+    if (static_cast<std::size_t>(winners.rows()) != lost.size()) again("a claim went while we looked");
+    for (int found = 0; found < winners.rows(); ++found) {
+        const std::size_t place = lost[static_cast<std::size_t>(winners.binary_integer(found, 0) - 1)];
+        answers[place] = earlier(claims[place], winners, found, 1);
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,33 @@
+#pragma once
+// The `table` store: plain rows in generation tables, nothing held in memory. Exact over the whole window.
+// Used by the writer's thread; failures are PostgresErrors.
+
+#include "dedup/claims/claim_store.h"
+
+namespace onceward {
+
+class TableStore final : public ClaimStore {
+  public:
+    // `ledger` and `source` as register_ledger() and register_feed() gave them.
+    TableStore(int ledger, int source);
+    std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
+                                   std::span<const Claim> claims) override;
+    void connection_lost() override { known_.clear(); }
+
+  private:
+    struct Generations {
+        std::vector<std::string> sealed;
+        std::string current;
+    };
+    Generations read_generations(Transaction& transaction);
+    void probe(Transaction& transaction, const Generations& generations,
+               std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
+    void insert(Transaction& transaction, const std::string& current,
+                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
+
+    int ledger_;
+    int source_;
+    std::string known_;  // the generations of the last look; prepared statements go when they change
+};
+
+}  // namespace onceward

@@ -1,0 +1,50 @@
+#pragma once
+// The idempotency key and the 16 bytes of it that are stored.
+// Thread-safe as plain values; digest_of() uses one OpenSSL context per thread. It throws std::runtime_error only
+// where OpenSSL itself fails, which is a broken installation.
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace onceward {
+
+// First 16 bytes of a SHA-256 (FIPS 180-4). Stored as `uuid`: fixed width, no text to be cut at a NUL.
+struct Digest {
+    std::array<std::uint8_t, 16> bytes{};
+    friend auto operator<=>(const Digest&, const Digest&) = default;
+};
+
+// A key is never global: `42` of one operation, tenant or source is not `42` of another.
+struct IdempotencyKey {
+    std::string_view operation;  // which command; defaults to `<group>/<topic>`
+    std::string_view tenant;     // whose command; '' only where the config declares no tenant
+    std::string_view kind;       // where the text came from (header, record_key, field, ...)
+    std::string_view text;       // the key itself, any bytes
+};
+
+// SHA-256 over the four parts, each with its length before it, so that `a|b`+`c` and `a`+`b|c` differ.
+Digest digest_of(const IdempotencyKey& key);
+
+// SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).
+Digest digest_of_bytes(std::string_view bytes);
+
+// 32 lower-case hex digits; the form in logs. uuid_text() is the form that PostgreSQL prints.
+std::string hex(const Digest& digest);
+std::string uuid_text(const Digest& digest);
+
+}  // namespace onceward
+
+template <>
+struct std::hash<onceward::Digest> {
+    std::size_t operator()(const onceward::Digest& digest) const noexcept {
+        std::size_t value;
+        std::memcpy(&value, digest.bytes.data(), sizeof value);
+        return value;
+    }
+};

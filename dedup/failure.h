@@ -1,0 +1,25 @@
+#pragma once
+// The one place that says what a failure means. Pure; thread-safe.
+
+#include <cstdint>
+#include <string_view>
+
+#include "dedup/postgres/error.h"
+
+namespace onceward {
+
+enum class FailureAction : std::uint8_t {
+    retry,      // the same batch again, after a jittered backoff
+    reconnect,  // a new session, fences taken again, the batch again; nothing is dead-lettered
+    reject,     // a message is at fault: halve until it stands alone
+    stop,       // the topic pauses, loudly; the others go on; tried again slowly
+};
+std::string_view to_text(FailureAction action);
+
+// Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints and triggers.
+enum class Origin : std::uint8_t { ours, sink };
+
+// `earlier`: how often the same SQLSTATE came for the same work just before; some codes are only worth a few tries.
+FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
+
+}  // namespace onceward

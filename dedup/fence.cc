@@ -1,0 +1,200 @@
+#include "dedup/fence.h"
+
+#include <openssl/rand.h>
+
+#include <stdexcept>
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+const std::string nobody = "00000000-0000-0000-0000-000000000000";
+
+FenceState read_state(const Result& result, Partition partition) {
+    FenceState state;
+    state.partition = partition;
+    state.owner = result.text(0, 0);
+    state.incarnation = result.text(0, 1);
+    state.epoch = Epoch{result.integer(0, 2)};
+    state.next_offset = Offset{result.integer(0, 3)};
+    state.leader_epoch = LeaderEpoch{static_cast<std::int32_t>(result.integer(0, 4))};
+    state.cluster_id = result.text(0, 5);
+    state.topic_id = result.text(0, 6);
+    state.retired = result.boolean(0, 7);
+    return state;
+}
+
+// The columns that both statements on fences take as arrays.
+struct Columns {
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> begins;
+    std::vector<Digest> owners;
+};
+
+Digest parse_uuid(const std::string& text) {
+    Digest digest;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i + 1 < text.size() && at < digest.bytes.size();) {
+        if (text[i] == '-') {
+            ++i;
+            continue;
+        }
+        digest.bytes[at++] = static_cast<std::uint8_t>(std::stoi(text.substr(i, 2), nullptr, 16));
+        i += 2;
+    }
+    return digest;
+}
+
+}  // namespace
+
+std::string new_uuid() {
+    Digest random;
+    if (RAND_bytes(random.bytes.data(), static_cast<int>(random.bytes.size())) != 1) {
+        throw std::runtime_error("OpenSSL has no random bytes");
+    }
+    random.bytes[6] = static_cast<std::uint8_t>((random.bytes[6] & 0x0F) | 0x40);
+    random.bytes[8] = static_cast<std::uint8_t>((random.bytes[8] & 0x3F) | 0x80);
+    return uuid_text(random);
+}
+
+bool same_log(const FenceState& fence, const LogIdentity& identity) {
+    const auto agree = [](const std::string& mine, const std::string& theirs) {
+        return mine.empty() || theirs.empty() || mine == theirs;
+    };
+    return agree(fence.cluster_id, identity.cluster_id) && agree(fence.topic_id, identity.topic_id);
+}
+
+Fences::Fences(std::string consumer_group, std::string owner_name)
+    : consumer_group_(std::move(consumer_group)), owner_name_(std::move(owner_name)) {}
+
+std::optional<FenceState> Fences::look(Connection& connection, const std::string& topic,
+                                       Partition partition) {
+    const Result result = connection.prepared(
+        sql::fence_look,
+        Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
+    if (result.rows() == 0) return std::nullopt;
+    return read_state(result, partition);
+}
+
+bool Fences::topic_has_fences(Connection& connection, const std::string& topic) {
+    return connection
+        .prepared(sql::fence_topic_known, Parameters{}.text(consumer_group_).text(topic))
+        .boolean(0, 0);
+}
+
+FenceState Fences::take_over(Connection& connection, const std::string& topic, Partition partition,
+                             const LogIdentity& identity, std::optional<FirstPosition> first,
+                             int ledger, const std::function<bool()>& still_assigned) {
+    drop(topic, partition);
+    const std::string owner = new_uuid();
+    OwnedTransaction transaction(connection);
+    bool created = false;
+    if (first) {
+        created = transaction
+                      .prepared(sql::fence_create, Parameters{}
+                                                       .text(consumer_group_)
+                                                       .text(topic)
+                                                       .integer(partition.raw())
+                                                       .text(new_uuid())
+                                                       .text(owner)
+                                                       .integer(first->offset.raw())
+                                                       .integer(first->leader_epoch.raw())
+                                                       .integer(ledger))
+                      .affected() == 1;
+    }
+    // Waits here for the row's lock, and with it for the fate of whatever transaction held the fence before: a COMMIT
+    // in doubt is decided when this statement returns.
+    const Result result = transaction.prepared(sql::fence_take, Parameters{}
+                                                                    .text(consumer_group_)
+                                                                    .text(topic)
+                                                                    .integer(partition.raw())
+                                                                    .text(owner)
+                                                                    .text(owner_name_)
+                                                                    .text(identity.cluster_id)
+                                                                    .text(identity.topic_id)
+                                                                    .integer(ledger));
+    if (result.rows() == 0) throw std::logic_error("a fence was taken that does not exist");
+    FenceState state = read_state(result, partition);
+    state.created = created;
+    if (state.retired || !same_log(state, identity) || !still_assigned()) {
+        state.owner.clear();
+        return state;
+    }
+    transaction.commit();
+    owners_[{topic, partition}] = owner;
+    return state;
+}
+
+void Fences::drop(const std::string& topic, Partition partition) {
+    owners_.erase({topic, partition});
+}
+
+bool Fences::owns(const std::string& topic, Partition partition) const {
+    return owners_.contains({topic, partition});
+}
+
+const std::string& Fences::owner(const std::string& topic, Partition partition) const {
+    const auto found = owners_.find({topic, partition});
+    return found == owners_.end() ? nobody : found->second;
+}
+
+std::vector<Partition> Fences::hold(Transaction& transaction, const std::string& topic,
+                                    std::span<const Span> spans) {
+    Columns columns;
+    for (const Span& span : spans) {
+        columns.partitions.push_back(span.partition.raw());
+        columns.begins.push_back(span.begin.raw());
+        columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
+    }
+    const Result held = transaction.prepared(sql::fence_hold, Parameters{}
+                                                                  .text(consumer_group_)
+                                                                  .text(topic)
+                                                                  .small_integers(columns.partitions)
+                                                                  .integers(columns.begins)
+                                                                  .digests(columns.owners));
+    std::set<Partition> mine;
+    for (int row = 0; row < held.rows(); ++row) {
+        mine.insert(Partition{static_cast<std::int32_t>(held.integer(row, 0))});
+    }
+    std::vector<Partition> missed;
+    for (const Span& span : spans) {
+        if (!mine.contains(span.partition)) missed.push_back(span.partition);
+    }
+    return missed;
+}
+
+std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
+                            std::span<const FenceMove> moves) {
+    Columns columns;
+    std::vector<std::int64_t> ends, applied, duplicates, conflicts, dead_lettered, skipped;
+    std::vector<std::int32_t> leader_epochs;
+    for (const auto& [span, totals] : moves) {
+        columns.partitions.push_back(span.partition.raw());
+        columns.begins.push_back(span.begin.raw());
+        columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
+        ends.push_back(span.end.raw());
+        leader_epochs.push_back(span.leader_epoch.raw());
+        applied.push_back(totals.applied);
+        duplicates.push_back(totals.duplicates);
+        conflicts.push_back(totals.conflicts);
+        dead_lettered.push_back(totals.dead_lettered);
+        skipped.push_back(totals.skipped);
+    }
+    const Result moved = transaction.prepared(sql::fence_advance, Parameters{}
+                                                                      .text(consumer_group_)
+                                                                      .text(topic)
+                                                                      .small_integers(columns.partitions)
+                                                                      .integers(columns.begins)
+                                                                      .digests(columns.owners)
+                                                                      .integers(ends)
+                                                                      .small_integers(leader_epochs)
+                                                                      .integers(applied)
+                                                                      .integers(duplicates)
+                                                                      .integers(conflicts)
+                                                                      .integers(dead_lettered)
+                                                                      .integers(skipped));
+    return static_cast<std::size_t>(moved.affected());
+}
+
+}  // namespace onceward

@@ -1,0 +1,56 @@
+#include "dedup/ledger.h"
+
+#include <stdexcept>
+
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::string to_text(StoreKind store) {
+    switch (store) {
+        case StoreKind::table: return "table";
+        case StoreKind::log: return "log";
+        case StoreKind::lease: return "lease";
+    }
+    return "";
+}
+
+std::string to_text(Reach reach) {
+    switch (reach) {
+        case Reach::global: return "global";
+        case Reach::partition: return "partition";
+    }
+    return "";
+}
+
+}  // namespace
+
+RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
+                                 const std::string& consumer_group, const std::string& topic) {
+    OwnedTransaction transaction(connection);
+    const Result ledger = transaction.query(
+        sql::ledger_register, Parameters{}
+                                  .text(options.name)
+                                  .text(to_text(options.store))
+                                  .text(to_text(options.reach))
+                                  .text(std::to_string(options.retention.count()) + " seconds"));
+    RegisteredLedger registered;
+    registered.ledger = static_cast<int>(ledger.integer(0, 0));
+    if (ledger.text(0, 1) != to_text(options.store) || ledger.text(0, 2) != to_text(options.reach)) {
+        throw std::runtime_error("ledger " + options.name + " is there with store " +
+                                 std::string(ledger.text(0, 1)) + " and reach " +
+                                 std::string(ledger.text(0, 2)) +
+                                 "; a ledger's store and reach cannot be changed, name another ledger");
+    }
+    const Result feed = transaction.query(
+        sql::ledger_feed_register,
+        Parameters{}.integer(registered.ledger).text(consumer_group).text(topic));
+    registered.source = static_cast<int>(feed.integer(0, 0));
+    transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
+    transaction.commit();
+    return registered;
+}
+
+}  // namespace onceward

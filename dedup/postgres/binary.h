@@ -1,0 +1,30 @@
+#pragma once
+// PostgreSQL's binary form of numbers: network byte order. Pure, thread-safe.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace onceward::binary {
+
+inline void put16(std::string& out, std::uint16_t value) {
+    const char raw[] = {static_cast<char>(value >> 8), static_cast<char>(value)};
+    out.append(raw, sizeof raw);
+}
+inline void put32(std::string& out, std::uint32_t value) {
+    put16(out, static_cast<std::uint16_t>(value >> 16));
+    put16(out, static_cast<std::uint16_t>(value));
+}
+inline void put64(std::string& out, std::uint64_t value) {
+    put32(out, static_cast<std::uint32_t>(value >> 32));
+    put32(out, static_cast<std::uint32_t>(value));
+}
+
+// Types' object ids, fixed in PostgreSQL's catalog (pg_type.dat).
+inline constexpr std::uint32_t bool_type = 16, bytea_type = 17, int8_type = 20, int4_type = 23,
+                               text_type = 25, uuid_type = 2950;
+inline constexpr std::uint32_t bytea_array_type = 1001, int4_array_type = 1007,
+                               text_array_type = 1009, int8_array_type = 1016,
+                               uuid_array_type = 2951;
+
+}  // namespace onceward::binary

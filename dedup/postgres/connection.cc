@@ -1,0 +1,233 @@
+#include "dedup/postgres/connection.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <cstdlib>
+
+#include "dedup/log.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::string field(const PGresult* result, int code) {
+    const char* text = PQresultErrorField(result, code);
+    return text == nullptr ? std::string() : std::string(text);
+}
+
+// Notices may quote rows, so only their SQLSTATE is looked at. 01000 at a COMMIT: its wait for a standby was cut short,
+// and it is committed here alone.
+void notice(void*, const PGresult* result) {
+    if (field(result, PG_DIAG_SQLSTATE) == "01000") {
+        log(LogLevel::warning, "postgres.not_replicated", {{"sqlstate", "01000"}});
+    }
+}
+
+[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing) {
+    PostgresError::Diagnosis diagnosis{
+        .sqlstate = field(result, PG_DIAG_SQLSTATE),
+        .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
+        .constraint = field(result, PG_DIAG_CONSTRAINT_NAME),
+        .column = field(result, PG_DIAG_COLUMN_NAME),
+        .routine = field(result, PG_DIAG_SOURCE_FUNCTION),
+        .connection_lost = PQstatus(connection) != CONNECTION_OK,
+        // An error answer that came whole is definite (a deferred constraint, a serialization failure); a connection
+        // that broke under a COMMIT is not, whatever SQLSTATE libpq or the server gave with it.
+        .in_doubt = committing && PQstatus(connection) != CONNECTION_OK};
+    if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
+    throw PostgresError(std::move(diagnosis));
+}
+
+}  // namespace
+
+void Connection::Finish::operator()(pg_conn* connection) const { PQfinish(connection); }
+
+Connection::Connection(const ConnectionOptions& options) : options_(options) {
+    const std::string timeout = std::to_string(options.connect_timeout.count());
+    const std::string user_timeout = std::to_string(options.tcp_user_timeout.count());
+    // The dsn comes last, so that what the user wrote there wins.
+    const char* const names[] = {"connect_timeout", "tcp_user_timeout", "keepalives_idle",
+                                 "keepalives_interval", "keepalives_count", "client_encoding",
+                                 "application_name", "dbname", nullptr};
+    const char* const values[] = {timeout.c_str(), user_timeout.c_str(), "10", "5", "3", "UTF8",
+                                  options.application_name.c_str(), options.dsn.reveal().c_str(), nullptr};
+    connection_.reset(PQconnectdbParams(names, values, 1));
+    if (!connection_) throw std::bad_alloc();
+    if (PQstatus(raw()) != CONNECTION_OK) {
+        // libpq tells no SQLSTATE of a failed connect; probing for 28* would need its text. All of them are tried again.
+        throw PostgresError({.sqlstate = "",
+                             .message = PQerrorMessage(raw()),
+                             .constraint = {},
+                             .column = {},
+                             .routine = {},
+                             .connection_lost = true});
+    }
+    PQsetNoticeReceiver(raw(), notice, nullptr);
+    pid_ = PQbackendPID(raw());
+    const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
+    query(sql::session_settings,
+          Parameters{}
+              .text(milliseconds(options.statement_timeout))
+              .text(milliseconds(options.lock_timeout))
+              .text(milliseconds(options.idle_in_transaction_timeout))
+              .text(milliseconds(options.client_check_interval))
+              .text(milliseconds(options.tcp_user_timeout)));
+}
+
+Connection::~Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+
+Result Connection::take(pg_conn* connection, void* raw_result, bool committing) {
+    Result result(static_cast<pg_result*>(raw_result));
+    const auto* answer = static_cast<const PGresult*>(raw_result);
+    switch (PQresultStatus(answer)) {
+        case PGRES_COMMAND_OK:
+        case PGRES_TUPLES_OK:
+        case PGRES_COPY_IN:
+            return result;
+        case PGRES_EMPTY_QUERY:
+        case PGRES_COPY_OUT:
+        case PGRES_BAD_RESPONSE:
+        case PGRES_NONFATAL_ERROR:
+        case PGRES_FATAL_ERROR:
+        case PGRES_COPY_BOTH:
+        case PGRES_SINGLE_TUPLE:
+        case PGRES_PIPELINE_SYNC:
+        case PGRES_PIPELINE_ABORTED:
+            break;
+    }
+    fail(connection, answer, committing);
+}
+
+Result Connection::execute(std::string_view sql) {
+    const std::string text = expand(sql, {});
+    return take(raw(), PQexec(raw(), text.c_str()), false);
+}
+
+Result Connection::commit() { return take(raw(), PQexec(raw(), "COMMIT"), true); }
+
+void Connection::rollback() {
+    // A broken COPY or a lost session cannot be rolled back by words; the server does it when the session ends.
+    if (PQtransactionStatus(raw()) == PQTRANS_ACTIVE) PQputCopyEnd(raw(), "rolled back");
+    while (PGresult* rest = PQgetResult(raw())) {
+        PQclear(rest);
+        if (PQstatus(raw()) != CONNECTION_OK) break;
+    }
+    take(raw(), PQexec(raw(), "ROLLBACK"), false);
+}
+
+Result Connection::query(std::string_view sql, const Parameters& parameters, const Names& names) {
+    const std::string text = expand(sql, names);
+    const Parameters::View view = parameters.view();
+    return take(raw(),
+                PQexecParams(raw(), text.c_str(), parameters.size(), view.types.data(),
+                             view.values.data(), view.lengths.data(), view.formats.data(), 0),
+                false);
+}
+
+Result Connection::prepared(std::string_view sql, const Parameters& parameters, const Names& names,
+                            bool binary) {
+    const std::string text = expand(sql, names);
+    const Parameters::View view = parameters.view();
+    auto found = prepared_.find(text);
+    if (found == prepared_.end()) {
+        const std::string name = "onceward_" + std::to_string(++prepared_count_);
+        take(raw(),
+             PQprepare(raw(), name.c_str(), text.c_str(), parameters.size(), view.types.data()),
+             false);
+        found = prepared_.emplace(text, name).first;
+    }
+    return take(raw(),
+                PQexecPrepared(raw(), found->second.c_str(), parameters.size(), view.values.data(),
+                               view.lengths.data(), view.formats.data(), binary ? 1 : 0),
+                false);
+}
+
+void Connection::forget_prepared() {
+    execute("DEALLOCATE ALL");
+    prepared_.clear();
+}
+
+void Connection::copy_begin(std::string_view sql, const Names& names) {
+    const std::string text = expand(sql, names);
+    take(raw(), PQexec(raw(), text.c_str()), false);
+}
+
+void Connection::copy_send(std::string_view bytes) {
+    if (PQputCopyData(raw(), bytes.data(), static_cast<int>(bytes.size())) != 1) {
+        fail(raw(), nullptr, false);
+    }
+}
+
+std::int64_t Connection::copy_end() {
+    if (PQputCopyEnd(raw(), nullptr) != 1) fail(raw(), nullptr, false);
+    PGresult* first = PQgetResult(raw());
+    while (PGresult* rest = PQgetResult(raw())) PQclear(rest);
+    return take(raw(), first, false).affected();
+}
+
+int Connection::server_version() const { return PQserverVersion(connection_.get()); }
+
+bool Connection::in_transaction() const {
+    const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;
+}
+
+bool Connection::in_failed_transaction() const {
+    return PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
+}
+
+bool Connection::alive() {
+    if (PQstatus(raw()) != CONNECTION_OK) return false;
+    pollfd waiting{PQsocket(raw()), POLLIN, 0};
+    if (poll(&waiting, 1, 0) <= 0) return true;
+    return PQconsumeInput(raw()) == 1 && PQstatus(raw()) == CONNECTION_OK;
+}
+
+std::string Connection::quote_identifier(std::string_view name) const {
+    char* quoted = PQescapeIdentifier(connection_.get(), name.data(), name.size());
+    if (quoted == nullptr) fail(connection_.get(), nullptr, false);
+    std::string text(quoted);
+    PQfreemem(quoted);
+    return text;
+}
+
+std::string Connection::quote_literal(std::string_view value) const {
+    char* quoted = PQescapeLiteral(connection_.get(), value.data(), value.size());
+    if (quoted == nullptr) fail(connection_.get(), nullptr, false);
+    std::string text(quoted);
+    PQfreemem(quoted);
+    return text;
+}
+
+std::string Connection::expand(std::string_view sql, const Names& names) const {
+    std::string text;
+    text.reserve(sql.size() + 64);
+    while (!sql.empty()) {
+        const std::size_t open = sql.find('{');
+        text.append(sql.substr(0, open));
+        if (open == std::string_view::npos) break;
+        const std::size_t close = sql.find('}', open);
+        const std::string_view name = sql.substr(open + 1, close - open - 1);
+        bool known = false;
+        if (name == "schema") {
+            text += options_.schema;
+            known = true;
+        }
+        for (const auto& [key, value] : names) {
+            if (key == name) {
+                text += value;
+                known = true;
+            }
+        }
+        // A brace that names nothing of ours is the statement's own (a JSON or array literal).
+        if (!known) text.append("{").append(name).append(close == std::string_view::npos ? "" : "}");
+        if (close == std::string_view::npos) break;
+        sql.remove_prefix(close + 1);
+    }
+    return text;
+}
+
+}  // namespace onceward

@@ -1,0 +1,31 @@
+#pragma once
+// What PostgreSQL, or the way to it, answered instead of a result.
+// Thread-safe as values. The SQLSTATE decides what happens next (dedup/failure.h); the text is for people only.
+
+#include <stdexcept>
+#include <string>
+
+namespace onceward {
+
+class PostgresError : public std::runtime_error {
+  public:
+    struct Diagnosis {
+        std::string sqlstate;    // five characters; empty where the connection broke without one
+        std::string message;     // the primary message; may quote values of a row, so it is never logged
+        std::string constraint;  // the constraint's name, where one spoke
+        std::string column;
+        std::string routine;     // the server's own function that spoke; tells row level security from a missing GRANT
+        bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
+        bool in_doubt = false;         // a COMMIT was sent and its answer never came
+    };
+    explicit PostgresError(Diagnosis diagnosis);
+    const Diagnosis& diagnosis() const { return diagnosis_; }
+    const std::string& sqlstate() const { return diagnosis_.sqlstate; }
+    // SQLSTATE, constraint and column: safe for logs, since it quotes no value.
+    std::string summary() const;
+
+  private:
+    Diagnosis diagnosis_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,55 @@
+#pragma once
+// The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as binary.
+// Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/digest.h"
+
+namespace onceward {
+
+class Parameters {
+  public:
+    Parameters& text(std::string_view value);
+    Parameters& optional_text(const std::optional<std::string>& value);
+    Parameters& integer(std::int64_t value);
+    Parameters& boolean(bool value);
+    Parameters& bytes(std::string_view value);  // bytea
+    Parameters& null();
+    Parameters& digest(const Digest& value);                           // uuid
+    Parameters& digests(std::span<const Digest> values);               // uuid[]
+    Parameters& optional_digests(std::span<const std::optional<Digest>> values);  // uuid[] with nulls
+    Parameters& integers(std::span<const std::int64_t> values);        // int8[]
+    Parameters& small_integers(std::span<const std::int32_t> values);  // int4[]
+    Parameters& texts(std::span<const std::optional<std::string_view>> values);   // text[]
+    Parameters& byte_strings(std::span<const std::optional<std::string_view>> values);  // bytea[]
+    // An array of any element type, already in its binary form: `elements[i]` is the i-th one's bytes.
+    Parameters& binary_array(std::uint32_t array_type, std::uint32_t element_type,
+                             std::span<const std::optional<std::string_view>> elements);
+
+    int size() const { return static_cast<int>(slots_.size()); }
+    // Parallel arrays in the shape that libpq takes; valid until this object changes.
+    struct View {
+        std::vector<std::uint32_t> types;
+        std::vector<const char*> values;
+        std::vector<int> lengths;
+        std::vector<int> formats;
+    };
+    View view() const;
+
+  private:
+    struct Slot {
+        std::uint32_t type = 0;
+        std::optional<std::string> value;
+        int format = 0;
+    };
+    Parameters& add(std::uint32_t type, std::optional<std::string> value, int format);
+    std::vector<Slot> slots_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,46 @@
+#pragma once
+// A transaction as an object. Transaction is what a sink gets: it cannot commit. OwnedTransaction is for the short list
+// of files that may open one; commit() is the last line of its scope, and leaving without it rolls back.
+// Used by one thread; failures are PostgresErrors; after one nothing but leaving the scope is of use.
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+class Transaction {
+  public:
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    Result query(std::string_view sql, const Parameters& parameters = {},
+                 const Connection::Names& names = {});
+    Result prepared(std::string_view sql, const Parameters& parameters = {},
+                    const Connection::Names& names = {}, bool binary = false);
+    void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
+        connection_.copy_begin(sql, names);
+    }
+    void copy_send(std::string_view bytes) { connection_.copy_send(bytes); }
+    std::int64_t copy_end() { return connection_.copy_end(); }
+    // The session, for quoting and catalog look-ups inside this transaction.
+    Connection& connection() { return connection_; }
+
+  protected:
+    explicit Transaction(Connection& connection) : connection_(connection) {}
+    ~Transaction() = default;
+    // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back instead.
+    void commit_now();
+    Connection& connection_;
+};
+
+class OwnedTransaction final : public Transaction {
+  public:
+    // BEGIN ISOLATION LEVEL READ COMMITTED, spelled out: a server's default may be another one.
+    explicit OwnedTransaction(Connection& connection);
+    ~OwnedTransaction();
+    // DANGER: between sending COMMIT and its answer the outcome is in doubt. Never resolve it by a SELECT.
+    void commit();
+
+  private:
+    bool open_ = true;
+};
+
+}  // namespace onceward

@@ -1,0 +1,244 @@
+#include "dedup/processor.h"
+
+#include <algorithm>
+
+#include "dedup/claims/fold.h"
+#include "dedup/log.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+// After this many failing slices of a batch the rest is tried one message at a time: many are bad, halving is waste.
+constexpr int halvings = 3;
+
+FenceMove& move_of(std::vector<FenceMove>& moves, Partition partition) {
+    return *std::ranges::find(moves, partition, [](const FenceMove& m) { return m.span.partition; });
+}
+
+}  // namespace
+
+// What one transaction does with each message of its slice.
+struct Processor::Sorted {
+    std::vector<const Message*> fresh;
+    std::vector<const Message*> rejected;
+    std::vector<Message*> conflicts;  // rejected in this attempt only
+    std::vector<FenceMove> moves;
+    ~Sorted() {
+        // A verdict holds for one attempt: the next one asks the ledger anew.
+        for (Message* message : conflicts) message->rejection.reset();
+    }
+};
+
+Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed)
+    : context_(std::move(context)),
+      policy_(policy),
+      parts_(parts),
+      committed_(std::move(committed)),
+      rejections_(policy) {}
+
+void Processor::start(Batch batch) {
+    if (!idle()) throw std::logic_error("a batch was started while another was open");
+    batch_ = std::move(batch);
+    failing_slices_ = 0;
+    repeated_ = 0;
+    last_sqlstate_.clear();
+    if (!batch_.empty()) pending_.push_back(whole(batch_));
+}
+
+void Processor::abandon() {
+    pending_.clear();
+    batch_ = {};
+}
+
+void Processor::abandon(const std::set<Partition>& partitions) {
+    for (Slice& slice : pending_) remove(slice, partitions);
+    std::erase_if(pending_, [](const Slice& slice) { return slice.spans.empty(); });
+}
+
+void Processor::remove(Slice& slice, const std::set<Partition>& partitions) const {
+    std::erase_if(slice.messages, [&](const Message* message) {
+        return partitions.contains(message->record.partition);
+    });
+    std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
+}
+
+std::optional<std::pair<Partition, Offset>> Processor::position() const {
+    if (pending_.empty() || pending_.front().messages.empty()) return std::nullopt;
+    const Record& record = pending_.front().messages.front()->record;
+    return std::pair{record.partition, record.offset};
+}
+
+std::set<Partition> Processor::run(Connection& connection) {
+    std::set<Partition> all_missed;
+    while (!pending_.empty()) {
+        std::set<Partition> missed;
+        try {
+            switch (attempt(connection, pending_.front(), missed)) {
+                case Attempt::committed: pending_.pop_front(); break;
+                case Attempt::missed:
+                    abandon(missed);
+                    all_missed.insert(missed.begin(), missed.end());
+                    break;
+                case Attempt::again: break;
+            }
+        } catch (const PostgresError& error) {
+            const ProcessingError failure(error, origin_);
+            repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
+            last_sqlstate_ = error.sqlstate();
+            if (classify(error.diagnosis(), origin_, repeated_) != FailureAction::reject) throw failure;
+            split(failure);
+        }
+    }
+    batch_ = {};
+    return all_missed;
+}
+
+// The lines of this function are in the only order that loses nothing.
+Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice,
+                                      std::set<Partition>& missed) {
+    origin_ = Origin::ours;
+    reached(parts_.observer, Step::before_begin);
+    OwnedTransaction transaction(connection);
+    for (const Partition partition :
+         parts_.fences.hold(transaction, context_.topic, slice.spans)) {
+        missed.insert(partition);
+    }
+    // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole transaction with it.
+    if (!missed.empty()) return Attempt::missed;
+    reached(parts_.observer, Step::after_fence);
+
+    const Sorted sorted = sort_out(transaction, slice);
+    check_policy(slice, sorted);
+    reached(parts_.observer, Step::after_claims);
+
+    write(transaction, sorted);
+    reached(parts_.observer, Step::after_sink);
+
+    if (parts_.fences.advance(transaction, context_.topic, sorted.moves) != sorted.moves.size()) {
+        for (const FenceMove& move : sorted.moves) missed.insert(move.span.partition);
+        return Attempt::missed;
+    }
+    if (parts_.claims != nullptr && parts_.claims->settle(transaction) == Settlement::again) {
+        return Attempt::again;
+    }
+    reached(parts_.observer, Step::before_commit);
+    origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
+    transaction.commit();
+
+    origin_ = Origin::ours;
+    if (parts_.claims != nullptr) parts_.claims->committed();
+    rejections_.record(RejectionWindow::Clock::now(),
+                       static_cast<std::int64_t>(slice.messages.size()),
+                       static_cast<std::int64_t>(sorted.rejected.size()));
+    reached(parts_.observer, Step::after_commit);
+    committed_(sorted.moves);
+    return Attempt::committed;
+}
+
+Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& slice) {
+    Sorted sorted;
+    for (const Span& span : slice.spans) sorted.moves.push_back({span, {}});
+    std::vector<std::optional<Verdict>> verdicts;
+    if (parts_.claims != nullptr) {
+        const FoldedClaims folded(slice.messages);
+        verdicts = folded.verdicts(
+            parts_.claims->claim(transaction, context_.topic, folded.claims()));
+    } else {
+        verdicts.assign(slice.messages.size(), Verdict::fresh);
+    }
+    Totals* totals = nullptr;
+    std::optional<Partition> partition;
+    for (std::size_t i = 0; i < slice.messages.size(); ++i) {
+        Message& message = *slice.messages[i];
+        if (partition != message.record.partition) {
+            partition = message.record.partition;
+            totals = &move_of(sorted.moves, *partition).totals;
+        }
+        if (message.rejection) {
+            sorted.rejected.push_back(&message);
+            ++totals->dead_lettered;
+            continue;
+        }
+        if (message.skipped) {
+            ++totals->skipped;
+            continue;
+        }
+        switch (*verdicts[i]) {
+            case Verdict::fresh:
+                sorted.fresh.push_back(&message);
+                ++totals->applied;
+                break;
+            case Verdict::duplicate: ++totals->duplicates; break;
+            case Verdict::conflict:
+                message.rejection = Rejection{Rejection::Kind::conflict,
+                                              "the key was used before for another payload", "", 1};
+                sorted.conflicts.push_back(&message);
+                sorted.rejected.push_back(&message);
+                ++totals->conflicts;
+                break;
+        }
+    }
+    return sorted;
+}
+
+void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
+    if (sorted.rejected.empty()) return;
+    const Message& first = *sorted.rejected.front();
+    switch (policy_.action) {
+        case RejectPolicy::Action::halt:
+            throw TopicHalted(first.record.partition, first.record.offset,
+                              "on_reject: halt, and a message was rejected: " +
+                                  first.rejection->reason);
+        case RejectPolicy::Action::dead_letter: break;
+    }
+    if (rejections_.would_exceed(RejectionWindow::Clock::now(),
+                                 static_cast<std::int64_t>(slice.messages.size()),
+                                 static_cast<std::int64_t>(sorted.rejected.size()))) {
+        throw TopicHalted(first.record.partition, first.record.offset,
+                          "the share of rejected messages is above the topic's cap; the first one: " +
+                              first.rejection->reason);
+    }
+}
+
+void Processor::write(Transaction& transaction, const Sorted& sorted) {
+    if (!sorted.fresh.empty()) {
+        origin_ = Origin::sink;
+        parts_.sink.write(transaction, context_, sorted.fresh);
+        // Deferred constraints and triggers speak here, where their error is definite, and not in the COMMIT. From here
+        // on nothing may cancel: a COMMIT that is cancelled in its wait for a standby commits all the same.
+        transaction.connection().execute(sql::close_sink);
+        origin_ = Origin::ours;
+    }
+    if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
+}
+
+// A message of the front slice is at fault: halve until it stands alone; then it goes to the dead letters.
+void Processor::split(const ProcessingError& error) {
+    Slice slice = std::move(pending_.front());
+    pending_.pop_front();
+    if (slice.messages.size() == 1) {
+        Message& message = *slice.messages.front();
+        if (message.rejection) throw error;  // Not the sink's word any more.
+        message.rejection = Rejection{Rejection::Kind::sink, error.diagnosis().message,
+                                      error.sqlstate(), failing_slices_ + 1};
+        log_warning("message.rejected", {{"topic", context_.topic},
+                                         {"partition", message.record.partition.raw()},
+                                         {"offset", message.record.offset.raw()},
+                                         {"digest", hex(message.digest)},
+                                         {"error", error.summary()}});
+        pending_.push_front(std::move(slice));
+        return;
+    }
+    if (++failing_slices_ > halvings) {
+        std::vector<Slice> parts = singles(slice);
+        pending_.insert(pending_.begin(), std::make_move_iterator(parts.begin()),
+                        std::make_move_iterator(parts.end()));
+        return;
+    }
+    Halves halves = halve(slice);
+    pending_.push_front(std::move(halves.second));
+    pending_.push_front(std::move(halves.first));
+}
+
+}  // namespace onceward

@@ -1,0 +1,93 @@
+#pragma once
+// THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere else.
+// One object for each worker and topic, used by the writer's thread. Borrows its parts, which outlive it.
+// Throws PostgresError for what is not a message's fault (classified by failure()), TopicHalted where the topic's policy
+// asks for it; after any of them the run can be resumed on a healthy connection, or thrown away and read again.
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "dedup/batch.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/failure.h"
+#include "dedup/fence.h"
+#include "dedup/rejection_window.h"
+#include "dedup/sink.h"
+#include "dedup/steps.h"
+#include "dedup/topic_policy.h"
+
+namespace onceward {
+
+// The topic stops here until an operator has looked: `on_reject: halt`, or too large a share of rejects.
+class TopicHalted : public std::runtime_error {
+  public:
+    TopicHalted(Partition where, Offset at, const std::string& reason)
+        : std::runtime_error(reason), partition(where), offset(at) {}
+    Partition partition;
+    Offset offset;
+};
+
+// A PostgresError with the statement's origin, so that failure.h can judge it.
+class ProcessingError : public PostgresError {
+  public:
+    ProcessingError(const PostgresError& error, Origin where) : PostgresError(error), origin(where) {}
+    Origin origin;
+};
+
+class Processor {
+  public:
+    struct Parts {
+        Fences& fences;
+        ClaimStore* claims;  // null only in the bench's dedup-off setting: then every message is fresh
+        Sink& sink;
+        Sink& dead_letters;
+        StepObserver* observer = nullptr;
+    };
+    // Called after each COMMIT whose answer came, with what it moved.
+    using Committed = std::function<void(std::span<const FenceMove>)>;
+
+    Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed);
+
+    // Takes a batch to work on. REQUIRES: idle().
+    void start(Batch batch);
+    bool idle() const { return pending_.empty(); }
+    // Works until all of the batch is committed or its partitions were missed. Answers with the partitions whose fence
+    // was not mine or stood elsewhere: nothing of them landed since, their fence must be taken again.
+    std::set<Partition> run(Connection& connection);
+    // Throws away what is left of the batch: it is read again from the fence.
+    void abandon();
+    // Takes these partitions out of what is left; they were revoked.
+    void abandon(const std::set<Partition>& partitions);
+    // The place of the first message that is still open, for logs.
+    std::optional<std::pair<Partition, Offset>> position() const;
+    RejectionWindow& rejections() { return rejections_; }
+
+  private:
+    enum class Attempt : std::uint8_t { committed, missed, again };
+    struct Sorted;
+    Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
+    Sorted sort_out(Transaction& transaction, const Slice& slice);
+    void write(Transaction& transaction, const Sorted& sorted);
+    void check_policy(const Slice& slice, const Sorted& sorted);
+    void split(const ProcessingError& error);
+    void remove(Slice& slice, const std::set<Partition>& partitions) const;
+
+    BatchContext context_;
+    RejectPolicy policy_;
+    Parts parts_;
+    Committed committed_;
+    RejectionWindow rejections_;
+    Batch batch_;                 // owns what pending_ points to
+    std::deque<Slice> pending_;   // in order; the front is the next transaction
+    int failing_slices_ = 0;
+    std::string last_sqlstate_;   // of the failure before, for codes that are only worth a few tries
+    int repeated_ = 0;
+    Origin origin_ = Origin::ours;  // whose statement is running
+};
+
+}  // namespace onceward

@@ -1,0 +1,32 @@
+#pragma once
+// The step boundaries of a message's way, for whoever wants to stop the worker at one of them (the crash suite does).
+// Called from the worker's threads; an observer is thread-safe and outlives the worker. None: costs one comparison.
+
+#include <cstdint>
+
+namespace onceward {
+
+enum class Step : std::uint8_t {
+    before_begin,
+    after_fence,
+    after_claims,
+    after_sink,
+    before_commit,   // all is written, COMMIT is not sent
+    after_commit,    // COMMIT was answered, Kafka knows nothing of it
+    after_offset,    // the offset commit was handed to librdkafka
+    in_rebalance,    // partitions were assigned or revoked, and the callback has not returned
+    before_take_over,
+    after_take_over,
+};
+
+class StepObserver {
+  public:
+    virtual ~StepObserver() = default;
+    virtual void reached(Step step) = 0;
+};
+
+inline void reached(StepObserver* observer, Step step) {
+    if (observer != nullptr) observer->reached(step);
+}
+
+}  // namespace onceward

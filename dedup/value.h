@@ -1,0 +1,49 @@
+#pragma once
+// One field of a message, as the decoder found it and before a sink gives it a column's type.
+// A plain value whose views point into the message's record or its chunk's arena; it lives as long as that chunk.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onceward {
+
+struct Value {
+    enum class Kind : std::uint8_t {
+        absent,      // the path is not in the message
+        null,        // it is there and says null
+        boolean,     // `boolean`
+        integer,     // `integer`: a Protobuf integer, an offset, a partition
+        natural,     // `natural`: a Protobuf uint64, which may not fit an integer
+        real,        // `real`: a Protobuf float or double
+        number,      // `text`: a JSON number exactly as it was written, so that nothing beyond 2^53 is lost
+        text,        // `text`: UTF-8, escapes resolved
+        bytes,       // `text`: any bytes
+        json,        // `text`: an object or array, raw JSON
+        timestamp,   // `integer`: microseconds since 1970-01-01 UTC
+    };
+    Kind kind = Kind::absent;
+    union {
+        bool boolean;
+        std::int64_t integer = 0;
+        std::uint64_t natural;
+        double real;
+    };
+    std::string_view text{};
+};
+
+// Where a value comes from. What the text means depends on the source:
+//   field      JSON: an RFC 6901 pointer (`/order/id`, '' is the whole payload); Protobuf: a dotted path (`order.id`)
+//   header     the header's name; the last one where it is repeated
+//   record_key the record's key, whole; payload: the raw payload's bytes
+//   metadata   topic | partition | offset | timestamp
+//   constant   the text itself
+struct FieldSource {
+    enum class Kind : std::uint8_t { field, header, record_key, payload, metadata, constant };
+    Kind kind = Kind::field;
+    std::string text;
+    friend bool operator==(const FieldSource&, const FieldSource&) = default;
+};
+
+}  // namespace onceward

@@ -1,0 +1,1 @@
+SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL statement_timeout = 0

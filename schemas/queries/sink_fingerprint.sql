@@ -1,0 +1,13 @@
+-- Which table a name means and what its columns are, in one text. DANGER: binary COPY takes an int8 for a float8
+-- without a word, so this is compared under the table's lock before each write.
+SELECT concat_ws(' ', c.oid, c.relkind, c.relpersistence, md5((
+        SELECT string_agg(concat_ws(' ', a.attnum, a.atttypid, a.atttypmod, a.attgenerated, a.attname), ','
+                          ORDER BY a.attnum)
+        FROM pg_catalog.pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)),
+    CASE WHEN c.relkind = 'p' THEN (
+        SELECT count(*) FROM pg_catalog.pg_partition_tree(c.oid) AS tree
+            JOIN pg_catalog.pg_class p ON p.oid = tree.relid
+        WHERE p.relkind NOT IN ('r', 'p') OR p.relpersistence <> 'p') END)
+FROM pg_catalog.pg_class c
+WHERE c.oid = to_regclass($1)
