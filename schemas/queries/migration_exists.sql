@@ -1,0 +1,1 @@
+SELECT to_regclass('{schema}.schema_migrations') IS NOT NULL

@@ -1,0 +1,1 @@
+DELETE FROM {schema}.schema_migrations WHERE number = {number};

@@ -1,0 +1,6 @@
+-- One migration at a time in each schema; the lock goes with the transaction.
+DO $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('onceward migrate {schema}', 0));
+END
+$$;

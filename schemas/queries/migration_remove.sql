@@ -1,0 +1,1 @@
+DROP TABLE {schema}.schema_migrations;
