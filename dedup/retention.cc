@@ -1,0 +1,195 @@
+#include "dedup/retention.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <random>
+
+#include "dedup/log.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/retention_rules.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t drops_in_one_look = 16;
+
+// Waits for locks, deadlocks and cancelled statements: another look will do.
+bool is_busy(const PostgresError& error) {
+    return error.sqlstate() == "55P03" || error.sqlstate() == "40P01" || error.sqlstate() == "57014";
+}
+
+// The right to look at a ledger, for as long as this object lives. Held by the session and not by a transaction, since a
+// look is several of them; given back after each look, so that no process can be the leader and frozen for long.
+class Leadership {
+  public:
+    Leadership(Connection& connection, int ledger) : connection_(connection), ledger_(ledger) {
+        held_ = connection_.query(sql::retention_leader, key()).boolean(0, 0);
+    }
+    Leadership(const Leadership&) = delete;
+    ~Leadership() {
+        if (!held_) return;
+        try {
+            connection_.query(sql::retention_leader_release, key());
+        } catch (const PostgresError&) {
+            // The session is gone, and its locks with it.
+        }
+    }
+    bool held() const { return held_; }
+
+  private:
+    Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
+    Connection& connection_;
+    int ledger_;
+    bool held_ = false;
+};
+
+// One short transaction with a lock_timeout of its own; false where a lock was not to be had in time.
+template <class Work>
+bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock_timeout,
+                          Work work) {
+    try {
+        OwnedTransaction transaction(connection);
+        transaction.query(sql::retention_lock_timeout,
+                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
+        work(transaction);
+        transaction.commit();
+        return true;
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+        return false;
+    }
+}
+
+}  // namespace
+
+RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(options)) {
+    options_.connection.application_name += " retention";
+}
+
+RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
+    RetentionReport report;
+    const Result known = connection.query(sql::retention_ledger, Parameters{}.text(options.name));
+    if (known.rows() == 0) return report;
+    const int ledger = static_cast<int>(known.integer(0, 0));
+    const Leadership leadership(connection, ledger);
+    if (!leadership.held()) return report;
+    report.looked = true;
+    rotate(connection, options, ledger, report);
+    expire(connection, options, ledger, report);
+    return report;
+}
+
+void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, int ledger,
+                          RetentionReport& report) {
+    const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    if (state.rows() == 0) return;
+    const CurrentGeneration current{state.integer(0, 0),
+                                    std::chrono::milliseconds(state.integer(0, 1)),
+                                    state.integer(0, 2)};
+    const Rotation due = rotation_due(current, options);
+    if (due == Rotation::keep) return;
+    report.rotated = in_short_transaction(
+        connection, options_.lock_timeout, [&](Transaction& transaction) {
+            transaction.query(sql::retention_rotate,
+                              Parameters{}.integer(ledger).integer(current.generation));
+        });
+    report.busy = report.busy || !report.rotated;
+    if (report.rotated) {
+        log_info("ledger.rotated", {{"ledger", options.name},
+                                    {"sealed", current.generation},
+                                    {"because", to_text(due)},
+                                    {"claims_estimated", estimated_claims(current.bytes)}});
+    }
+}
+
+void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
+                          RetentionReport& report) {
+    const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    // The lock is asked for only where something has expired: everyone queues behind whoever waits for it.
+    if (state.rows() == 1 && state.integer(0, 3) > 0) {
+        const bool done = in_short_transaction(
+            connection, options_.lock_timeout, [&](Transaction& transaction) {
+                report.unlisted =
+                    transaction.query(sql::retention_unlist, Parameters{}.integer(ledger)).rows();
+            });
+        if (!done) report.unlisted = 0;
+        report.busy = report.busy || !done;
+    }
+    const auto overdue = std::max(options.rotate_after, std::chrono::milliseconds(3'600'000));
+    report.held_back = state.rows() == 1 && state.integer(0, 3) == 0 &&
+                       state.integer(0, 4) > overdue.count();
+    if (report.held_back) warn_of_holders(connection, options, ledger);
+
+    // DANGER: the tables go in transactions after the one that unlisted them. A transaction that has read one of them and
+    // waits for the ledger's lock would deadlock with a DROP under that lock.
+    const Result unlisted = connection.query(
+        sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
+    for (int row = 0; row < unlisted.rows(); ++row) {
+        bool dropped = false;
+        const bool done = in_short_transaction(
+            connection, options_.lock_timeout, [&](Transaction& transaction) {
+                dropped = transaction
+                              .query(sql::retention_drop, Parameters{}.integer(ledger).integer(
+                                                              unlisted.integer(row, 0)))
+                              .boolean(0, 0);
+            });
+        report.busy = report.busy || !done;
+        report.dropped += done && dropped ? 1 : 0;
+    }
+    if (report.unlisted > 0 || report.dropped > 0) {
+        log_info("ledger.expired", {{"ledger", options.name},
+                                    {"generations", report.unlisted},
+                                    {"tables_dropped", report.dropped}});
+    }
+}
+
+void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& options,
+                                   int ledger) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_warning_) return;
+    next_warning_ = now + std::chrono::minutes(10);
+    const Result holders =
+        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(5));
+    for (int row = 0; row < holders.rows(); ++row) {
+        log_warning("ledger.held_back",
+                    {{"ledger", options.name},
+                     {"group", holders.text(row, 0)},
+                     {"topic", holders.text(row, 1)},
+                     {"partition", holders.integer(row, 2)},
+                     {"watermark", holders.optional_text(row, 3).value_or("none")}});
+    }
+}
+
+void RetentionJob::look_at_all(std::optional<Connection>& connection) {
+    try {
+        if (!connection) {
+            connection.emplace(options_.connection);
+            const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
+            connection->query(sql::retention_session,
+                              Parameters{}.text(std::to_string(idle.count()) + "ms"));
+        }
+        for (const LedgerOptions& ledger : options_.ledgers) look(*connection, ledger);
+    } catch (const PostgresError& error) {
+        log_warning("ledger.retention_failed", {{"sqlstate", error.sqlstate()},
+                                                {"error", error.summary()}});
+        connection.reset();
+    }
+}
+
+void RetentionJob::run(std::stop_token stop) {
+    std::optional<Connection> connection;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::minstd_rand random(std::random_device{}());
+    std::uniform_real_distribution<double> share(0.0, 1.0);
+    while (!stop.stop_requested()) {
+        look_at_all(connection);
+        std::unique_lock lock(mutex);
+        stopped.wait_for(lock, stop, jittered(options_.every, share(random)), [] { return false; });
+    }
+}
+
+}  // namespace onceward

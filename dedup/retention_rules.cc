@@ -1,0 +1,34 @@
+#include "dedup/retention_rules.h"
+
+#include <cstdlib>
+
+namespace onceward {
+
+std::string_view to_text(Rotation rotation) {
+    switch (rotation) {
+        case Rotation::keep: return "keep";
+        case Rotation::by_age: return "by_age";
+        case Rotation::by_size: return "by_size";
+    }
+    std::abort();
+}
+
+std::int64_t estimated_claims(std::int64_t bytes) {
+    constexpr std::int64_t page_bytes = 8192;
+    constexpr std::int64_t page_header_bytes = 24;
+    constexpr std::int64_t row_bytes = 64 + 4;
+    return bytes / page_bytes * ((page_bytes - page_header_bytes) / row_bytes);
+}
+
+Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options) {
+    if (current.bytes == 0) return Rotation::keep;
+    if (estimated_claims(current.bytes) >= options.rotate_claims) return Rotation::by_size;
+    if (current.age >= options.rotate_after) return Rotation::by_age;
+    return Rotation::keep;
+}
+
+std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(every * (0.75 + random / 2));
+}
+
+}  // namespace onceward

@@ -1,0 +1,1 @@
+SELECT pg_advisory_unlock(hashtextextended('onceward retention {schema} ' || $1, 0))

@@ -1,0 +1,1 @@
+SELECT ledger FROM {schema}.ledgers WHERE name = $1

@@ -1,0 +1,1 @@
+SELECT {schema}.orphaned_generations($1::integer) LIMIT $2::integer

@@ -1,0 +1,1 @@
+SELECT {schema}.rotate_ledger($1::integer, $2::bigint)

@@ -1,0 +1,1 @@
+SELECT {schema}.unlist_expired($1::integer)
