@@ -1,0 +1,17 @@
+-- One row for each rejected message. The fence's row names the log that the offsets belong to; where there is no fence,
+-- identity is null and the statement fails: joined away instead, the message would be in no place.
+INSERT INTO {schema}.dead_letters (consumer_group, topic, identity, partition, record_offset,
+    record_timestamp, record_key, headers, payload, key_text, digest, error_class, sqlstate, reason,
+    attempts)
+SELECT $1, $2, coalesce(nullif(fence.topic_id, ''), fence.incarnation::text), rejected.partition,
+    rejected.record_offset, timestamptz 'epoch' + rejected.milliseconds * interval '1 millisecond',
+    rejected.record_key, rejected.headers::jsonb, rejected.payload, rejected.key_text,
+    rejected.digest, rejected.error_class, rejected.sqlstate, rejected.reason, rejected.attempts
+FROM unnest($3::integer[], $4::bigint[], $5::text[]::bigint[], $6::bytea[], $7::text[], $8::bytea[],
+        $9::bytea[], $10::uuid[], $11::text[], $12::text[], $13::text[], $14::integer[])
+    WITH ORDINALITY AS rejected (partition, record_offset, milliseconds, record_key, headers,
+        payload, key_text, digest, error_class, sqlstate, reason, attempts, position)
+    LEFT JOIN {schema}.fences AS fence ON fence.consumer_group = $1 AND fence.topic = $2
+        AND fence.partition = rejected.partition
+ORDER BY rejected.position
+ON CONFLICT ON CONSTRAINT dead_letters_once DO NOTHING
