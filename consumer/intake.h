@@ -1,0 +1,40 @@
+#pragma once
+// Record -> Message: decoder, key extraction and the sink's encoding, in the reader's thread.
+// One object for each worker and topic. Bad data never throws: it becomes Message::rejection or Message::skipped.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "consumer/decoder.h"
+#include "consumer/key_options.h"
+#include "dedup/message.h"
+#include "dedup/sink.h"
+
+namespace onceward {
+
+struct IntakeOptions {
+    std::string consumer_group;
+    std::string topic;
+    FormatOptions format;
+    KeyOptions key;
+};
+
+class Intake {
+  public:
+    // `sink` outlives the intake; sink.fields() is asked once. Throws FormatError.
+    Intake(IntakeOptions options, Sink& sink);
+    ~Intake();
+    // The topic's id as Kafka gave it, for keys from coordinates; '' where there is none (then the name stands in).
+    void set_topic_id(std::string topic_id);
+    // Adds the message to the chunk (views into the record's storage, which moves along).
+    void take(Record record, Chunk& chunk);
+    // The bench's dedup-off setting: no key is extracted, no digest computed.
+    void disable_keys();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

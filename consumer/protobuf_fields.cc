@@ -1,0 +1,315 @@
+#include "consumer/protobuf_fields.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
+
+#include "consumer/decoder.h"
+#include "consumer/nearest_name.h"
+#include "dedup/message.h"
+
+namespace onceward {
+namespace {
+
+namespace proto = google::protobuf;
+using Field = proto::FieldDescriptor;
+
+const std::string type_url_prefix = "type.googleapis.com";
+
+// How a leaf's value is read.
+enum class Shape : std::uint8_t { scalar, wrapper, timestamp, list, object };
+
+struct Path {
+    std::vector<const Field*> parents;  // the messages on the way
+    const Field* leaf = nullptr;        // nullptr: the whole message
+    Shape shape = Shape::scalar;
+    const Field* wrapped = nullptr;  // wrapper: its `value`; timestamp: `seconds`
+    const Field* nanos = nullptr;    // timestamp
+};
+
+std::vector<std::string> field_names(const proto::Descriptor& type) {
+    std::vector<std::string> names;
+    for (int i = 0; i < type.field_count(); ++i) {
+        names.push_back(type.field(i)->name());
+    }
+    return names;
+}
+
+Path leaf_of(Path path) {
+    const Field* field = path.leaf;
+    if (field->is_repeated()) {
+        path.shape = Shape::list;
+    } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
+        const proto::Descriptor* type = field->message_type();
+        switch (type->well_known_type()) {
+            case proto::Descriptor::WELLKNOWNTYPE_TIMESTAMP:
+                path.shape = Shape::timestamp;
+                path.wrapped = type->FindFieldByNumber(1);
+                path.nanos = type->FindFieldByNumber(2);
+                break;
+            case proto::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_FLOATVALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_INT64VALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_UINT64VALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_INT32VALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_UINT32VALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_STRINGVALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_BYTESVALUE:
+            case proto::Descriptor::WELLKNOWNTYPE_BOOLVALUE:
+                path.shape = Shape::wrapper;
+                path.wrapped = type->FindFieldByNumber(1);
+                break;
+            default:  // Protobuf's own list, which grows
+                path.shape = Shape::object;
+        }
+    }
+    return path;
+}
+
+Path compile(const proto::Descriptor& root, const std::string& text) {
+    Path path;
+    if (text.empty()) {
+        path.shape = Shape::object;
+        return path;
+    }
+    const proto::Descriptor* type = &root;
+    std::size_t begin = 0;
+    for (;;) {
+        const std::size_t dot = text.find('.', begin);
+        const std::string name = text.substr(begin, dot - begin);
+        const Field* field = type->FindFieldByName(name);
+        if (field == nullptr) {
+            throw FormatError("the message " + type->full_name() + " has no field `" + name +
+                              "` (path `" + text + "`)" + did_you_mean(name, field_names(*type)));
+        }
+        if (dot == std::string::npos) {
+            path.leaf = field;
+            return leaf_of(std::move(path));
+        }
+        if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
+            throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +
+                              (field->is_repeated() ? "repeated; take the whole list as JSON"
+                                                    : "no message") +
+                              ", by ending the path there");
+        }
+        path.parents.push_back(field);
+        type = field->message_type();
+        begin = dot + 1;
+    }
+}
+
+Value of_kind(Value::Kind kind) {
+    Value value;
+    value.kind = kind;
+    return value;
+}
+
+Value text_value(Value::Kind kind, std::string_view text, std::pmr::memory_resource& arena) {
+    Value value = of_kind(kind);
+    value.text = keep(arena, text);
+    return value;
+}
+
+Value integer_value(std::int64_t integer) {
+    Value value = of_kind(Value::Kind::integer);
+    value.integer = integer;
+    return value;
+}
+
+Value real_value(double real) {
+    Value value = of_kind(Value::Kind::real);
+    value.real = real;
+    return value;
+}
+
+Value enum_value(const proto::Message& message, const Field* field,
+                 std::pmr::memory_resource& arena) {
+    const int number = message.GetReflection()->GetEnumValue(message, field);
+    const proto::EnumValueDescriptor* name = field->enum_type()->FindValueByNumber(number);
+    // A number that this schema does not name yet stays a number.
+    return name == nullptr ? integer_value(number)
+                           : text_value(Value::Kind::text, name->name(), arena);
+}
+
+Value scalar(const proto::Message& message, const Field* field, std::pmr::memory_resource& arena) {
+    const proto::Reflection& reflection = *message.GetReflection();
+    switch (field->cpp_type()) {
+        case Field::CPPTYPE_INT32: return integer_value(reflection.GetInt32(message, field));
+        case Field::CPPTYPE_INT64: return integer_value(reflection.GetInt64(message, field));
+        case Field::CPPTYPE_UINT32: return integer_value(reflection.GetUInt32(message, field));
+        case Field::CPPTYPE_UINT64: {
+            Value value = of_kind(Value::Kind::natural);
+            value.natural = reflection.GetUInt64(message, field);
+            return value;
+        }
+        case Field::CPPTYPE_DOUBLE: return real_value(reflection.GetDouble(message, field));
+        case Field::CPPTYPE_FLOAT: return real_value(reflection.GetFloat(message, field));
+        case Field::CPPTYPE_BOOL: {
+            Value value = of_kind(Value::Kind::boolean);
+            value.boolean = reflection.GetBool(message, field);
+            return value;
+        }
+        case Field::CPPTYPE_ENUM: return enum_value(message, field, arena);
+        case Field::CPPTYPE_STRING: {
+            std::string scratch;
+            const bool text = field->type() == Field::TYPE_STRING;
+            return text_value(text ? Value::Kind::text : Value::Kind::bytes,
+                              reflection.GetStringReference(message, field, &scratch), arena);
+        }
+        case Field::CPPTYPE_MESSAGE: break;
+    }
+    return {};
+}
+
+}  // namespace
+
+struct ProtobufFields::State {
+    std::vector<Path> paths;
+    std::unique_ptr<proto::util::TypeResolver> resolver;
+    std::string binary;
+    std::string json;
+
+    const char* print(const proto::Message& message);
+    const char* object(const proto::Message& message, Value& value,
+                       std::pmr::memory_resource& arena);
+    const char* list(proto::Message& message, const Field* field, Value& value,
+                     std::pmr::memory_resource& arena);
+    const char* leaf(proto::Message& message, const Path& path, Value& value,
+                     std::pmr::memory_resource& arena);
+    const char* one(proto::Message& message, const Path& path, Value& value,
+                    std::pmr::memory_resource& arena);
+};
+
+ProtobufFields::ProtobufFields(const MessageType& type, const std::vector<std::string>& paths)
+    : state_(std::make_unique<State>()) {
+    for (const std::string& path : paths) {
+        state_->paths.push_back(compile(type.descriptor(), path));
+    }
+    state_->resolver.reset(
+        proto::util::NewTypeResolverForDescriptorPool(type_url_prefix, &type.pool()));
+}
+
+ProtobufFields::~ProtobufFields() = default;
+
+// Protobuf's JSON form of the message, in `json`; names as the .proto writes them, like the paths of the config.
+const char* ProtobufFields::State::print(const proto::Message& message) {
+    proto::util::JsonPrintOptions options;
+    options.preserve_proto_field_names = true;
+    binary.clear();
+    json.clear();
+    const bool done =
+        message.SerializePartialToString(&binary) &&
+        proto::util::BinaryToJsonString(resolver.get(),
+                                        type_url_prefix + "/" + message.GetDescriptor()->full_name(),
+                                        binary, &json, options)
+            .ok();
+    return done ? nullptr : "a part of the message has no JSON form";
+}
+
+const char* ProtobufFields::State::object(const proto::Message& message, Value& value,
+                                          std::pmr::memory_resource& arena) {
+    if (const char* fault = print(message)) {
+        return fault;
+    }
+    std::string_view text = json;
+    switch (message.GetDescriptor()->well_known_type()) {
+        case proto::Descriptor::WELLKNOWNTYPE_DURATION:
+        case proto::Descriptor::WELLKNOWNTYPE_FIELDMASK:
+            // A JSON string without escapes: `1.5s`, `a,b`.
+            value = text_value(Value::Kind::text, text.substr(1, text.size() - 2), arena);
+            return nullptr;
+        default:  // Protobuf's own list, which grows
+            value = text == "null" ? of_kind(Value::Kind::null)
+                                   : text_value(Value::Kind::json, text, arena);
+            return nullptr;
+    }
+}
+
+// Protobuf prints messages, not fields: the field moves into an empty message of the same type and back.
+const char* ProtobufFields::State::list(proto::Message& message, const Field* field, Value& value,
+                                        std::pmr::memory_resource& arena) {
+    const proto::Reflection& reflection = *message.GetReflection();
+    if (reflection.FieldSize(message, field) == 0) {
+        value = text_value(Value::Kind::json, field->is_map() ? "{}" : "[]", arena);
+        return nullptr;
+    }
+    const std::unique_ptr<proto::Message> alone(message.New());
+    reflection.SwapFields(&message, alone.get(), {field});
+    const char* fault = print(*alone);
+    reflection.SwapFields(&message, alone.get(), {field});
+    if (fault != nullptr) {
+        return fault;
+    }
+    std::string_view text = json;  // {"name":VALUE}
+    text.remove_prefix(field->name().size() + 4);
+    text.remove_suffix(1);
+    value = text_value(Value::Kind::json, text, arena);
+    return nullptr;
+}
+
+const char* timestamp(const proto::Message& message, const Path& path, Value& value) {
+    constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01, as timestamp.proto limits it
+    constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31
+    const proto::Reflection& reflection = *message.GetReflection();
+    const std::int64_t seconds = reflection.GetInt64(message, path.wrapped);
+    const std::int32_t nanos = reflection.GetInt32(message, path.nanos);
+    if (seconds < first || seconds > last || nanos < 0 || nanos > 999'999'999) {
+        return "a google.protobuf.Timestamp is out of its range";
+    }
+    value = integer_value(seconds * 1'000'000 + nanos / 1'000);
+    value.kind = Value::Kind::timestamp;
+    return nullptr;
+}
+
+const char* ProtobufFields::State::leaf(proto::Message& message, const Path& path, Value& value,
+                                        std::pmr::memory_resource& arena) {
+    const proto::Reflection& reflection = *message.GetReflection();
+    if (path.shape == Shape::list) {
+        return list(message, path.leaf, value, arena);
+    }
+    // Without presence a default value cannot be told from an unset one, and counts as there.
+    if (path.leaf->has_presence() && !reflection.HasField(message, path.leaf)) {
+        return nullptr;
+    }
+    if (path.shape == Shape::scalar) {
+        value = scalar(message, path.leaf, arena);
+        return nullptr;
+    }
+    const proto::Message& inner = reflection.GetMessage(message, path.leaf);
+    if (path.shape == Shape::object) {
+        return object(inner, value, arena);
+    }
+    if (path.shape == Shape::timestamp) {
+        return timestamp(inner, path, value);
+    }
+    value = scalar(inner, path.wrapped, arena);
+    return nullptr;
+}
+
+const char* ProtobufFields::State::one(proto::Message& message, const Path& path, Value& value,
+                                       std::pmr::memory_resource& arena) {
+    proto::Message* at = &message;
+    for (const Field* parent : path.parents) {
+        const proto::Reflection& reflection = *at->GetReflection();
+        if (!reflection.HasField(*at, parent)) {
+            return nullptr;
+        }
+        at = reflection.MutableMessage(at, parent);
+    }
+    return path.leaf == nullptr ? object(*at, value, arena) : leaf(*at, path, value, arena);
+}
+
+const char* ProtobufFields::read(proto::Message& message, std::span<Value> values,
+                                 std::pmr::memory_resource& arena) {
+    for (std::size_t i = 0; i < state_->paths.size(); ++i) {
+        values[i] = {};
+        if (const char* fault = state_->one(message, state_->paths[i], values[i], arena)) {
+            return fault;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace onceward
