@@ -1,0 +1,14 @@
+#pragma once
+// Where the programs of a PostgreSQL server are. Thread-safe; throws std::runtime_error that says
+// what to install.
+
+#include <string>
+
+namespace onceward {
+
+// The full path of `initdb`, `postgres`, `pg_basebackup`, ...: from the newest version under
+// Debian's folder, else from where `pg_config` says, else from PATH. All programs come from the
+// same folder.
+std::string postgres_program(const std::string& name);
+
+}  // namespace onceward

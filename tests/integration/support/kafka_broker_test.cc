@@ -1,0 +1,60 @@
+#include "tests/support/kafka_broker.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/kafka.h"
+
+namespace onceward::support {
+namespace {
+
+using std::chrono::milliseconds;
+
+Properties credentials(const KafkaBroker& broker, const std::string& mechanism,
+                       const std::string& password) {
+    return {{"security.protocol", "SASL_SSL"},  {"sasl.mechanism", mechanism},
+            {"sasl.username", "onceward"},      {"sasl.password", password},
+            {"ssl.ca.location", broker.ca_file()}};
+}
+
+TEST(KafkaBroker, KeepsTopicsAndMessagesWhenItIsKilledOrStopped) {
+    KafkaBroker broker;
+    Kafka kafka(broker.bootstrap_servers());
+    kafka.create_topic("kept", 1);
+    kafka.produce("kept", {{0, "k", "v", {}, 0}});
+    broker.kill_now();
+    EXPECT_FALSE(kafka.answers(milliseconds(300)));
+    broker.start();
+    EXPECT_EQ(kafka.read_all("kept", 1).size(), 1U);
+    broker.stop();
+    broker.start();
+    EXPECT_EQ(kafka.read_all("kept", 1).size(), 1U);
+    broker.freeze();
+    EXPECT_FALSE(kafka.answers(milliseconds(300)));
+    broker.thaw();
+    EXPECT_TRUE(kafka.answers(milliseconds(10'000)));
+}
+
+TEST(KafkaBroker, LetsInOverTlsWhoKnowsThePassword) {
+    KafkaBrokerOptions options;
+    options.secure = true;
+    KafkaBroker broker(options);
+    const std::string address = broker.secure_bootstrap_servers();
+    for (const char* mechanism : {"PLAIN", "SCRAM-SHA-512"}) {
+        Kafka welcome(address, credentials(broker, mechanism, "sasl-secret"));
+        EXPECT_TRUE(welcome.answers(milliseconds(10'000))) << mechanism;
+        Kafka stranger(address, credentials(broker, mechanism, "guessed"));
+        EXPECT_FALSE(stranger.answers(milliseconds(1'000))) << mechanism;
+    }
+}
+
+TEST(KafkaBroker, IsNotTrustedWithACertificateOfYesterday) {
+    KafkaBrokerOptions options;
+    options.secure = true;
+    options.expired_certificate = true;
+    KafkaBroker broker(options);
+    Kafka kafka(broker.secure_bootstrap_servers(), credentials(broker, "PLAIN", "sasl-secret"));
+    EXPECT_FALSE(kafka.answers(milliseconds(2'000)));
+}
+
+}  // namespace
+}  // namespace onceward::support

@@ -1,0 +1,131 @@
+// The part of Kafka that asks the controller: topics, partitions, records.
+#include <span>
+
+#include "tests/support/eventually.h"
+#include "tests/support/kafka.h"
+#include "tests/support/kafka_handles.h"
+
+namespace onceward::support {
+namespace {
+
+constexpr int answer_limit_ms = 30'000;
+
+// Asks, waits for the answer and has `results` look into it.
+template <class Request, class Results>
+void ask(rd_kafka_t* handle, const std::string& what, Request request, Results results) {
+    const KafkaOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(handle));
+    request(queue.get());
+    const KafkaOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), answer_limit_ms));
+    if (!event) throw std::runtime_error(what + ": no answer");
+    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw std::runtime_error(what + ": " + rd_kafka_event_error_string(event.get()));
+    results(event.get());
+}
+
+void check_topics(const std::string& what, const rd_kafka_topic_result_t** results,
+                  std::size_t count) {
+    for (const rd_kafka_topic_result_t* result : std::span(results, count))
+        check_kafka(rd_kafka_topic_result_error(result), what);
+}
+
+// How many partitions the brokers tell of, 0 where the topic is unknown.
+int partition_count(rd_kafka_t* handle, const std::string& topic) {
+    rd_kafka_topic_t* local = rd_kafka_topic_new(handle, topic.c_str(), nullptr);
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code = rd_kafka_metadata(handle, 0, local, &raw, answer_limit_ms);
+    rd_kafka_topic_destroy(local);
+    const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+    check_kafka(code, "metadata of " + topic);
+    if (raw->topic_cnt != 1 || raw->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
+    int count = 0;
+    for (int index = 0; index < raw->topics[0].partition_cnt; ++index)
+        count += raw->topics[0].partitions[index].leader >= 0 ? 1 : 0;
+    return count;
+}
+
+void wait_for_partitions(rd_kafka_t* handle, const std::string& topic, int wanted) {
+    if (!eventually(std::chrono::milliseconds(answer_limit_ms),
+                    [&] { return partition_count(handle, topic) == wanted; }))
+        throw std::runtime_error(topic + " does not have " + std::to_string(wanted) +
+                                 " partitions in time");
+}
+
+}  // namespace
+
+void Kafka::create_topic(const std::string& topic, int partitions, const Properties& config) {
+    char error[512];
+    const KafkaOwned<rd_kafka_NewTopic_t> request(
+        rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error, sizeof error));
+    if (!request) throw std::runtime_error(error);
+    for (const auto& [name, value] : config)
+        check_kafka(rd_kafka_NewTopic_set_config(request.get(), name.c_str(), value.c_str()), name);
+    rd_kafka_NewTopic_t* requests[] = {request.get()};
+    ask(
+        handle_.get(), "create " + topic,
+        [&](rd_kafka_queue_t* queue) {
+            rd_kafka_CreateTopics(handle_.get(), requests, 1, nullptr, queue);
+        },
+        [&](rd_kafka_event_t* event) {
+            std::size_t count = 0;
+            const auto* result = rd_kafka_event_CreateTopics_result(event);
+            const auto topics = rd_kafka_CreateTopics_result_topics(result, &count);
+            check_topics("create " + topic, topics, count);
+        });
+    wait_for_partitions(handle_.get(), topic, partitions);
+}
+
+void Kafka::delete_topic(const std::string& topic) {
+    const KafkaOwned<rd_kafka_DeleteTopic_t> request(rd_kafka_DeleteTopic_new(topic.c_str()));
+    rd_kafka_DeleteTopic_t* requests[] = {request.get()};
+    ask(
+        handle_.get(), "delete " + topic,
+        [&](rd_kafka_queue_t* queue) {
+            rd_kafka_DeleteTopics(handle_.get(), requests, 1, nullptr, queue);
+        },
+        [&](rd_kafka_event_t* event) {
+            std::size_t count = 0;
+            const auto* result = rd_kafka_event_DeleteTopics_result(event);
+            const auto topics = rd_kafka_DeleteTopics_result_topics(result, &count);
+            check_topics("delete " + topic, topics, count);
+        });
+    wait_for_partitions(handle_.get(), topic, 0);
+}
+
+void Kafka::add_partitions(const std::string& topic, int new_total) {
+    char error[512];
+    const KafkaOwned<rd_kafka_NewPartitions_t> request(rd_kafka_NewPartitions_new(
+        topic.c_str(), static_cast<std::size_t>(new_total), error, sizeof error));
+    if (!request) throw std::runtime_error(error);
+    rd_kafka_NewPartitions_t* requests[] = {request.get()};
+    ask(
+        handle_.get(), "add partitions to " + topic,
+        [&](rd_kafka_queue_t* queue) {
+            rd_kafka_CreatePartitions(handle_.get(), requests, 1, nullptr, queue);
+        },
+        [&](rd_kafka_event_t* event) {
+            std::size_t count = 0;
+            const auto* result = rd_kafka_event_CreatePartitions_result(event);
+            const auto topics = rd_kafka_CreatePartitions_result_topics(result, &count);
+            check_topics("add partitions to " + topic, topics, count);
+        });
+    wait_for_partitions(handle_.get(), topic, new_total);
+}
+
+void Kafka::delete_records(const std::string& topic, int partition, std::int64_t before_offset) {
+    const auto list = one_partition(topic, partition, before_offset);
+    const KafkaOwned<rd_kafka_DeleteRecords_t> request(rd_kafka_DeleteRecords_new(list.get()));
+    rd_kafka_DeleteRecords_t* requests[] = {request.get()};
+    ask(
+        handle_.get(), "delete records of " + topic,
+        [&](rd_kafka_queue_t* queue) {
+            rd_kafka_DeleteRecords(handle_.get(), requests, 1, nullptr, queue);
+        },
+        [&](rd_kafka_event_t* event) {
+            const auto* offsets =
+                rd_kafka_DeleteRecords_result_offsets(rd_kafka_event_DeleteRecords_result(event));
+            for (int index = 0; index < offsets->cnt; ++index)
+                check_kafka(offsets->elems[index].err, "delete records of " + topic);
+        });
+}
+
+}  // namespace onceward::support

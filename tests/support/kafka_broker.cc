@@ -1,0 +1,100 @@
+#include "tests/support/kafka_broker.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "cli/embedded/free_port.h"
+#include "tests/support/certificates.h"
+#include "tests/support/eventually.h"
+#include "tests/support/kafka.h"
+
+namespace onceward::support {
+
+using std::chrono::milliseconds;
+
+KafkaBroker::KafkaBroker(KafkaBrokerOptions options)
+    : options_(std::move(options)),
+      port_(free_port()),
+      controller_port_(free_port()),
+      secure_port_(free_port()) {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "onceward-kafka-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+        throw std::runtime_error("cannot make a folder like " + pattern);
+    folder_ = pattern;
+    if (options_.secure) write_certificates(folder_, options_.expired_certificate);
+    start();
+}
+
+KafkaBroker::~KafkaBroker() {
+    process_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string KafkaBroker::secure_bootstrap_servers() const {
+    if (!options_.secure) throw std::runtime_error("this broker has no secure listener");
+    return "127.0.0.1:" + std::to_string(secure_port_);
+}
+
+std::vector<std::string> KafkaBroker::properties() const {
+    std::vector<std::string> lines = options_.properties;
+    if (!options_.secure) return lines;
+    const std::string plain = "127.0.0.1:" + std::to_string(port_);
+    const std::string secure = "127.0.0.1:" + std::to_string(secure_port_);
+    lines.push_back("listeners=PLAINTEXT://" + plain + ",SECURE://" + secure +
+                    ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_));
+    lines.push_back("advertised.listeners=PLAINTEXT://" + plain + ",SECURE://" + secure);
+    const std::string listener = "listener.name.secure.";
+    lines.push_back(listener + "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512");
+    lines.push_back(listener +
+                    "plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
+                    "PlainLoginModule required user_onceward=\"sasl-secret\";");
+    lines.push_back(listener +
+                    "scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram."
+                    "ScramLoginModule required;");
+    lines.push_back(listener + "ssl.keystore.type=PEM");
+    lines.push_back(listener + "ssl.keystore.location=" + (folder_ / "server.pem").string());
+    return lines;
+}
+
+void KafkaBroker::start() {
+    if (process_ && process_->running()) return;
+    ChildOptions options;
+    options.command = {std::string(ONCEWARD_SOURCE_FOLDER) + "/scripts/kafka/run-broker",
+                       (folder_ / "data").string(), std::to_string(port_),
+                       std::to_string(controller_port_)};
+    for (const std::string& line : properties()) options.command.push_back(line);
+    options.environment = {"ONCEWARD_KAFKA_JARS=" ONCEWARD_KAFKA_JARS};
+    if (options_.secure)
+        options.environment.push_back(
+            "ONCEWARD_KAFKA_SCRAM=SCRAM-SHA-512=[name=onceward,password=sasl-secret]");
+    options.output = log();
+    process_.emplace(options);
+    Kafka kafka(bootstrap_servers());
+    bool ended = false;
+    const bool answered = eventually(options_.start_limit, [&] {
+        ended = !process_->running();
+        return ended || kafka.answers(milliseconds(1000));
+    });
+    if (answered && !ended) return;
+    process_.reset();
+    throw std::runtime_error("the Kafka broker did not start: " + tail_of(log()));
+}
+
+void KafkaBroker::stop() {
+    process_->send(SIGTERM);
+    if (!process_->wait(milliseconds(60'000)))
+        throw std::runtime_error("the Kafka broker does not stop: " + tail_of(log()));
+}
+
+void KafkaBroker::kill_now() {
+    process_->send(SIGKILL);
+    process_->wait(milliseconds(60'000));
+}
+
+void KafkaBroker::freeze() { process_->send(SIGSTOP); }
+
+void KafkaBroker::thaw() { process_->send(SIGCONT); }
+
+}  // namespace onceward::support

@@ -1,0 +1,59 @@
+#pragma once
+// A real Kafka broker of our own (scripts/kafka/run-broker) in a temporary folder, on free ports of
+// 127.0.0.1 only. It ends with the thread that started it; the destructor stops it and removes the
+// folder. Used by one thread. Failures are std::runtime_errors with the tail of the broker's log.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/embedded/child_process.h"
+
+namespace onceward::support {
+
+struct KafkaBrokerOptions {
+    // Lines of server.properties put behind ours, `name=value`.
+    std::vector<std::string> properties;
+    // Opens a second listener with TLS and SASL (PLAIN and SCRAM-SHA-512, user `onceward`, password
+    // `sasl-secret`).
+    bool secure = false;
+    // The secure listener's certificate ended yesterday.
+    bool expired_certificate = false;
+    std::chrono::milliseconds start_limit{120'000};
+};
+
+class KafkaBroker {
+  public:
+    explicit KafkaBroker(KafkaBrokerOptions options = {});
+    ~KafkaBroker();
+    KafkaBroker(const KafkaBroker&) = delete;
+    KafkaBroker& operator=(const KafkaBroker&) = delete;
+
+    std::string bootstrap_servers() const { return "127.0.0.1:" + std::to_string(port_); }
+    std::uint16_t port() const { return port_; }
+    // Of the SASL_SSL listener; what its certificate is signed by is in ca_file().
+    std::string secure_bootstrap_servers() const;
+    std::filesystem::path ca_file() const { return folder_ / "ca.pem"; }
+    std::filesystem::path log() const { return folder_ / "broker.log"; }
+
+    // Returns when the broker answers. Topics, offsets and the address are those of before a stop.
+    void start();
+    void stop();      // SIGTERM: leaves in order
+    void kill_now();  // SIGKILL
+    void freeze();    // SIGSTOP: connections stay open and nothing answers
+    void thaw();
+
+  private:
+    std::vector<std::string> properties() const;
+    KafkaBrokerOptions options_;
+    std::filesystem::path folder_;
+    std::uint16_t port_ = 0;
+    std::uint16_t controller_port_ = 0;
+    std::uint16_t secure_port_ = 0;
+    std::optional<ChildProcess> process_;
+};
+
+}  // namespace onceward::support

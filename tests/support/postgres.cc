@@ -1,0 +1,84 @@
+#include "tests/support/postgres.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "cli/embedded/private_postgres.h"
+#include "dedup/migration.h"
+#include "tests/support/unique.h"
+
+namespace onceward::support {
+namespace {
+
+// libpq takes the last of repeated keywords.
+std::string as_worker(const std::string& dsn) {
+    return dsn + " user=" + worker_role + " password=" + worker_password;
+}
+
+}  // namespace
+
+void create_worker_role(const std::string& superuser_dsn) {
+    Database database(superuser_dsn);
+    // Two executables may share one server: under a lock, look, then create.
+    database.execute(
+        "BEGIN; SELECT pg_advisory_xact_lock(4711);"
+        "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '" +
+        std::string(worker_role) + "') THEN CREATE ROLE " + worker_role + " LOGIN PASSWORD '" +
+        worker_password + "'; END IF; END $$; COMMIT");
+}
+
+const PostgresAddress& postgres() {
+    static std::unique_ptr<PrivatePostgres> server;
+    static const PostgresAddress address = [] {
+        const char* given = std::getenv("ONCEWARD_TEST_POSTGRES");
+        if (given == nullptr) server = std::make_unique<PrivatePostgres>();
+        const std::string dsn = given == nullptr ? server->dsn() : given;
+        create_worker_role(dsn);
+        return PostgresAddress{dsn, as_worker(dsn)};
+    }();
+    return address;
+}
+
+FreshSchema::FreshSchema(PostgresAddress server)
+    : server_(std::move(server)), name_(unique_name("test")) {
+    if (server_.worker_dsn.empty()) server_.worker_dsn = as_worker(server_.dsn);
+    database_ = std::make_unique<Database>(server_.dsn);
+    // By the product's own migration: a worker refuses a schema without the list of its migrations.
+    Connection connection(owner());
+    migrate_up(connection);
+    grant_worker(connection, worker_role);
+    database_->execute("SET search_path = " + name_);
+}
+
+FreshSchema::~FreshSchema() {
+    try {
+        database_->execute("SET lock_timeout = '10s'; SET client_min_messages = error");
+        database_->execute("DROP SCHEMA " + name_ + " CASCADE");
+    } catch (const std::exception& error) {
+        std::cerr << "the schema " << name_ << " was not dropped: " << error.what() << "\n";
+    }
+}
+
+ConnectionOptions FreshSchema::worker() const {
+    ConnectionOptions options;
+    options.dsn = server_.worker_dsn;
+    options.schema = name_;
+    return options;
+}
+
+ConnectionOptions FreshSchema::owner() const {
+    ConnectionOptions options;
+    options.dsn = server_.dsn;
+    options.schema = name_;
+    return options;
+}
+
+std::string FreshSchema::user_table(const std::string& table, const std::string& columns) {
+    const std::string qualified = name_ + "." + table;
+    database_->execute("CREATE TABLE " + qualified + " (" + columns + "); GRANT SELECT, INSERT, " +
+                       "UPDATE, DELETE ON " + qualified + " TO " + worker_role);
+    return qualified;
+}
+
+}  // namespace onceward::support

@@ -1,0 +1,55 @@
+#pragma once
+// The PostgreSQL that the tests of one executable share, and a schema of its own for each test.
+// Started by the first one that asks, which must be the main thread: the server ends with that
+// thread. Where ONCEWARD_TEST_POSTGRES holds a superuser's connection string, that server is used
+// instead.
+
+#include <memory>
+#include <string>
+
+#include "dedup/postgres/connection.h"
+#include "tests/support/database.h"
+
+namespace onceward::support {
+
+struct PostgresAddress {
+    std::string dsn;         // superuser
+    std::string worker_dsn;  // onceward_test_worker, which has no more than a worker needs
+};
+const PostgresAddress& postgres();
+
+// It gets what schemas/roles/worker.sql grants, and the tests' own tables.
+inline constexpr const char* worker_role = "onceward_test_worker";
+inline constexpr const char* worker_password = "worker";
+
+// Creates the role that the tests' workers run under on another server, such as one with a standby.
+void create_worker_role(const std::string& superuser_dsn);
+
+// A migrated schema with a name of its own, dropped by the destructor. Declare it before the
+// sessions that use it.
+class FreshSchema {
+  public:
+    explicit FreshSchema(PostgresAddress server = postgres());
+    ~FreshSchema();
+    FreshSchema(const FreshSchema&) = delete;
+    FreshSchema& operator=(const FreshSchema&) = delete;
+
+    const std::string& name() const { return name_; }
+    const PostgresAddress& server() const { return server_; }
+    // What a worker of this test connects with: the least-privilege role and this schema.
+    ConnectionOptions worker() const;
+    // The schema's owner, for migrations and the operator's commands.
+    ConnectionOptions owner() const;
+    // Creates a table in this schema that the worker may read and write; answers with its qualified
+    // name.
+    std::string user_table(const std::string& table, const std::string& columns);
+    // A superuser's session with this schema as its search_path.
+    Database& database() { return *database_; }
+
+  private:
+    PostgresAddress server_;
+    std::string name_;
+    std::unique_ptr<Database> database_;
+};
+
+}  // namespace onceward::support
