@@ -1,0 +1,89 @@
+#pragma once
+// Writes records to Kafka through librdkafka's idempotent producer: its own retries never make a second copy.
+// Used by one thread, in which the delivery handler also runs (inside send(), poll() and flush()). Copies what it sends.
+// A record that Kafka refuses is counted and handed to the handler; what ends the producer throws ProducerError.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "dedup/message.h"
+#include "dedup/secret.h"
+#include "dedup/types.h"
+
+namespace onceward {
+
+// The producer cannot go on: a property that librdkafka refuses, a fatal error, no broker.
+class ProducerError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct ProducerOptions {
+    // `host:port,host:port`
+    std::string bootstrap_servers;
+    // librdkafka properties, put over the ones below. Some are secrets, so none is ever printed.
+    std::map<std::string, Secret> properties;
+    // How long a batch waits for more records. Longer makes larger batches, shorter a lower latency.
+    std::chrono::milliseconds linger{20};
+    // Records that wait in this process. send() blocks above it; each costs its own size.
+    int queued_records_max = 100'000;
+    // How long librdkafka tries before a record counts as failed.
+    std::chrono::milliseconds delivery_timeout{120'000};
+};
+
+struct OutgoingRecord {
+    std::string_view topic;
+    // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no key.
+    std::optional<Partition> partition;
+    std::optional<std::string_view> key;
+    std::optional<std::string_view> payload;  // none: a tombstone
+    std::span<const Header> headers;
+    std::optional<std::chrono::milliseconds> timestamp;  // none: now
+    std::uint64_t tag = 0;  // comes back in the Delivery
+};
+
+// What became of one record.
+struct Delivery {
+    std::uint64_t tag = 0;
+    Partition partition;
+    Offset offset;      // meaningful only if there is no error
+    std::string error;  // empty: Kafka has it
+};
+
+class Producer {
+  public:
+    explicit Producer(ProducerOptions options);
+    // Gives up what is still queued: flush() first.
+    ~Producer();
+
+    // Called once for each record sent, in the thread that uses the producer. It must not call send().
+    void on_delivery(std::function<void(const Delivery&)> handler);
+    // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError.
+    void send(const OutgoingRecord& record);
+    // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after a fatal error.
+    void poll(std::chrono::milliseconds wait = std::chrono::milliseconds{0});
+    // Waits until nothing is queued or under way. False where something still is after `limit`.
+    bool flush(std::chrono::milliseconds limit);
+    // How many partitions the topic has. Throws ProducerError where no broker answers or the topic does not exist.
+    std::int32_t partitions(const std::string& topic, std::chrono::milliseconds limit);
+
+    std::int64_t sent() const;
+    std::int64_t delivered() const;
+    std::int64_t failed() const;
+    // Why the first failed record failed.
+    const std::string& first_failure() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward
