@@ -18,6 +18,7 @@ enum ExitCode : int {
     exit_usage = 64,       // EX_USAGE
     exit_software = 70,    // EX_SOFTWARE
     exit_config = 78,      // EX_CONFIG
+    exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
 };
 
 class Commands {
