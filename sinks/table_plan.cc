@@ -9,7 +9,7 @@
 namespace onceward {
 namespace {
 
-std::string quoted(std::string_view name) {
+std::string quoted_name(std::string_view name) {
     std::string text = "\"";
     for (const char c : name) text.append(c == '"' ? 2 : 1, c);
     return text + "\"";
@@ -168,13 +168,13 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     std::vector<std::string> assignments;
     for (const PlannedColumn& column : plan.columns) {
         if (!column.key) {
-            assignments.push_back(quoted(column.name) + " = excluded." + quoted(column.name));
+            assignments.push_back(quoted_name(column.name) + " = excluded." + quoted_name(column.name));
         }
     }
     if (assignments.empty()) return "NOTHING";
     std::string action = "UPDATE SET " + joined(assignments);
     if (!options.only_if_newer.empty()) {
-        const std::string version = quoted(options.only_if_newer);
+        const std::string version = quoted_name(options.only_if_newer);
         // A row without a version gives way to any that has one; a message without one never replaces a row.
         action += " WHERE target." + version + " < excluded." + version + " OR target." + version +
                   " IS NULL AND excluded." + version + " IS NOT NULL";
@@ -192,12 +192,12 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     plan.newest = "position DESC";
     for (const PlannedColumn& column : plan.columns) {
         const std::string alias = "incoming." + aliases[column.place];
-        columns.push_back(quoted(column.name));
+        columns.push_back(quoted_name(column.name));
         incoming.push_back(alias);
         if (column.key) {
             keys.push_back(alias);
-            target.push_back(quoted(column.name));
-            target_keys.push_back("target." + quoted(column.name));
+            target.push_back(quoted_name(column.name));
+            target_keys.push_back("target." + quoted_name(column.name));
         }
         if (column.name == options.only_if_newer) plan.newest = alias + " DESC NULLS LAST, position";
     }
