@@ -1,0 +1,241 @@
+// The schema's life cycle against a real server, and what the workers' role may do.
+
+#include "dedup/migration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "schemas/migrations.h"
+#include "tests/support/postgres.h"
+#include "tests/support/unique.h"
+
+namespace onceward {
+namespace {
+
+using support::Database;
+using support::DatabaseError;
+using support::FreshSchema;
+
+// A schema's name that nobody has migrated yet.
+class EmptySchema {
+  public:
+    EmptySchema() : name_(support::unique_name("migration")), database_(support::postgres().dsn) {}
+    ~EmptySchema() {
+        database_.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS " + name_ +
+                          " CASCADE");
+    }
+    ConnectionOptions options() const {
+        ConnectionOptions options;
+        options.dsn = support::postgres().dsn;
+        options.schema = name_;
+        return options;
+    }
+    const std::string& name() const { return name_; }
+    Database& database() { return database_; }
+    std::int64_t relations() {
+        return database_.number("SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('" +
+                                name_ + "')");
+    }
+
+  private:
+    std::string name_;
+    Database database_;
+};
+
+std::string complaint(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const MigrationError& error) {
+        return error.what();
+    }
+    return "nothing was refused";
+}
+
+// Tables, columns, constraints, indexes and functions of a schema, without its name.
+std::string description(Database& database, const std::string& schema) {
+    return database.value(
+        "SELECT string_agg(replace(line, '" + schema + "', 'S'), E'\\n' ORDER BY line) FROM ("
+        "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || "
+        "coalesce(column_default, '') AS line FROM information_schema.columns "
+        "WHERE table_schema = '" + schema + "' UNION ALL "
+        "SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint "
+        "WHERE connamespace = '" + schema + "'::regnamespace UNION ALL "
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = '" + schema + "' UNION ALL "
+        "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = '" + schema +
+        "'::regnamespace UNION ALL "
+        "SELECT checksum FROM " + schema + ".schema_migrations) AS lines");
+}
+
+TEST(Migration, UpAppliesAllOnceAndRecordsThem) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    EXPECT_EQ(migration_status(connection).front().standing, MigrationStatus::Standing::pending);
+    EXPECT_EQ(migrate_up(connection).size(), migrations().size());
+    EXPECT_TRUE(migrate_up(connection).empty());
+    for (const MigrationStatus& status : migration_status(connection)) {
+        EXPECT_EQ(status.standing, MigrationStatus::Standing::applied) << status.name;
+        EXPECT_FALSE(status.applied_at.empty());
+    }
+    EXPECT_NO_THROW(require_version(connection));
+}
+
+TEST(Migration, RunsAtTheSameTimeApplyEachOneOnce) {
+    EmptySchema schema;
+    std::atomic<std::size_t> applied{0};
+    std::vector<std::jthread> runs;
+    for (int run = 0; run < 4; ++run) {
+        runs.emplace_back([&] {
+            Connection connection(schema.options());
+            applied += migrate_up(connection).size();
+        });
+    }
+    runs.clear();
+    EXPECT_EQ(applied, migrations().size());
+    Connection connection(schema.options());
+    EXPECT_NO_THROW(require_version(connection));
+}
+
+TEST(Migration, AFailedOneLeavesNothingOfItself) {
+    EmptySchema schema;
+    schema.database().execute("CREATE SCHEMA " + schema.name() + "; CREATE TABLE " + schema.name() +
+                              ".skipped_ranges (mine integer)");
+    Connection connection(schema.options());
+    EXPECT_THROW(migrate_up(connection), PostgresError);
+    EXPECT_EQ(schema.relations(), 1);
+    schema.database().execute("DROP TABLE " + schema.name() + ".skipped_ranges");
+    EXPECT_EQ(migrate_up(connection).size(), migrations().size());
+}
+
+TEST(Migration, AChangedTextIsRefused) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    schema.database().execute("UPDATE " + schema.name() +
+                              ".schema_migrations SET checksum = 'other' WHERE number = 1");
+    EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("001_initial"));
+    EXPECT_THAT(complaint([&] { migrate_down(connection, 0); }), testing::HasSubstr("another text"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("another text"));
+}
+
+TEST(Migration, ASchemaOfANewerProgramIsRefused) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    schema.database().execute("INSERT INTO " + schema.name() +
+                              ".schema_migrations VALUES (901, 'later', 'x')");
+    EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("901_later"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("newer program"));
+}
+
+TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    EXPECT_THAT(complaint([&] { require_version(connection); }),
+                testing::HasSubstr("onceward migrate up"));
+    migrate_up(connection);
+    migrate_down(connection, 1);
+    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("002_rotation"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }),
+                testing::HasSubstr("onceward migrate up"));
+}
+
+TEST(Migration, DownToNothingTakesGenerationsWithIt) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    schema.database().execute("INSERT INTO " + schema.name() +
+                              ".ledgers (name, store, reach, retention) VALUES ('a', 'table', "
+                              "'global', '1 day'); SELECT " +
+                              schema.name() + ".rotate_ledger(1, 0)");
+    EXPECT_EQ(migrate_down(connection, 0).size(), migrations().size());
+    EXPECT_EQ(schema.relations(), 0);
+    EXPECT_EQ(migrate_up(connection).size(), migrations().size());
+}
+
+TEST(Migration, TheScriptMakesTheSameSchemaAsUp) {
+    EmptySchema by_up;
+    EmptySchema by_script;
+    Connection connection(by_up.options());
+    migrate_up(connection);
+    grant_worker(connection, support::worker_role);
+    const std::string script =
+        migration_script(by_script.name(), 0, std::string(support::worker_role));
+    const std::string psql_only = "\\set ON_ERROR_STOP on\n";
+    ASSERT_TRUE(script.starts_with(psql_only));
+    by_script.database().execute(script.substr(psql_only.size()));
+    EXPECT_EQ(description(by_script.database(), by_script.name()),
+              description(by_up.database(), by_up.name()));
+    ConnectionOptions as_worker = by_script.options();
+    as_worker.dsn = support::postgres().worker_dsn;
+    Connection worker(as_worker);
+    EXPECT_NO_THROW(require_version(worker));
+}
+
+TEST(Migration, ANameThatWouldNeedQuotesIsRefused) {
+    for (const char* name : {"", "Onceward", "on-ce", "1st", "pg_mine", "a.b", "order"}) {
+        EmptySchema schema;
+        ConnectionOptions options = schema.options();
+        options.schema = name;
+        Connection connection(options);
+        EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("schema's name"))
+            << name;
+    }
+}
+
+TEST(Migration, AWorkerWithoutGrantsIsToldWhatToAskFor) {
+    EmptySchema schema;
+    Connection owner(schema.options());
+    migrate_up(owner);
+    ConnectionOptions options = schema.options();
+    options.dsn = support::postgres().worker_dsn;
+    Connection worker(options);
+    EXPECT_THAT(complaint([&] { require_version(worker); }), testing::HasSubstr("--grant-to"));
+}
+
+TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
+    FreshSchema schema;
+    const std::string privileges = schema.database().value(
+        "SELECT string_agg(line, ' ' ORDER BY line) FROM (SELECT table_name || ':' || "
+        "string_agg(privilege_type, ',' ORDER BY privilege_type) AS line "
+        "FROM information_schema.role_table_grants WHERE grantee = 'onceward_test_worker' "
+        "AND table_schema = '" + schema.name() + "' GROUP BY table_name) AS grants");
+    EXPECT_EQ(privileges,
+              "claims:INSERT,SELECT dead_letters:INSERT,SELECT fences:INSERT,SELECT,UPDATE "
+              "generations:SELECT ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
+              "schema_migrations:SELECT skipped_ranges:INSERT,SELECT");
+}
+
+TEST(WorkerRole, CannotMakeDropOrEmptyAnything) {
+    FreshSchema schema;
+    Database worker(schema.server().worker_dsn);
+    worker.execute("SET search_path = " + schema.name());
+    for (const char* statement :
+         {"CREATE TABLE mine (a integer)", "DELETE FROM fences", "TRUNCATE dead_letters",
+          "DROP TABLE claims", "UPDATE dead_letters SET reason = ''", "DELETE FROM generations",
+          "UPDATE schema_migrations SET checksum = ''"}) {
+        try {
+            worker.execute(statement);
+            ADD_FAILURE() << "allowed: " << statement;
+        } catch (const DatabaseError& error) {
+            EXPECT_EQ(error.sqlstate(), "42501") << statement;
+        }
+    }
+}
+
+TEST(WorkerRole, FunctionsAreForTheGrantedOnly) {
+    FreshSchema schema;
+    EXPECT_EQ(schema.database().number(
+                  "SELECT count(*) FROM pg_proc p, aclexplode(p.proacl) a WHERE a.grantee = 0 AND "
+                  "p.pronamespace = '" + schema.name() + "'::regnamespace"),
+              0);
+    EXPECT_EQ(schema.database().number("SELECT count(*) FROM pg_proc WHERE proacl IS NULL AND "
+                                       "pronamespace = '" + schema.name() + "'::regnamespace"),
+              0);
+}
+
+}  // namespace
+}  // namespace onceward

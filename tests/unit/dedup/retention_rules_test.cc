@@ -1,0 +1,39 @@
+#include "dedup/retention_rules.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+LedgerOptions options() {
+    LedgerOptions options;
+    options.rotate_after = minutes(10);
+    options.rotate_claims = 1'200;
+    return options;
+}
+
+TEST(RetentionRules, AGenerationIsSealedAtItsAgeAndNotBefore) {
+    EXPECT_EQ(rotation_due({1, minutes(10) - milliseconds(1), 8192}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(10), 8192}, options()), Rotation::by_age);
+}
+
+TEST(RetentionRules, AGenerationIsSealedAtItsSizeAndNotBefore) {
+    EXPECT_EQ(rotation_due({1, minutes(0), 9 * 8192}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(0), 10 * 8192}, options()), Rotation::by_size);
+}
+
+TEST(RetentionRules, AnEmptyGenerationIsKeptAtAnyAge) {
+    EXPECT_EQ(rotation_due({1, std::chrono::hours(1000), 0}, options()), Rotation::keep);
+}
+
+TEST(RetentionRules, JitterStaysWithinAQuarter) {
+    EXPECT_EQ(jittered(milliseconds(1000), 0.0), milliseconds(750));
+    EXPECT_EQ(jittered(milliseconds(1000), 0.5), milliseconds(1000));
+    EXPECT_LT(jittered(milliseconds(1000), 0.999), milliseconds(1250));
+}
+
+}  // namespace
+}  // namespace onceward
