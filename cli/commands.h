@@ -13,6 +13,8 @@ class Commands;
 void add_init(CLI::App& program, Commands& commands);
 void add_check(CLI::App& program, Commands& commands);
 void add_config(CLI::App& program, Commands& commands);
+void add_produce(CLI::App& program, Commands& commands);
+void add_demo(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);
 

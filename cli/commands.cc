@@ -1,0 +1,13 @@
+#include "cli/commands.h"
+
+namespace onceward {
+
+void add_all_commands(CLI::App& program, Commands& commands) {
+    add_init(program, commands);
+    add_check(program, commands);
+    add_config(program, commands);
+    add_produce(program, commands);
+    add_demo(program, commands);
+}
+
+}  // namespace onceward

@@ -1,0 +1,125 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/configuration/option_tree.h"
+#include "cli/configuration/reference.h"
+
+namespace onceward {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A value that is made of a variable is a text whatever its type; what it holds is checked when the file is read.
+constexpr const char* variable_pattern = "\\$\\{.+\\}";
+
+Json or_variable(Json schema) {
+    return {{"anyOf", {std::move(schema), {{"type", "string"}, {"pattern", variable_pattern}}}}};
+}
+
+Json any_text() { return {{"type", {"string", "number", "boolean"}}}; }
+
+Json source_object(bool with_required) {
+    Json properties = {
+        {"field", {{"type", "string"}}},
+        {"header", {{"type", "string"}, {"minLength", 1}}},
+        {"metadata", {{"enum", {"topic", "partition", "offset", "timestamp", "record_key", "payload"}}}},
+        {"constant", any_text()},
+    };
+    if (with_required) properties["required"] = {{"type", "boolean"}};
+    Json one_of = Json::array();
+    for (const char* kind : {"field", "header", "metadata", "constant"}) {
+        one_of.push_back({{"required", Json::array({kind})}});
+    }
+    return {{"type", "object"},
+            {"properties", properties},
+            {"additionalProperties", false},
+            {"oneOf", one_of}};
+}
+
+Json source(bool with_required) {
+    return {{"anyOf", {{{"type", "string"}}, source_object(with_required)}}};
+}
+
+Json key_source() {
+    Json named = {{"type", "object"},
+                  {"properties",
+                   {{"header", {{"type", "string"}, {"minLength", 1}}},
+                    {"field", {{"type", "string"}}},
+                    {"record_key", {{"type", {"boolean", "string"}}}},
+                    {"strip_quotes", {{"type", "boolean"}}},
+                    {"kind", {{"type", "string"}, {"minLength", 1}}}}},
+                  {"additionalProperties", false}};
+    return {{"anyOf",
+             {{{"enum", {"record_key", "cloudevents", "payload_sha256", "coordinates"}}}, named}}};
+}
+
+Json limited(const OptionSpec& spec, const char* type) {
+    Json schema = {{"type", type}, {"minimum", spec.minimum}};
+    if (spec.maximum != INT64_MAX) schema["maximum"] = spec.maximum;
+    return or_variable(schema);
+}
+
+Json text_with_pattern(const char* pattern) {
+    return or_variable({{"type", "string"}, {"pattern", pattern}});
+}
+
+Json value_schema(const OptionSpec& spec) {
+    switch (spec.type) {
+        case OptionType::text:
+        case OptionType::secret: return any_text();
+        case OptionType::integer: return limited(spec, "integer");
+        case OptionType::number: return limited(spec, "number");
+        case OptionType::duration: return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
+        case OptionType::size: return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
+        case OptionType::choice: return or_variable({{"enum", spec.choices}});
+        case OptionType::texts:
+            return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
+        case OptionType::properties:
+            return {{"type", "object"}, {"additionalProperties", any_text()}};
+        case OptionType::start:
+            return {{"anyOf",
+                     {{{"enum", {"committed", "earliest", "latest"}}},
+                      {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]"}},
+                      {{"type", "string"}, {"pattern", variable_pattern}}}}};
+        case OptionType::key_sources:
+            return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
+        case OptionType::source: return source(false);
+        case OptionType::columns:
+            return {{"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};
+    }
+    return {};
+}
+
+Json tree_schema(const OptionTree& tree) {
+    if (tree.spec != nullptr) {
+        Json schema = {{"description", tree.spec->meaning}};
+        if (!tree.spec->default_text.empty() && !tree.spec->default_text.starts_with('<')) {
+            schema["default"] = tree.spec->default_text;
+        }
+        schema.update(value_schema(*tree.spec));
+        return schema;
+    }
+    Json properties = Json::object();
+    Json required = Json::array();
+    for (const OptionTree& child : tree.children) {
+        properties[child.name] = tree_schema(child);
+        const bool needed = child.spec != nullptr && child.spec->required;
+        if (needed || !tree_schema(child).value("required", Json::array()).empty() || child.list) {
+            required.push_back(child.name);
+        }
+    }
+    Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+    if (!required.empty()) schema["required"] = required;
+    if (tree.list) return {{"type", "array"}, {"items", schema}, {"minItems", 1}};
+    return schema;
+}
+
+}  // namespace
+
+std::string configuration_schema() {
+    Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                   {"title", "Onceward's configuration"}};
+    schema.update(tree_schema(option_tree()));
+    return schema.dump(2) + "\n";
+}
+
+}  // namespace onceward

@@ -1,0 +1,86 @@
+#include "cli/configuration/load.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/configuration/checks.h"
+#include "cli/configuration/reader.h"
+#include "cli/configuration/substitute.h"
+
+namespace onceward {
+namespace {
+
+void resolve(std::string& path, const std::filesystem::path& folder) {
+    if (!path.empty()) path = (folder / path).lexically_normal().string();
+}
+
+// Files that a configuration names lie beside it, wherever the program is started.
+void resolve_paths(Configuration& configuration, const std::filesystem::path& folder) {
+    for (TopicConfiguration& topic : configuration.topics) {
+        resolve(topic.format.descriptor_set, folder);
+        for (std::string& file : topic.format.proto_files) resolve(file, folder);
+        for (std::string& path : topic.format.proto_paths) resolve(path, folder);
+    }
+}
+
+}  // namespace
+
+bool LoadResult::usable() const {
+    for (const Finding& finding : findings) {
+        if (finding.severity == Finding::Severity::error) return false;
+    }
+    return true;
+}
+
+LoadResult load_configuration_text(const std::string& text, const std::string& file,
+                                   const LoadOptions& options) {
+    LoadResult result;
+    result.configuration.file = file;
+    Report report;
+    std::optional<Node> root = parse_yaml(text, report);
+    if (root) {
+        const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+        substitute(*root, folder, options, report);
+        read_configuration(*root, result.configuration, report);
+        resolve_paths(result.configuration, folder);
+        check_combinations(result.configuration, report);
+    }
+    result.findings = report.sorted();
+    return result;
+}
+
+LoadResult load_configuration(const std::string& file, const LoadOptions& options) {
+    errno = 0;
+    std::ifstream stream(file, std::ios::binary);
+    std::string text;
+    if (stream) text.assign(std::istreambuf_iterator<char>(stream), {});
+    if (!stream || stream.bad() || std::filesystem::is_directory(file)) {
+        const char* why = errno == 0 ? "it is no file" : std::strerror(errno);
+        LoadResult result;
+        result.findings.push_back({Finding::Severity::error, {}, "",
+                                   "The file cannot be read: " + std::string(why) +
+                                       ". `onceward init > onceward.yaml` makes one to start from."});
+        return result;
+    }
+    return load_configuration_text(text, file, options);
+}
+
+Configuration load_or_throw(const std::string& file) {
+    LoadResult result = load_configuration(file);
+    if (!result.usable()) {
+        std::string text;
+        for (const Finding& finding : result.findings) text += to_text(finding, file) + "\n";
+        throw ConfigurationError(text + "Nothing was started. `onceward check -c " + file +
+                                 "` looks again.");
+    }
+    configure_log(result.configuration.logging);
+    for (const Finding& finding : result.findings) {
+        log_warning("configuration_warning", {{"finding", to_text(finding, file)}});
+    }
+    return std::move(result.configuration);
+}
+
+}  // namespace onceward

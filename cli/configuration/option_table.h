@@ -1,0 +1,18 @@
+#pragma once
+// All options, in the order of the reference.
+
+#include <vector>
+
+#include "cli/configuration/option.h"
+
+namespace onceward {
+
+const std::vector<OptionSpec>& option_table();
+
+// The table's parts; option_table() joins them.
+std::vector<OptionSpec> process_options();
+std::vector<OptionSpec> topic_options();
+std::vector<OptionSpec> key_and_ledger_options();
+std::vector<OptionSpec> sink_options();
+
+}  // namespace onceward

@@ -1,0 +1,50 @@
+#include "cli/configuration/option_tree.h"
+
+#include "cli/configuration/option_table.h"
+
+namespace onceward {
+namespace {
+
+OptionTree& child_of(OptionTree& parent, std::string name) {
+    const bool list = name.ends_with("[]");
+    if (list) name.resize(name.size() - 2);
+    for (OptionTree& child : parent.children) {
+        if (child.name == name) return child;
+    }
+    return parent.children.emplace_back(OptionTree{name, nullptr, list, {}});
+}
+
+}  // namespace
+
+const OptionTree* OptionTree::find(const std::string& child) const {
+    for (const OptionTree& candidate : children) {
+        if (candidate.name == child) return &candidate;
+    }
+    return nullptr;
+}
+
+std::vector<std::string> OptionTree::names() const {
+    std::vector<std::string> names;
+    for (const OptionTree& child : children) names.push_back(child.name);
+    return names;
+}
+
+const OptionTree& option_tree() {
+    static const OptionTree tree = [] {
+        OptionTree root;
+        for (const OptionSpec& spec : option_table()) {
+            OptionTree* node = &root;
+            std::string_view rest = spec.path;
+            while (!rest.empty()) {
+                const std::size_t dot = std::min(rest.find('.'), rest.size());
+                node = &child_of(*node, std::string(rest.substr(0, dot)));
+                rest.remove_prefix(std::min(dot + 1, rest.size()));
+            }
+            node->spec = &spec;
+        }
+        return root;
+    }();
+    return tree;
+}
+
+}  // namespace onceward

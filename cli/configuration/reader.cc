@@ -1,0 +1,170 @@
+#include "cli/configuration/reader.h"
+
+#include <memory>
+
+#include "cli/configuration/values.h"
+
+namespace onceward {
+namespace {
+
+// What people coming from elsewhere write, and what it is called here.
+const std::map<std::string, std::string> other_names = {
+    {"brokers", "bootstrap_servers"}, {"bootstrap.servers", "bootstrap_servers"},
+    {"servers", "bootstrap_servers"}, {"group.id", "group"}, {"consumer_group", "group"},
+    {"url", "dsn"}, {"connection_string", "dsn"}, {"topic", "name"}, {"fields", "columns"},
+    {"ttl", "retention"}, {"threads", "workers"}, {"size", "messages"}, {"log", "logging"},
+};
+
+// The whole path of another place where an option of that name stands; '' if there is none.
+std::string elsewhere(const OptionTree& tree, const std::string& name, const std::string& path) {
+    for (const OptionTree& child : tree.children) {
+        const std::string child_path = (path.empty() ? "" : path + ".") + child.name;
+        if (child.name == name) return child_path + (child.list ? "[]" : "");
+        std::string found = elsewhere(child, name, child_path + (child.list ? "[]" : ""));
+        if (!found.empty()) return found;
+    }
+    return {};
+}
+
+class Reader {
+  public:
+    Reader(Configuration& configuration, Report& report)
+        : configuration_(configuration), report_(report), to_{configuration} {}
+
+    void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
+        if (node.kind != Node::Kind::mapping) {
+            report_.error(node.mark, path,
+                          shown(node) + " stands where a mapping is wanted. Known options here: " +
+                              one_of(tree.names()) + ".");
+            return;
+        }
+        for (std::size_t index = 0; index < node.items.size(); ++index) {
+            if (tree.find(node.keys[index].name) == nullptr) refuse(node.keys[index], tree, path);
+        }
+        // In the table's order, not the file's: one option may build on another.
+        for (const OptionTree& child : tree.children) {
+            const std::string child_path = path.empty() ? child.name : path + "." + child.name;
+            read_child(node, child, child_path);
+        }
+    }
+
+  private:
+    void refuse(const Node::Key& key, const OptionTree& tree, const std::string& path) {
+        const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
+        std::string advice;
+        const auto other = other_names.find(key.name);
+        if (other != other_names.end() && tree.find(other->second) != nullptr) {
+            advice = "; did you mean `" + other->second + "`?";
+        } else {
+            advice = guess(key.name, tree.names());
+        }
+        if (advice == ".") {
+            const std::string place = elsewhere(option_tree(), key.name, "");
+            advice = place.empty() ? ". Known are " + one_of(tree.names()) + "."
+                                   : ". Its place is `" + place + "`.";
+        }
+        report_.error(key.mark, path, "`" + key.name + "` is no option " + here + advice);
+    }
+
+    void read_child(const Node& parent, const OptionTree& child, const std::string& path) {
+        const Node* node = parent.find(child.name);
+        if (node != nullptr) {
+            for (std::size_t index = 0; index < parent.keys.size(); ++index) {
+                if (parent.keys[index].name == child.name) {
+                    report_.locate(path, child.spec != nullptr ? node->mark : parent.keys[index].mark);
+                }
+            }
+        }
+        if (node != nullptr && node->kind == Node::Kind::null) {
+            report_.error(report_.mark_of(path), path,
+                          "There is no value. Write one, or remove the option.");
+        } else if (child.spec != nullptr) {
+            read_option(node, *child.spec, parent.mark, path);
+        } else if (child.list) {
+            read_topics(node, child, parent.mark, path);
+        } else if (node != nullptr) {
+            read_mapping(*node, child, path);
+        } else {
+            Node empty;
+            empty.kind = Node::Kind::mapping;
+            empty.mark = parent.mark;
+            read_mapping(empty, child, path);
+        }
+    }
+
+    void read_option(const Node* node, const OptionSpec& spec, Mark parent, const std::string& path) {
+        if (node != nullptr) {
+            if (const auto value = read_value(spec, *node, path, report_)) spec.bind(to_, *value);
+        } else if (spec.required) {
+            const std::size_t dot = path.find_last_of('.');
+            const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
+            report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
+        } else if (!spec.default_text.empty() && !spec.default_text.starts_with('<')) {
+            spec.bind(to_, default_value(spec));
+        }
+    }
+
+    void read_topics(const Node* node, const OptionTree& tree, Mark parent, const std::string& path) {
+        if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
+            report_.error(node == nullptr ? parent : node->mark, path,
+                          "There is no topic. Write a list: `topics:`, and below it `- name: ...`.");
+            return;
+        }
+        for (std::size_t index = 0; index < node->items.size(); ++index) {
+            const Node& item = node->items[index];
+            const std::string item_path = path + "[" + std::to_string(index) + "]";
+            report_.locate(item_path, item.mark);
+            TopicConfiguration& topic = configuration_.topics.emplace_back();
+            topic.mark = item.mark;
+            LedgerOptions ledger;
+            TableSinkOptions table;
+            to_.topic = &topic;
+            to_.ledger = &ledger;
+            to_.table = &table;
+            read_mapping(item, tree, item_path);
+            topic.sink_mark = report_.mark_of(item_path + ".sink");
+            topic.sink = table;
+            finish_topic(topic, ledger, item_path);
+        }
+    }
+
+    // What is computed from other options, and the ledger, which topics may share.
+    void finish_topic(TopicConfiguration& topic, LedgerOptions& ledger, const std::string& path) {
+        const std::string own_name = configuration_.group + "/" + topic.name;
+        if (topic.key.operation.empty()) topic.key.operation = own_name;
+        if (ledger.name.empty()) ledger.name = own_name;
+        topic.ledger = ledger.name;
+        const auto [found, first] = configuration_.ledgers.emplace(ledger.name, ledger);
+        if (!first) compare_ledgers(found->second, ledger, path);
+    }
+
+    void compare_ledgers(const LedgerOptions& first, const LedgerOptions& again,
+                         const std::string& path) {
+        const auto differ = [&](bool same, const char* option) {
+            if (same) return;
+            report_.error_at(path + ".ledger." + option,
+                             "The ledger `" + first.name + "` has another `" + option +
+                                 "` at a topic above. One ledger has one: write the same value at "
+                                 "each topic that names it, or another ledger name.");
+        };
+        differ(first.store == again.store, "store");
+        differ(first.reach == again.reach, "reach");
+        differ(first.retention == again.retention, "retention");
+        differ(first.rotate_after == again.rotate_after, "rotate_after");
+        differ(first.rotate_claims == again.rotate_claims, "rotate_claims");
+    }
+
+    Configuration& configuration_;
+    Report& report_;
+    OptionTarget to_;
+};
+
+}  // namespace
+
+void read_configuration(const Node& root, Configuration& configuration, Report& report) {
+    Reader(configuration, report).read_mapping(root, option_tree(), "");
+    configuration.kafka_mark = report.mark_of("kafka");
+    configuration.postgres_mark = report.mark_of("postgres");
+}
+
+}  // namespace onceward

@@ -1,0 +1,131 @@
+#include "cli/configuration/reference.h"
+
+#include "cli/configuration/option_table.h"
+#include "cli/configuration/units.h"
+
+namespace onceward {
+namespace {
+
+constexpr const char* opening = R"(# Configuration
+
+This page is written by `onceward config reference`, from the table that the loader itself uses.
+
+A configuration is one YAML file. `onceward init` prints an annotated one to start from,
+`onceward check -c FILE` finds mistakes without opening a connection, and
+`schemas/config.schema.json` lets an editor complete and check. Unknown and repeated options,
+missing units and combinations that cannot work are errors, each with its line and what to write
+instead. Anchors, aliases and tags are not allowed.
+
+**Units.** Durations: `ms`, `s`, `m`, `h`, `d`, as in `500ms`, `24h`. Sizes: `B`, `KB`, `MB`, `GB`
+(powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024). Whole numbers only.
+
+**Variables.** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `${file:path}` (without its last
+newline; relative to the configuration's folder) are put into values after the YAML was read, so
+what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`, an
+error with `--strict-env` and in `run`.
+
+**Secrets** (`postgres.dsn`, passwords and keys among librdkafka's properties) are never printed,
+neither in logs nor in messages about mistakes.
+)";
+
+constexpr const char* sources_section = R"(
+## Sources
+
+Where a column, a key or a tenant comes from.
+
+| written as | means |
+|---|---|
+| `/order/id` or `{field: /order/id}` | JSON: a JSON pointer (RFC 6901), `''` is the whole payload |
+| `order.id` or `{field: order.id}` | Protobuf: a dotted path |
+| `{header: NAME}` | a header; the last one where it is repeated |
+| `{metadata: NAME}` | `topic`, `partition`, `offset`, `timestamp`, `record_key` or `payload` (the raw bytes) |
+| `{constant: TEXT}` | always this text |
+
+A column's mapping may add `required: true`: a message without the value is rejected; else the
+column is NULL.
+
+An entry of `key.sources` is one of `{header: NAME}` (with `strip_quotes: true` the quotes of
+RFC 8941 are taken off), `{field: PATH}`, `record_key`, `cloudevents` (source and id),
+`coordinates` (topic, partition, offset) or `payload_sha256`. A key found in a header is another key
+than the same text in the record's key; two sources with the same `kind: NAME` share their keys.
+
+## What is refused among librdkafka's properties
+
+What would break the guarantee: `enable.auto.commit`, `enable.auto.offset.store`,
+`auto.offset.reset`, `isolation.level: read_uncommitted`, `check.crcs: false`,
+`enable.partition.eof: false`, `group.id`, `group.instance.id`, `allow.auto.create.topics: true`,
+`plugin.library.paths`. Each is refused with the reason and the option to use instead.
+)";
+
+std::string type_text(const OptionSpec& spec) {
+    switch (spec.type) {
+        case OptionType::text: return "text";
+        case OptionType::secret: return "text, secret";
+        case OptionType::integer: return "whole number";
+        case OptionType::number: return "number";
+        case OptionType::duration: return "duration";
+        case OptionType::size: return "size";
+        case OptionType::texts: return "list of texts";
+        case OptionType::properties: return "mapping";
+        case OptionType::start: return "`committed`, `earliest`, `latest` or a time";
+        case OptionType::key_sources: return "list of key sources";
+        case OptionType::source: return "source";
+        case OptionType::columns: return "mapping from column to source";
+        case OptionType::choice: break;
+    }
+    std::string text;
+    for (const std::string_view choice : spec.choices) {
+        text += (text.empty() ? "`" : ", `") + std::string(choice) + "`";
+    }
+    return text;
+}
+
+std::string limit_text(const OptionSpec& spec, std::int64_t limit) {
+    if (spec.type == OptionType::duration) return duration_text(std::chrono::milliseconds(limit));
+    if (spec.type == OptionType::size) return size_text(limit);
+    return std::to_string(limit);
+}
+
+std::string limits(const OptionSpec& spec) {
+    const bool counted = spec.type == OptionType::integer || spec.type == OptionType::number ||
+                         spec.type == OptionType::duration || spec.type == OptionType::size;
+    if (!counted) return {};
+    std::string text = ", " + limit_text(spec, spec.minimum);
+    return text + (spec.maximum == INT64_MAX ? " or more" : " to " + limit_text(spec, spec.maximum));
+}
+
+std::string section_of(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));
+}
+
+std::string name_of(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    return std::string(path.substr(dot == std::string_view::npos ? 0 : dot + 1));
+}
+
+}  // namespace
+
+std::string configuration_reference() {
+    std::string page = opening;
+    std::string section = "none yet";
+    for (const OptionSpec& spec : option_table()) {
+        if (section_of(spec.path) != section) {
+            section = section_of(spec.path);
+            page += "\n## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
+        }
+        page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
+        if (spec.required) {
+            page += "; required";
+        } else if (!spec.default_text.empty()) {
+            page += "; default `" + std::string(spec.default_text) + "`";
+        }
+        page += "): " + std::string(spec.meaning);
+        if (!spec.cost.empty()) page += " *Cost:* " + std::string(spec.cost);
+        page += "\n\n";
+    }
+    page.pop_back();
+    return page + sources_section;
+}
+
+}  // namespace onceward

@@ -1,0 +1,61 @@
+#include "cli/configuration/report.h"
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace onceward {
+
+Mark Report::mark_of(std::string path) const {
+    while (!path.empty()) {
+        if (const auto found = marks_.find(path); found != marks_.end()) return found->second;
+        const std::size_t cut = path.find_last_of(".[");
+        path.resize(cut == std::string::npos ? 0 : cut);
+    }
+    return {1, 1};
+}
+
+std::vector<Finding> Report::sorted() const {
+    std::vector<Finding> findings = findings_;
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
+        return std::tie(left.mark.line, left.mark.column) <
+               std::tie(right.mark.line, right.mark.column);
+    });
+    return findings;
+}
+
+namespace {
+
+const char* severity_text(Finding::Severity severity) {
+    switch (severity) {
+        case Finding::Severity::error: return "error";
+        case Finding::Severity::warning: return "warning";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string to_text(const Finding& finding, const std::string& file) {
+    std::string text = file;
+    if (finding.mark.line > 0) {
+        text += ":" + std::to_string(finding.mark.line) + ":" + std::to_string(finding.mark.column);
+    }
+    text += std::string(": ") + severity_text(finding.severity) + ": ";
+    if (!finding.path.empty()) text += finding.path + ": ";
+    return text + finding.message;
+}
+
+std::string findings_json(const std::vector<Finding>& findings, const std::string& file) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings) {
+        list.push_back({{"file", file},
+                        {"line", finding.mark.line},
+                        {"column", finding.mark.column},
+                        {"severity", severity_text(finding.severity)},
+                        {"path", finding.path},
+                        {"message", finding.message}});
+    }
+    return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace onceward

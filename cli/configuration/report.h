@@ -1,0 +1,52 @@
+#pragma once
+// Gathers what is wrong with a file while it is read, and where each option stands in it.
+// Used by one thread.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/configuration/load.h"
+
+namespace onceward {
+
+class Report {
+  public:
+    void error(Mark mark, const std::string& path, std::string message) {
+        failed_.insert(path);
+        add(Finding::Severity::error, mark, path, std::move(message));
+    }
+    void warning(Mark mark, const std::string& path, std::string message) {
+        add(Finding::Severity::warning, mark, path, std::move(message));
+    }
+    // At the option's place, or at the nearest part of the file around it that is there. Silent where the option itself
+    // has an error already: it holds no value that could be judged.
+    void error_at(const std::string& path, std::string message) {
+        if (known(path)) error(mark_of(path), path, std::move(message));
+    }
+    void warning_at(const std::string& path, std::string message) {
+        if (known(path)) warning(mark_of(path), path, std::move(message));
+    }
+    void locate(const std::string& path, Mark mark) { marks_[path] = mark; }
+    // The option is there but its value cannot be known (an unset variable).
+    void unknown(const std::string& path) { failed_.insert(path); }
+
+    bool given(const std::string& path) const { return marks_.contains(path); }
+    // Whether the option's value, given or default, may be judged.
+    bool known(const std::string& path) const { return !failed_.contains(path); }
+    Mark mark_of(std::string path) const;
+
+    std::vector<Finding> sorted() const;
+
+  private:
+    void add(Finding::Severity severity, Mark mark, const std::string& path, std::string message) {
+        findings_.push_back({severity, mark, path, std::move(message)});
+    }
+    std::vector<Finding> findings_;
+    std::set<std::string> failed_;
+    std::map<std::string, Mark> marks_;
+};
+
+}  // namespace onceward

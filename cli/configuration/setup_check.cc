@@ -1,0 +1,41 @@
+#include "cli/configuration/setup_check.h"
+
+#include "consumer/decoder.h"
+
+namespace onceward {
+namespace {
+
+// The paths of the payload that a topic's key and sink read.
+std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
+    std::vector<std::string> paths;
+    for (const KeySource& source : topic.key.sources) {
+        // A preset's JSON pointer is not looked for in other formats.
+        if (source.only_json && topic.format.format != Format::json) continue;
+        if (source.kind == KeySource::Kind::field) paths.push_back(source.name);
+    }
+    if (topic.key.tenant && topic.key.tenant->kind == FieldSource::Kind::field) {
+        paths.push_back(topic.key.tenant->text);
+    }
+    if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) {
+        for (const ColumnOptions& column : table->columns) {
+            if (column.source.kind == FieldSource::Kind::field) paths.push_back(column.source.text);
+        }
+    }
+    return paths;
+}
+
+}  // namespace
+
+void check_setup(LoadResult& result) {
+    for (std::size_t index = 0; index < result.configuration.topics.size(); ++index) {
+        const TopicConfiguration& topic = result.configuration.topics[index];
+        try {
+            make_decoder(topic.format, wanted_paths(topic));
+        } catch (const FormatError& error) {
+            result.findings.push_back({Finding::Severity::error, topic.mark,
+                                       "topics[" + std::to_string(index) + "]", error.what()});
+        }
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,126 @@
+#include "cli/configuration/substitute.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t largest_file = 1 << 20;
+
+// One ${...}: its text, or why there is none.
+struct Expansion {
+    std::string text;
+    std::string problem;
+    bool environment = true;  // whether the problem is the environment's, not the file's
+};
+
+bool valid_name(const std::string& name) {
+    const auto letter = [](char character) {
+        return std::isalpha(static_cast<unsigned char>(character)) != 0 || character == '_';
+    };
+    if (name.empty() || !letter(name.front())) return false;
+    return std::all_of(name.begin(), name.end(), [&](char character) {
+        return letter(character) || std::isdigit(static_cast<unsigned char>(character)) != 0;
+    });
+}
+
+Expansion from_file(const std::string& name, const std::filesystem::path& folder) {
+    const std::filesystem::path path = folder / name;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return {{}, "The file of `${file:" + name + "}` is not there: " + path.string() + ".", true};
+    }
+    std::ifstream stream(path, std::ios::binary);
+    std::string text(largest_file + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (stream.bad() || (!stream.is_open())) {
+        return {{}, "The file of `${file:" + name + "}` cannot be read: " + path.string() + ".", true};
+    }
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > largest_file) {
+        return {{}, "The file of `${file:" + name + "}` is larger than 1 MiB.", false};
+    }
+    // An editor's last newline is not part of a password.
+    if (text.ends_with('\n')) text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+    return {text, {}, true};
+}
+
+Expansion expand(const std::string& inside, const std::filesystem::path& folder,
+                 const LoadOptions& options) {
+    if (inside.starts_with("file:")) return from_file(inside.substr(5), folder);
+    const std::size_t colon = inside.find(':');
+    const std::string name = inside.substr(0, colon);
+    const std::string rest = colon == std::string::npos ? "" : inside.substr(colon + 1);
+    if (!valid_name(name) || (colon != std::string::npos && !rest.starts_with('-') &&
+                              !rest.starts_with('?'))) {
+        return {{},
+                "`${" + inside +
+                    "}` is not understood. Write ${NAME}, ${NAME:-default}, ${NAME:?message} or "
+                    "${file:path}; a `$` itself is `$$`.",
+                false};
+    }
+    const std::optional<std::string> value =
+        options.environment ? options.environment(name) : [&]() -> std::optional<std::string> {
+        const char* found = std::getenv(name.c_str());
+        return found == nullptr ? std::nullopt : std::optional<std::string>(found);
+    }();
+    // As in a shell, the forms with a colon take an empty variable for an unset one.
+    if (value && (!value->empty() || rest.empty())) return {*value, {}, true};
+    if (rest.starts_with('-')) return {rest.substr(1), {}, true};
+    if (rest.starts_with('?')) {
+        return {{}, "The variable " + name + " is not set: " + rest.substr(1), true};
+    }
+    return {{},
+            "The variable " + name + " is not set. Set it, or give a default: ${" + name +
+                ":-default}.",
+            true};
+}
+
+void substitute_scalar(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
+                       Report& report) {
+    std::string result;
+    const std::string& text = node.written;
+    for (std::size_t at = 0; at < text.size();) {
+        if (text.compare(at, 2, "$$") == 0) {
+            result += '$';
+            at += 2;
+            continue;
+        }
+        if (text.compare(at, 2, "${") != 0) {
+            result += text[at++];
+            continue;
+        }
+        const std::size_t end = text.find('}', at);
+        if (end == std::string::npos) {
+            report.error(node.mark, "", "A `${` has no closing `}`. A `$` itself is written `$$`.");
+            node.resolved = false;
+            return;
+        }
+        const Expansion expansion = expand(text.substr(at + 2, end - at - 2), folder, options);
+        if (!expansion.problem.empty()) {
+            node.resolved = false;
+            if (options.strict_environment || !expansion.environment) {
+                report.error(node.mark, "", expansion.problem);
+            } else {
+                report.warning(node.mark, "", expansion.problem);
+            }
+        }
+        // What comes out is not looked at again: a value that holds `${` stays as it is.
+        result += expansion.text;
+        at = end + 1;
+    }
+    node.text = std::move(result);
+}
+
+}  // namespace
+
+void substitute(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
+                Report& report) {
+    if (node.kind == Node::Kind::scalar) substitute_scalar(node, folder, options, report);
+    for (Node& item : node.items) substitute(item, folder, options, report);
+}
+
+}  // namespace onceward

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <regex>
+
+#include "cli/configuration/checks.h"
+#include "cli/configuration/units.h"
+#include "cli/configuration/values.h"
+
+namespace onceward {
+namespace {
+
+void check_name(const TopicConfiguration& topic, const std::string& path, Report& report) {
+    const bool fits = topic.name.size() <= 249 &&
+                      std::all_of(topic.name.begin(), topic.name.end(), [](char letter) {
+                          return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+                                 letter == '.' || letter == '_' || letter == '-';
+                      });
+    if (!fits) {
+        report.error_at(path + ".name",
+                        "This is no topic's name (letters, digits, `.`, `_`, `-`, 249 at most). "
+                        "Patterns are not supported: name each topic.");
+    }
+}
+
+void check_files(const FormatOptions& format, const std::string& path, Report& report) {
+    const auto check = [&](const std::string& file, const char* option) {
+        if (std::filesystem::is_regular_file(file)) return;
+        report.error_at(path + ".protobuf." + option,
+                        "There is no file " + file + ". Paths start at this configuration's folder.");
+    };
+    if (!format.descriptor_set.empty()) check(format.descriptor_set, "descriptor_set");
+    for (const std::string& file : format.proto_files) check(file, "proto_files");
+}
+
+void check_protobuf(const FormatOptions& format, const std::string& path, Report& report) {
+    const std::string section = path + ".protobuf";
+    if (format.format != Format::protobuf) {
+        if (report.given(section)) {
+            report.error_at(section, "This has no meaning for another format. Write `format: protobuf`, "
+                                     "or remove it.");
+        }
+        return;
+    }
+    const bool set = report.given(section + ".descriptor_set");
+    const bool files = report.given(section + ".proto_files");
+    if (!set && !files) {
+        report.error_at(section + ".descriptor_set",
+                        "Protobuf needs its types. Write `protobuf:` with `descriptor_set: FILE` "
+                        "(protoc --include_imports --descriptor_set_out=FILE) or `proto_files: [...]`.");
+    } else if (set && files) {
+        report.error_at(section + ".proto_files",
+                        "Give either `descriptor_set` or `proto_files`, not both.");
+    }
+    if (!report.given(section + ".message")) {
+        report.error_at(section + ".message",
+                        "The message's type is missing. Write `message: package.Name`.");
+    }
+    check_files(format, path, report);
+}
+
+void check_format(const TopicConfiguration& topic, const std::string& path, Report& report) {
+    const FormatOptions& format = topic.format;
+    if (!report.known(path + ".format")) return;
+    check_protobuf(format, path, report);
+    if (format.envelope != Envelope::none && format.format != Format::json) {
+        report.error_at(path + ".envelope",
+                        "Envelopes are unwrapped from JSON only. Write `format: json`, or "
+                        "`envelope: none` and paths that start inside the envelope.");
+    }
+}
+
+// A path in the payload has to look like the format's paths.
+void check_field_path(const std::string& text, Format format, const std::string& path,
+                      Report& report) {
+    switch (format) {
+        case Format::json:
+            if (!text.empty() && text.front() != '/') {
+                std::string pointer = "/" + text;
+                std::replace(pointer.begin(), pointer.end(), '.', '/');
+                report.error_at(path, "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
+            }
+            return;
+        case Format::protobuf:
+            if (text.empty() || text.front() == '/') {
+                std::string dotted = text.empty() ? "order.id" : text.substr(1);
+                std::replace(dotted.begin(), dotted.end(), '/', '.');
+                report.error_at(path, "A path into Protobuf has dots. Write `" + dotted + "`.");
+            }
+            return;
+        case Format::raw:
+            if (text.empty()) return;
+            report.error_at(path, "`format: raw` has no fields. Write `{header: ...}`, `{metadata: "
+                                  "record_key}` or `{metadata: payload}`, or another format.");
+            return;
+    }
+}
+
+void check_key_pattern(const KeyOptions& key, const std::string& path, Report& report) {
+    if (key.pattern.empty()) return;
+    try {
+        const std::regex compiled(key.pattern, std::regex::ECMAScript);
+    } catch (const std::regex_error&) {
+        report.error_at(path + ".pattern",
+                        "This is no ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
+    }
+}
+
+void check_key(const TopicConfiguration& topic, const std::string& topic_path, Report& report) {
+    const std::string path = topic_path + ".key";
+    const bool preset = report.given(path + ".preset");
+    const bool sources = report.given(path + ".sources");
+    if (preset && sources) {
+        report.error_at(path + ".sources", "Give either `preset` or `sources`, not both.");
+    } else if (!preset && !sources) {
+        report.error_at(path, "The key is missing: without one no duplicate is found. Write `key:` with "
+                              "`preset: idempotency-key` or `sources: [{header: NAME}]`.");
+    }
+    if (topic.key.length_min > topic.key.length_max) {
+        report.error_at(path + ".length_min", "`length_min` is above `length_max`. Exchange them.");
+    }
+    check_key_pattern(topic.key, path, report);
+    for (std::size_t index = 0; index < topic.key.sources.size(); ++index) {
+        const KeySource& source = topic.key.sources[index];
+        const std::string source_path = path + ".sources[" + std::to_string(index) + "]";
+        if (source.kind == KeySource::Kind::field && sources && report.known(topic_path + ".format")) {
+            check_field_path(source.name, topic.format.format, source_path, report);
+        }
+        if (source.kind == KeySource::Kind::payload_sha256) {
+            report.warning_at(sources ? source_path : path + ".preset",
+                              "The payload's hash takes two equal orders for one. Let producers send "
+                              "a key, and write `preset: idempotency-key`.");
+        }
+    }
+    if (topic.key.tenant && topic.key.tenant->kind == FieldSource::Kind::field) {
+        check_field_path(topic.key.tenant->text, topic.format.format, path + ".tenant", report);
+    }
+}
+
+void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report) {
+    const std::string path = topic_path + ".ledger";
+    if (ledger.store != StoreKind::table) {
+        report.error_at(path + ".store", "This store is not available in this version. Write `store: table`.");
+    } else if (ledger.reach == Reach::partition) {
+        report.error_at(path + ".reach",
+                        "The `table` store always finds duplicates everywhere. Write `reach: global`.");
+    }
+    if (ledger.rotate_after > ledger.retention) {
+        report.error_at(report.given(path + ".rotate_after") ? path + ".rotate_after"
+                                                             : path + ".retention",
+                        "`rotate_after` (" + duration_text(ledger.rotate_after) +
+                            ") is longer than `retention` (" + duration_text(ledger.retention) +
+                            "): claims would be kept far beyond it. Write an eighth of the retention.");
+        return;
+    }
+    const std::int64_t sealed = std::chrono::milliseconds(ledger.retention) / ledger.rotate_after;
+    constexpr std::int64_t many = 64;
+    if (sealed > many) {
+        report.warning_at(report.given(path + ".rotate_after") ? path + ".rotate_after"
+                                                               : path + ".retention",
+                          "Each batch will look into about " + std::to_string(sealed) +
+                              " sealed tables. Rotate less often.");
+    }
+}
+
+}  // namespace
+
+void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
+                 const std::string& path, Report& report) {
+    check_name(topic, path, report);
+    check_format(topic, path, report);
+    check_key(topic, path, report);
+    check_ledger(ledger, path, report);
+    if (report.given(path + ".start_fallback") &&
+        topic.start.kind != StartPosition::Kind::committed) {
+        report.error_at(path + ".start_fallback",
+                        "This has a meaning only with `start: committed`. Remove one of the two.");
+    }
+    if (topic.reject.action == RejectPolicy::Action::halt && report.given(path + ".reject_cap")) {
+        report.error_at(path + ".reject_cap",
+                        "With `on_reject: halt` the first bad message halts already. Remove the cap, or "
+                        "write `on_reject: dead_letter`.");
+    }
+    const auto* table = std::get_if<TableSinkOptions>(&topic.sink);
+    if (table == nullptr) return;
+    check_table_sink(topic, *table, path, report);
+    for (const ColumnOptions& column : table->columns) {
+        if (column.source.kind != FieldSource::Kind::field || !report.known(path + ".format")) continue;
+        check_field_path(column.source.text, topic.format.format, path + ".sink.columns." + column.name,
+                         report);
+    }
+}
+
+}  // namespace onceward

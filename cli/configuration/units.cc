@@ -1,0 +1,126 @@
+#include "cli/configuration/units.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <regex>
+#include <utility>
+
+namespace onceward {
+namespace {
+
+struct Unit {
+    const char* name;
+    std::int64_t factor;
+};
+constexpr Unit duration_units[] = {
+    {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
+constexpr Unit size_units[] = {
+    {"GiB", std::int64_t{1} << 30}, {"GB", 1'000'000'000}, {"MiB", std::int64_t{1} << 20},
+    {"MB", 1'000'000},  {"KiB", std::int64_t{1} << 10}, {"KB", 1000}, {"B", 1}};
+
+// The digits at the beginning, and what follows them.
+std::pair<std::optional<std::int64_t>, std::string> split_number(const std::string& text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string rest(end, text.data() + text.size());
+    if (error != std::errc{} || number < 0 || text.starts_with('-')) return {std::nullopt, rest};
+    return {number, rest};
+}
+
+template <std::size_t count>
+std::optional<std::int64_t> parse_with(const std::string& text, const Unit (&units)[count]) {
+    const auto [number, rest] = split_number(text);
+    if (!number) return std::nullopt;
+    for (const Unit& unit : units) {
+        if (rest != unit.name) continue;
+        if (*number > std::numeric_limits<std::int64_t>::max() / unit.factor) return std::nullopt;
+        return *number * unit.factor;
+    }
+    return std::nullopt;
+}
+
+template <std::size_t count>
+std::string text_with(std::int64_t amount, const Unit (&units)[count]) {
+    for (const Unit& unit : units) {
+        if (amount != 0 && amount % unit.factor == 0) {
+            return std::to_string(amount / unit.factor) + unit.name;
+        }
+    }
+    return std::to_string(amount) + units[count - 1].name;
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> parse_duration(const std::string& text) {
+    const std::optional<std::int64_t> amount = parse_with(text, duration_units);
+    if (!amount) return std::nullopt;
+    return std::chrono::milliseconds(*amount);
+}
+
+std::optional<std::int64_t> parse_size(const std::string& text) {
+    return parse_with(text, size_units);
+}
+
+std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
+    static const std::regex form(
+        R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|z|([+-])(\d\d):(\d\d)))");
+    std::smatch part;
+    if (!std::regex_match(text, part, form)) return std::nullopt;
+    const auto number = [&](int index) { return part[index].matched ? std::stoi(part[index]) : 0; };
+    const std::chrono::year_month_day date{std::chrono::year{number(1)},
+                                           std::chrono::month{static_cast<unsigned>(number(2))},
+                                           std::chrono::day{static_cast<unsigned>(number(3))}};
+    if (!date.ok() || number(4) > 23 || number(5) > 59 || number(6) > 59 || number(10) > 23 ||
+        number(11) > 59) {
+        return std::nullopt;
+    }
+    std::chrono::milliseconds time = std::chrono::sys_days{date}.time_since_epoch();
+    time += std::chrono::hours{number(4)} + std::chrono::minutes{number(5)} +
+            std::chrono::seconds{number(6)};
+    if (part[7].matched) time += std::chrono::milliseconds{std::stoi((part[7].str() + "00").substr(0, 3))};
+    const std::chrono::minutes zone = std::chrono::hours{number(10)} + std::chrono::minutes{number(11)};
+    return part[9] == "-" ? time + zone : time - zone;
+}
+
+std::string duration_text(std::chrono::milliseconds duration) {
+    return text_with(duration.count(), duration_units);
+}
+
+std::string size_text(std::int64_t bytes) { return text_with(bytes, size_units); }
+
+std::string duration_advice(const std::string& text) {
+    const auto [number, rest] = split_number(text);
+    if (number && rest.empty()) {
+        return "Write the unit: `" + text + "s`, `" + text + "ms`, `" + text + "m` or `" + text + "h`.";
+    }
+    static const std::pair<const char*, const char*> meant[] = {
+        {"sec", "s"},    {"secs", "s"}, {"second", "s"}, {"seconds", "s"}, {"min", "m"},
+        {"mins", "m"},   {"minute", "m"}, {"minutes", "m"}, {"hour", "h"}, {"hours", "h"},
+        {"hr", "h"},     {"hrs", "h"},  {"day", "d"},    {"days", "d"},    {"msec", "ms"},
+        {"millis", "ms"}, {"S", "s"}, {"H", "h"}, {"D", "d"}, {"MS", "ms"}, {"Ms", "ms"}};
+    if (number) {
+        const std::string unit = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
+        for (const auto& [wrong, right] : meant) {
+            if (unit == wrong) return "Write `" + std::to_string(*number) + right + "`.";
+        }
+    }
+    return "Write a whole number and a unit (ms, s, m, h, d), such as `500ms`, `5s` or `24h`.";
+}
+
+std::string size_advice(const std::string& text) {
+    const auto [number, rest] = split_number(text);
+    if (number && rest.empty()) {
+        return "Write the unit: `" + text + "B`, or as in `8MiB`, `100MB`.";
+    }
+    if (number) {
+        for (const char letter : {'K', 'M', 'G'}) {
+            if (std::toupper(static_cast<unsigned char>(rest[0])) != letter) continue;
+            const std::string amount = std::to_string(*number) + letter;
+            return "Write `" + amount + "iB` (powers of 1024) or `" + amount + "B` (powers of 1000).";
+        }
+    }
+    return "Write a whole number and a unit (B, KB, KiB, MB, MiB, GB, GiB), such as `8MiB`.";
+}
+
+}  // namespace onceward

@@ -1,0 +1,26 @@
+#pragma once
+// Texts with units, as a configuration writes them, and the other way round. Pure.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace onceward {
+
+// A whole number and `ms`, `s`, `m`, `h` or `d`. None for anything else, also for what does not fit.
+std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);
+// A whole number and `B`, `KB`, `MB`, `GB` (powers of 1000) or `KiB`, `MiB`, `GiB` (powers of 1024).
+std::optional<std::int64_t> parse_size(const std::string& text);
+// RFC 3339 with a zone, such as `2026-01-31T12:00:00Z` or `...+02:00`: milliseconds since 1970 UTC.
+std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text);
+
+// The largest unit that divides it: `24h`, `1500ms`, `8MiB`.
+std::string duration_text(std::chrono::milliseconds duration);
+std::string size_text(std::int64_t bytes);
+
+// What to write instead of a text that has no unit or one that is not known.
+std::string duration_advice(const std::string& text);
+std::string size_advice(const std::string& text);
+
+}  // namespace onceward

@@ -1,0 +1,38 @@
+#pragma once
+// From a node of the file to an option's value, by the option's type.
+
+#include <optional>
+#include <string>
+
+#include "cli/configuration/option.h"
+#include "cli/configuration/report.h"
+#include "cli/configuration/yaml_tree.h"
+
+namespace onceward {
+
+// None where the node does not fit; the report then says why and what to write. `path` is the option's place, such as
+// `topics[0].start`.
+std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
+                                      const std::string& path, Report& report);
+
+// The value of a default's text. REQUIRES: it fits the type.
+OptionValue default_value(const OptionSpec& spec);
+
+// The parts of read_value() for sources (sources.cc).
+std::optional<FieldSource> read_source(const Node& node, const std::string& path, Report& report);
+std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const std::string& path,
+                                                       Report& report);
+std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const std::string& path,
+                                                       Report& report);
+
+// The end of a sentence about an unknown name: `; did you mean ...?`, or a full stop.
+std::string guess(const std::string& name, const std::vector<std::string>& known);
+// `a`, `b` or `c`.
+std::string one_of(const std::vector<std::string>& names);
+// What stands there, for messages: "a list", "`5`", ...; never the text of what came out of a variable.
+std::string shown(const Node& node);
+// Whether the node is a scalar whose value is known; else reports what is wrong. `wanted` says what to write.
+bool expect_scalar(const Node& node, const std::string& path, const std::string& wanted,
+                   Report& report);
+
+}  // namespace onceward

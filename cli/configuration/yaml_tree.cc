@@ -1,0 +1,166 @@
+#include "cli/configuration/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <sstream>
+#include <utility>
+
+namespace onceward {
+namespace {
+
+Mark mark_from(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
+
+std::string place(Mark mark) {
+    return "line " + std::to_string(mark.line);
+}
+
+class TreeBuilder : public YAML::EventHandler {
+  public:
+    explicit TreeBuilder(Report& report) : report_(report) {}
+
+    void OnDocumentStart(const YAML::Mark&) override {}
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        refuse_extras(mark, {}, anchor);
+        Node node;
+        node.mark = mark_from(mark);
+        take(std::move(node));
+    }
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+        report_.error(mark_from(mark), "",
+                      "Aliases (`*name`) are not allowed, so that each value stands where it counts. "
+                      "Write the value out here.");
+        Node node;
+        node.mark = mark_from(mark);
+        node.kind = Node::Kind::scalar;
+        node.resolved = false;
+        take(std::move(node));
+    }
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  const std::string& value) override {
+        refuse_extras(mark, tag, anchor);
+        Node node;
+        node.kind = Node::Kind::scalar;
+        node.mark = mark_from(mark);
+        node.text = node.written = value;
+        node.quoted = tag == "!";
+        take(std::move(node));
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        start(Node::Kind::sequence, mark, tag, anchor);
+    }
+    void OnSequenceEnd() override { finish(); }
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
+        start(Node::Kind::mapping, mark, tag, anchor);
+    }
+    void OnMapEnd() override { finish(); }
+
+    std::optional<Node> root() { return std::move(root_); }
+
+  private:
+    struct Open {
+        Node node;
+        bool value_next = false;  // a mapping whose key was read
+        bool duplicate = false;   // the value that comes belongs to a key that was there before
+    };
+
+    void refuse_extras(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+        if (anchor != 0) {
+            report_.error(mark_from(mark), "",
+                          "Anchors (`&name`) are not allowed, so that each value stands where it "
+                          "counts. Remove the anchor and write the value out at each place.");
+        }
+        if (!tag.empty() && tag != "?" && tag != "!") {
+            report_.error(mark_from(mark), "",
+                          "Tags (`" + tag + "`) are not allowed. Write the plain value.");
+        }
+    }
+    void start(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
+               YAML::anchor_t anchor) {
+        refuse_extras(mark, tag, anchor);
+        Open open;
+        open.node.kind = kind;
+        open.node.mark = mark_from(mark);
+        open_.push_back(std::move(open));
+    }
+    void finish() {
+        Node node = std::move(open_.back().node);
+        open_.pop_back();
+        take(std::move(node));
+    }
+    void take(Node node) {
+        if (open_.empty()) {
+            root_ = std::move(node);
+            return;
+        }
+        Open& open = open_.back();
+        if (open.node.kind == Node::Kind::mapping && !open.value_next) {
+            take_key(open, node);
+            return;
+        }
+        open.value_next = false;
+        // DANGER: a second value of the same key must not replace the first.
+        if (!std::exchange(open.duplicate, false)) open.node.items.push_back(std::move(node));
+    }
+    void take_key(Open& open, const Node& node) {
+        open.value_next = true;
+        if (node.kind != Node::Kind::scalar) {
+            report_.error(node.mark, "", "A key must be a plain name, not a list or a mapping.");
+            open.duplicate = true;
+            return;
+        }
+        for (const Node::Key& key : open.node.keys) {
+            if (key.name != node.text) continue;
+            report_.error(node.mark, "",
+                          "`" + node.text + "` is given twice, first in " + place(key.mark) +
+                              ". Keep one of them.");
+            open.duplicate = true;
+            return;
+        }
+        open.node.keys.push_back({node.text, node.mark});
+    }
+
+    Report& report_;
+    std::vector<Open> open_;
+    std::optional<Node> root_;
+};
+
+}  // namespace
+
+const Node* Node::find(const std::string& name) const {
+    for (std::size_t index = 0; index < keys.size(); ++index) {
+        if (keys[index].name == name) return &items[index];
+    }
+    return nullptr;
+}
+
+std::optional<Node> parse_yaml(const std::string& text, Report& report) {
+    std::istringstream stream(text);
+    TreeBuilder builder(report);
+    try {
+        YAML::Parser parser(stream);
+        if (!parser.HandleNextDocument(builder)) {
+            report.error({1, 1}, "", "The file is empty. `onceward init` prints one to start from.");
+            return std::nullopt;
+        }
+        TreeBuilder second(report);
+        if (parser.HandleNextDocument(second)) {
+            const std::optional<Node> root = second.root();
+            report.error(root ? root->mark : Mark{}, "",
+                         "A second document begins here. Remove the `---` before it: a "
+                         "configuration is one document.");
+        }
+    } catch (const YAML::Exception& exception) {
+        report.error(mark_from(exception.mark), "",
+                     "This is not valid YAML (" + exception.msg +
+                         "). Look at this line and the one before it: indentation, quotes, colons.");
+        return std::nullopt;
+    }
+    return builder.root();
+}
+
+}  // namespace onceward

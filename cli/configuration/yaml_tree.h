@@ -1,0 +1,35 @@
+#pragma once
+// A YAML document as a tree in which every value knows its place in the file.
+// yaml-cpp's own nodes take the last of two equal keys silently; here a duplicate is a finding, as are
+// anchors, aliases, tags and a second document, none of which a configuration needs.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/configuration/report.h"
+
+namespace onceward {
+
+struct Node {
+    enum class Kind : std::uint8_t { null, scalar, sequence, mapping };
+    struct Key {
+        std::string name;
+        Mark mark;
+    };
+    Kind kind = Kind::null;
+    Mark mark;
+    std::string text;      // a scalar's value, variables put in
+    std::string written;   // the same as it stands in the file: what messages may show
+    bool quoted = false;
+    bool resolved = true;  // false: a variable in it is not set, so its value is not known
+    std::vector<Key> keys;    // of a mapping; keys[i] belongs to items[i]
+    std::vector<Node> items;  // of a mapping or a sequence
+
+    const Node* find(const std::string& name) const;
+};
+
+// None where the text is no YAML at all; the report says why.
+std::optional<Node> parse_yaml(const std::string& text, Report& report);
+
+}  // namespace onceward
