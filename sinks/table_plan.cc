@@ -168,7 +168,8 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     std::vector<std::string> assignments;
     for (const PlannedColumn& column : plan.columns) {
         if (!column.key) {
-            assignments.push_back(quoted_name(column.name) + " = excluded." + quoted_name(column.name));
+            const std::string name = quoted_name(column.name);
+            assignments.push_back(name + " = excluded." + name);
         }
     }
     if (assignments.empty()) return "NOTHING";
