@@ -16,6 +16,13 @@ FenceMove& move_of(std::vector<FenceMove>& moves, Partition partition) {
     return *std::ranges::find(moves, partition, [](const FenceMove& m) { return m.span.partition; });
 }
 
+// For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
+std::string describe(const Rejection& rejection) {
+    const std::string kind(to_text(rejection.kind));
+    if (rejection.kind == Rejection::Kind::sink) return kind + ", SQLSTATE " + rejection.sqlstate;
+    return kind + ", " + rejection.reason;
+}
+
 }  // namespace
 
 // What one transaction does with each message of its slice.
@@ -24,6 +31,8 @@ struct Processor::Sorted {
     std::vector<const Message*> rejected;
     std::vector<Message*> conflicts;  // rejected in this attempt only
     std::vector<FenceMove> moves;
+    Sorted() = default;
+    Sorted(Sorted&&) = default;  // Never copied: the copy's end would take back the verdicts.
     ~Sorted() {
         // A verdict holds for one attempt: the next one asks the ledger anew.
         for (Message* message : conflicts) message->rejection.reset();
@@ -41,8 +50,6 @@ void Processor::start(Batch batch) {
     if (!idle()) throw std::logic_error("a batch was started while another was open");
     batch_ = std::move(batch);
     failing_slices_ = 0;
-    repeated_ = 0;
-    last_sqlstate_.clear();
     if (!batch_.empty()) pending_.push_back(whole(batch_));
 }
 
@@ -83,11 +90,11 @@ std::set<Partition> Processor::run(Connection& connection) {
                 case Attempt::again: break;
             }
         } catch (const PostgresError& error) {
-            const ProcessingError failure(error, origin_);
             repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
             last_sqlstate_ = error.sqlstate();
-            if (classify(error.diagnosis(), origin_, repeated_) != FailureAction::reject) throw failure;
-            split(failure);
+            const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
+            if (action != FailureAction::reject) throw ProcessingError(error, action);
+            split(error);
         }
     }
     batch_ = {};
@@ -127,6 +134,9 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     transaction.commit();
 
     origin_ = Origin::ours;
+    // Only a commit ends a row of failures: after a reconnect the same work may come as another batch.
+    repeated_ = 0;
+    last_sqlstate_.clear();
     if (parts_.claims != nullptr) parts_.claims->committed();
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()),
@@ -189,7 +199,7 @@ void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
         case RejectPolicy::Action::halt:
             throw TopicHalted(first.record.partition, first.record.offset,
                               "on_reject: halt, and a message was rejected: " +
-                                  first.rejection->reason);
+                                  describe(*first.rejection));
         case RejectPolicy::Action::dead_letter: break;
     }
     if (rejections_.would_exceed(RejectionWindow::Clock::now(),
@@ -197,29 +207,30 @@ void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
                                  static_cast<std::int64_t>(sorted.rejected.size()))) {
         throw TopicHalted(first.record.partition, first.record.offset,
                           "the share of rejected messages is above the topic's cap; the first one: " +
-                              first.rejection->reason);
+                              describe(*first.rejection));
     }
 }
 
 void Processor::write(Transaction& transaction, const Sorted& sorted) {
-    if (!sorted.fresh.empty()) {
-        origin_ = Origin::sink;
-        parts_.sink.write(transaction, context_, sorted.fresh);
-        // Deferred constraints and triggers speak here, where their error is definite, and not in the COMMIT. From here
-        // on nothing may cancel: a COMMIT that is cancelled in its wait for a standby commits all the same.
-        transaction.connection().execute(sql::close_sink);
-        origin_ = Origin::ours;
-    }
+    origin_ = Origin::sink;
+    if (!sorted.fresh.empty()) parts_.sink.write(transaction, context_, sorted.fresh);
+    // Deferred constraints and triggers speak here, where their error is definite, and not in the
+    // COMMIT. From here on nothing may cancel, whatever the batch holds: a COMMIT that is cancelled
+    // in its wait for a standby commits all the same.
+    transaction.connection().execute(sql::close_sink);
+    origin_ = Origin::ours;
     if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
 // A message of the front slice is at fault: halve until it stands alone; then it goes to the dead letters.
-void Processor::split(const ProcessingError& error) {
+void Processor::split(const PostgresError& error) {
+    // Nothing that halving could tell apart: no message, or one that the sink did not get.
+    const std::vector<Message*>& messages = pending_.front().messages;
+    if (messages.empty() || (messages.size() == 1 && messages.front()->rejection)) throw error;
     Slice slice = std::move(pending_.front());
     pending_.pop_front();
     if (slice.messages.size() == 1) {
         Message& message = *slice.messages.front();
-        if (message.rejection) throw error;  // Not the sink's word any more.
         message.rejection = Rejection{Rejection::Kind::sink, error.diagnosis().message,
                                       error.sqlstate(), failing_slices_ + 1};
         log_warning("message.rejected", {{"topic", context_.topic},

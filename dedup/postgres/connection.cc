@@ -16,13 +16,19 @@ std::string field(const PGresult* result, int code) {
     return text == nullptr ? std::string() : std::string(text);
 }
 
-// Notices may quote rows, so only their SQLSTATE is looked at. 01000 at a COMMIT: its wait for a standby was cut short,
-// and it is committed here alone.
-void notice(void*, const PGresult* result) {
+// Notices may quote rows, so they are not logged.
+void quiet(void*, const PGresult*) {}
+
+// 01000 at a COMMIT: its wait for a standby was cut short, and it is committed here alone. Elsewhere it is any warning,
+// such as one that a trigger of the user raises.
+void commit_notice(void*, const PGresult* result) {
     if (field(result, PG_DIAG_SQLSTATE) == "01000") {
         log(LogLevel::warning, "postgres.not_replicated", {{"sqlstate", "01000"}});
     }
 }
+
+// The first version that knows every setting of session_settings.sql.
+constexpr int oldest_settings = 140000;
 
 [[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing) {
     PostgresError::Diagnosis diagnosis{
@@ -63,8 +69,9 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
                              .routine = {},
                              .connection_lost = true});
     }
-    PQsetNoticeReceiver(raw(), notice, nullptr);
+    PQsetNoticeReceiver(raw(), quiet, nullptr);
     pid_ = PQbackendPID(raw());
+    if (server_version() < oldest_settings) return;  // dedup/server_check.h refuses it, and says why
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
     query(sql::session_settings,
           Parameters{}
@@ -96,6 +103,9 @@ Result Connection::take(pg_conn* connection, void* raw_result, bool committing) 
         case PGRES_SINGLE_TUPLE:
         case PGRES_PIPELINE_SYNC:
         case PGRES_PIPELINE_ABORTED:
+#ifdef LIBPQ_HAS_CHUNK_MODE  // libpq 17 and later
+        case PGRES_TUPLES_CHUNK:
+#endif
             break;
     }
     fail(connection, answer, committing);
@@ -106,7 +116,12 @@ Result Connection::execute(std::string_view sql) {
     return take(raw(), PQexec(raw(), text.c_str()), false);
 }
 
-Result Connection::commit() { return take(raw(), PQexec(raw(), "COMMIT"), true); }
+Result Connection::commit() {
+    PQsetNoticeReceiver(raw(), commit_notice, nullptr);
+    PGresult* answer = PQexec(raw(), "COMMIT");
+    PQsetNoticeReceiver(raw(), quiet, nullptr);
+    return take(raw(), answer, true);
+}
 
 void Connection::rollback() {
     // A broken COPY or a lost session cannot be rolled back by words; the server does it when the session ends.
