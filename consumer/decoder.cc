@@ -46,7 +46,8 @@ std::unique_ptr<Decoder> make_raw_decoder(const FormatOptions& options,
     return std::make_unique<RawDecoder>(options.framing);
 }
 
-std::unique_ptr<Decoder> make_decoder(const FormatOptions& options, std::vector<std::string> paths) {
+std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
+                                      std::vector<std::string> paths) {
     switch (options.format) {
         case Format::json: return make_json_decoder(options, paths);
         case Format::protobuf: return make_protobuf_decoder(options, paths);

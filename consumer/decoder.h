@@ -1,7 +1,8 @@
 #pragma once
 // From a record's bytes to the fields that key and sink ask for.
-// A decoder belongs to one thread (the reader's). It throws only for a broken setup (a descriptor that does not load);
-// bad data is a Rejection. Views in the values point into the record or the arena.
+// A decoder belongs to one thread (the reader's). It throws only for a broken setup (a descriptor
+// that does not load); bad data is a Rejection. Views in the values point into the record or the
+// arena.
 
 #include <memory>
 #include <memory_resource>
@@ -25,19 +26,22 @@ class FormatError : public std::runtime_error {
 struct Decoded {
     std::optional<Rejection> rejection;
     Operation operation = Operation::upsert;  // what a change event asks for
-    bool tombstone = false;  // an envelope around null says what a null payload says; the values are absent
+    // An envelope around null says what a null payload says; the values are absent.
+    bool tombstone = false;
 };
 
 class Decoder {
   public:
     virtual ~Decoder() = default;
-    // Fills `values` (one for each wanted path, absent where it is not there) from the payload; they mean nothing beside
-    // a rejection. REQUIRES: the record has a payload; values.size() == number of wanted paths.
+    // Fills `values` (one for each wanted path, absent where it is not there) from the payload;
+    // they mean nothing beside a rejection. REQUIRES: the record has a payload; values.size() ==
+    // number of wanted paths.
     virtual Decoded decode(const Record& record, std::span<Value> values,
                            std::pmr::memory_resource& arena) = 0;
 };
 
-// `paths`: JSON pointers or Protobuf paths. A Protobuf path that the message type does not have throws FormatError.
+// `paths`: JSON pointers or Protobuf paths. A Protobuf path that the message type does not have
+// throws FormatError.
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options, std::vector<std::string> paths);
 
 }  // namespace onceward

@@ -1,5 +1,6 @@
 #pragma once
-// The decoders behind make_decoder(), one for each format. Errors and threads: see consumer/decoder.h.
+// The decoders behind make_decoder(), one for each format. Errors and threads: see
+// consumer/decoder.h.
 
 #include "consumer/decoder.h"
 

@@ -25,7 +25,8 @@ namespace {
 namespace proto = google::protobuf;
 
 // Keeps the first thing that Protobuf complains about; its first error causes the later ones.
-struct FirstError : proto::DescriptorPool::ErrorCollector, proto::compiler::MultiFileErrorCollector {
+struct FirstError : proto::DescriptorPool::ErrorCollector,
+                    proto::compiler::MultiFileErrorCollector {
     std::string text;
 
     void AddError(const std::string& file, const std::string& element, const proto::Message*,
@@ -35,7 +36,8 @@ struct FirstError : proto::DescriptorPool::ErrorCollector, proto::compiler::Mult
     }
     void AddError(const std::string& file, int line, int column,
                   const std::string& message) override {
-        note(file + ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": " + message);
+        note(file + ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": " +
+             message);
     }
     void note(std::string what) {
         if (text.empty()) {
@@ -99,7 +101,7 @@ void MessageType::Files::read_set(const std::string& path) {
     proto::FileDescriptorSet files;
     if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
         throw FormatError(path + " is no descriptor set; make it with `protoc --include_imports "
-                                 "--descriptor_set_out=FILE`, or name the .proto under proto_files");
+                                 "--descriptor_set_out=FILE`, or name the .proto in proto_files");
     }
     for (const proto::FileDescriptorProto& file : files.file()) {
         set.Add(file);
@@ -124,7 +126,8 @@ void MessageType::Files::read_sources(const FormatOptions& options) {
     }
     sources = std::make_unique<proto::compiler::SourceTreeDescriptorDatabase>(&tree, &well_known);
     sources->RecordErrorsTo(&error);
-    pool = std::make_unique<proto::DescriptorPool>(sources.get(), sources->GetValidationErrorCollector());
+    pool = std::make_unique<proto::DescriptorPool>(sources.get(),
+                                                   sources->GetValidationErrorCollector());
     for (const std::string& path : options.proto_files) {
         std::string name;
         std::string shadowing;
@@ -145,10 +148,11 @@ void MessageType::Files::read_sources(const FormatOptions& options) {
 const proto::Descriptor* MessageType::Files::find(const std::string& message) {
     const proto::Descriptor* descriptor = pool->FindMessageTypeByName(message);
     if (descriptor == nullptr) {
-        // Most often the package was left out; names that end alike come before names that are near.
+        // Most often the package was left out, so names that end alike come first.
         for (const std::string& name : names) {
             if (name.ends_with("." + message)) {
-                throw FormatError("there is no message `" + message + "`; did you mean `" + name + "`?");
+                throw FormatError("there is no message `" + message + "`; did you mean `" + name +
+                                  "`?");
             }
         }
         throw FormatError("there is no message `" + message + "` in the descriptors" +

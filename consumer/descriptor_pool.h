@@ -1,6 +1,7 @@
 #pragma once
-// A user's Protobuf message type, loaded at run time from a descriptor set or from .proto files; no generated code.
-// Owns everything that the descriptor needs. Loading throws FormatError; afterwards it is immutable and thread-safe.
+// A user's Protobuf message type, loaded at run time from a descriptor set or from .proto files; no
+// generated code. Owns everything that the descriptor needs. Loading throws FormatError; afterwards
+// it is immutable and thread-safe.
 
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@ namespace onceward {
 
 class MessageType {
   public:
-    // Reads options.descriptor_set or options.proto_files and looks up options.message. Google's well-known types are
-    // there even where the files leave them out.
+    // Reads options.descriptor_set or options.proto_files and looks up options.message. Google's
+    // well-known types are there even where the files leave them out.
     explicit MessageType(const FormatOptions& options);
     ~MessageType();
     MessageType(MessageType&&) noexcept;

@@ -76,7 +76,8 @@ Unframed unframe(const Record& record, MessageIndex message_index) {
     }
     if (unframed.payload.size() < magic_and_id || unframed.payload.front() != '\0') {
         unframed.fault =
-            "the payload has no Confluent frame (byte 0 and a schema id); is `framing: none` right?";
+            "the payload has no Confluent frame (byte 0 and a schema id); is `framing: none` "
+            "right?";
         return unframed;
     }
     unframed.payload.remove_prefix(magic_and_id);

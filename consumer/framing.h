@@ -1,6 +1,6 @@
 #pragma once
-// The Confluent wire format: what stands before (or, in the newer form, beside) a payload of a schema registry's users.
-// Pure functions on views; nothing is thrown, a bad frame is a fault.
+// The Confluent wire format: what stands before (or, in the newer form, beside) a payload of a
+// schema registry's users. Pure functions on views; nothing is thrown, a bad frame is a fault.
 
 #include <array>
 #include <cstdint>
@@ -26,9 +26,9 @@ struct Unframed {
     std::size_t index_count = 0;
 };
 
-// Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record has the header
-// `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves the payload whole.
-// REQUIRES: the record has a payload.
+// Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record
+// has the header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves
+// the payload whole. REQUIRES: the record has a payload.
 Unframed unframe(const Record& record, MessageIndex message_index);
 
 }  // namespace onceward

@@ -37,7 +37,8 @@ struct Intake::State {
     std::vector<FieldSource> sources;        // what the sink wants
     std::vector<std::size_t> source_paths;   // for those of kind field: which value
     std::unique_ptr<Decoder> decoder;
-    std::vector<Value> values;  // one for each path: first the key's, then those that only the sink wants
+    // One for each path: first the key's, then those that only the sink wants.
+    std::vector<Value> values;
     std::size_t key_values = 0;
 
     State(IntakeOptions given, Sink& target)

@@ -1,6 +1,7 @@
 #pragma once
 // Record -> Message: decoder, key extraction and the sink's encoding, in the reader's thread.
-// One object for each worker and topic. Bad data never throws: it becomes Message::rejection or Message::skipped.
+// One object for each worker and topic. Bad data never throws: it becomes Message::rejection or
+// Message::skipped.
 
 #include <memory>
 #include <string>
@@ -25,7 +26,8 @@ class Intake {
     // `sink` outlives the intake; sink.fields() is asked once. Throws FormatError.
     Intake(IntakeOptions options, Sink& sink);
     ~Intake();
-    // The topic's id as Kafka gave it, for keys from coordinates; '' where there is none (then the name stands in).
+    // The topic's id as Kafka gave it, for keys from coordinates; '' where there is none (then the
+    // name stands in).
     void set_topic_id(std::string topic_id);
     // Adds the message to the chunk (views into the record's storage, which moves along).
     void take(Record record, Chunk& chunk);

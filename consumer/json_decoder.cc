@@ -27,7 +27,8 @@ class JsonDecoder final : public Decoder {
     Envelope envelope_;
     JsonTrie trie_;
     JsonWalk walk_;
-    // The row's values [0, n), of a change event those of the row before it [n, 2n), then the envelope's own members.
+    // The row's values [0, n), of a change event those of the row before it [n, 2n), then the
+    // envelope's own members.
     std::vector<Value> slots_;
     std::uint32_t payload_ = 0;
     std::uint32_t after_ = 0;
@@ -70,7 +71,8 @@ void JsonDecoder::want_change_event(const std::vector<std::string>& paths) {
     const JsonTrie::NodeId after = trie_.child(JsonTrie::root, "after");
     want(after, paths, 0);
     want(before, paths, static_cast<std::uint32_t>(paths.size()));
-    // Inside a Connect envelope the same event stands one level deeper; both places share their nodes.
+    // Inside a Connect envelope the same event stands one level deeper; both places share their
+    // nodes.
     const JsonTrie::NodeId payload = trie_.child(JsonTrie::root, "payload");
     trie_.link(payload, "before", before);
     trie_.link(payload, "after", after);

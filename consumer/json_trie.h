@@ -15,8 +15,9 @@ class JsonTrie {
   public:
     using NodeId = std::uint32_t;
     struct Child {
-        std::string name;                   // a member's name
-        std::optional<std::uint64_t> index;  // the same as an element's position, where it can be one
+        std::string name;  // a member's name
+        // The same as an element's position, where it can be one.
+        std::optional<std::uint64_t> index;
         NodeId node = 0;
     };
     struct Node {
@@ -24,7 +25,8 @@ class JsonTrie {
         std::vector<std::uint32_t> slots;  // where the value found here goes
         std::vector<Child> children;
         bool has_indexes = false;
-        std::size_t guess = 0;   // the child that probably comes next: documents repeat their order of members
+        // The child that probably comes next: documents repeat their order of members.
+        std::size_t guess = 0;
         std::uint64_t walk = 0;  // the walk that met this node last
     };
 

@@ -48,8 +48,8 @@ struct Walker {
     }
 
     bool enter(Node& node) {
-        // DANGER: of two members with one name readers differ in which they take; a key read from the wrong one is
-        // another key.
+        // DANGER: of two members with one name readers differ in which they take; a key read from
+        // the wrong one is another key.
         if (node.walk == walk) {
             return fail("the member `" + node.pointer + "` is there twice");
         }
@@ -168,7 +168,8 @@ bool Walker::value(ondemand::value& value, Node* node, int depth) {
     }
     // DANGER: the walk recurses; a document of 10,000 open brackets would end the process.
     if (depth == JsonWalk::depth_max) {
-        return fail("objects and arrays are nested deeper than " + std::to_string(JsonWalk::depth_max));
+        return fail("objects and arrays are nested deeper than " +
+                    std::to_string(JsonWalk::depth_max));
     }
     if (first == '{') {
         ondemand::object object_value;

@@ -21,10 +21,10 @@ class JsonWalk {
 
     JsonWalk();
     ~JsonWalk();
-    // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what is rejected does not
-    // depend on the mapping. A wanted member that is there twice is a fault: which one counts depends on the reader.
-    // Views point into `document` and, where a string had escapes, into the arena.
-    // Returns what is wrong, without any of the payload's text.
+    // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what
+    // is rejected does not depend on the mapping. A wanted member that is there twice is a fault:
+    // which one counts depends on the reader. Views point into `document` and, where a string had
+    // escapes, into the arena. Returns what is wrong, without any of the payload's text.
     std::optional<std::string> run(std::string_view document, JsonTrie& trie,
                                    std::span<Value> slots, std::pmr::memory_resource& arena);
 

@@ -116,7 +116,8 @@ KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group
     }
     if (!state.options.pattern.empty()) {
         try {
-            state.pattern.emplace(state.options.pattern, std::regex::ECMAScript | std::regex::optimize);
+            state.pattern.emplace(state.options.pattern,
+                                  std::regex::ECMAScript | std::regex::optimize);
         } catch (const std::regex_error& error) {
             throw FormatError("the key's pattern `" + state.options.pattern +
                               "` is no regular expression: " + error.what());

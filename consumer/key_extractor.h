@@ -1,7 +1,7 @@
 #pragma once
 // Finds a message's idempotency key, validates it and computes its digest.
-// One for each intake, used by its thread. Construction throws FormatError (a pattern that is no regular expression);
-// afterwards bad data only sets Message::rejection or Message::skipped.
+// One for each intake, used by its thread. Construction throws FormatError (a pattern that is no
+// regular expression); afterwards bad data only sets Message::rejection or Message::skipped.
 
 #include <memory>
 #include <memory_resource>
@@ -28,10 +28,12 @@ class KeyExtractor {
     void set_topic_id(std::string topic_id);
     // The payload's fields that the key and the tenant are read from; without repeats.
     const std::vector<std::string>& paths() const;
-    // Sets digest and key_text, or rejection, or skipped. `values` belong to paths(), in that order.
+    // Sets digest and key_text, or rejection, or skipped. `values` belong to paths(), in that
+    // order.
     void extract(Message& message, std::span<const Value> values,
                  std::pmr::memory_resource& arena) const;
-    // For a message that is rejected already: sets key_text, for the dead letter, where no field is needed for it.
+    // For a message that is rejected already: sets key_text, for the dead letter, where no field is
+    // needed for it.
     void note_key(Message& message, std::pmr::memory_resource& arena) const;
 
   private:

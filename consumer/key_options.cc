@@ -10,7 +10,8 @@ KeySource source(KeySource::Kind kind, std::string name = "") {
     return made;
 }
 
-// The name has spellings in use, and Kafka's header names are case-sensitive; they are one kind of key.
+// The name has spellings in use, and Kafka's header names are case-sensitive; they are one kind of
+// key.
 std::vector<KeySource> idempotency_key() {
     KeySource standard = source(KeySource::Kind::header, "Idempotency-Key");
     standard.strip_quotes = true;
@@ -20,7 +21,8 @@ std::vector<KeySource> idempotency_key() {
     return {standard, lower};
 }
 
-// MassTransit writes the id into the envelope always, into a header where the transport has headers.
+// MassTransit writes the id into the envelope always, into a header where the transport has
+// headers.
 std::vector<KeySource> masstransit() {
     KeySource header = source(KeySource::Kind::header, "MessageId");
     header.kind_name = "masstransit";
@@ -63,7 +65,8 @@ std::string kind_of(const KeySource& source) {
     return "";
 }
 
-// The source's length stands first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever joins them.
+// The source's length stands first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever
+// joins them.
 std::string cloudevents_key(std::string_view source, std::string_view id) {
     std::string key = std::to_string(source.size());
     key.append(":").append(source).append(" ").append(id);

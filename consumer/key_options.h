@@ -19,14 +19,15 @@ struct KeySource {
         field,              // `name`: JSON pointer or Protobuf path; numbers as they are written
         cloudevents,        // `ce_source` + `ce_id`, or the structured form's `source` + `id`
         payload_sha256,     // takes two equal orders for one
-        coordinates,        // topic's id (else its name), partition, offset: only finds what Kafka delivers twice
+        // Topic's id (else its name), partition, offset: only finds what Kafka delivers twice.
+        coordinates,
     };
     Kind kind = Kind::header;
     std::string name;
     // RFC 8941 string: the quotes around a header's value are taken off (preset `idempotency-key`).
     bool strip_quotes = false;
-    // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with the same value here
-    // share their keys, because the config says so.
+    // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with
+    // the same value here share their keys, because the config says so.
     std::string kind_name;
     // A preset's JSON envelope field: left out where the topic is not JSON.
     bool only_json = false;
@@ -41,23 +42,28 @@ enum class KeyPolicy : std::uint8_t {
 struct KeyOptions {
     std::vector<KeySource> sources;   // the first one that is there wins
     std::string operation;            // '' means `<group>/<topic>`
-    std::optional<FieldSource> tenant;  // where the tenant comes from; absent in a message: a missing key
+    // Where the tenant comes from; absent in a message: a missing key.
+    std::optional<FieldSource> tenant;
     std::size_t length_min = 1;       // bytes
     std::size_t length_max = 255;     // bytes
-    enum class Charset : std::uint8_t { any, ascii_printable, uuid } charset = Charset::any;  // `any` still refuses NUL
-    std::string pattern;              // ECMAScript regular expression that must match whole; '' for none
+    // `any` still refuses NUL.
+    enum class Charset : std::uint8_t { any, ascii_printable, uuid } charset = Charset::any;
+    // ECMAScript regular expression that must match whole; '' for none. Costs microseconds a key;
+    // keys above 4096 bytes are not matched and invalid.
+    std::string pattern;
     KeyPolicy on_missing = KeyPolicy::reject;
     KeyPolicy on_invalid = KeyPolicy::reject;
     bool fingerprint_payload = false; // keep a SHA-256 of the payload beside the claim (conflicts)
 };
 
-// The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`, `masstransit`,
-// `nservicebus`, `kafka-coordinates`, `body-sha256`); none for an unknown name.
+// The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,
+// `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); none for an unknown name.
 std::optional<std::vector<KeySource>> key_preset(const std::string& name);
 std::vector<std::string> key_preset_names();
 
-// What stands for the source in the digest: `header:<name>`, `field:<path>`, `record_key`, `cloudevents`,
-// `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are different keys.
+// What stands for the source in the digest: `header:<name>`, `field:<path>`, `record_key`,
+// `cloudevents`, `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are
+// different keys.
 std::string kind_of(const KeySource& source);
 // The key's text where the source has parts. `log` is the topic's id, else its name.
 std::string cloudevents_key(std::string_view source, std::string_view id);

@@ -16,7 +16,8 @@ template <class Number>
 KeyText number_text(Number number, std::pmr::memory_resource& arena) {
     std::array<char, 32> digits{};
     const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-    return found(keep(arena, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())}));
+    return found(
+        keep(arena, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())}));
 }
 
 bool is_hex(char c) {

@@ -19,7 +19,8 @@ namespace {
 
 namespace proto = google::protobuf;
 
-// Where the type stands in its file: its own position, and those of the messages around it before that.
+// Where the type stands in its file: its own position, and those of the messages around it before
+// that.
 std::vector<std::int32_t> index_of(const proto::Descriptor& type) {
     std::vector<std::int32_t> index;
     for (const proto::Descriptor* at = &type; at != nullptr; at = at->containing_type()) {
@@ -80,7 +81,8 @@ class ProtobufDecoder final : public Decoder {
     std::vector<std::int32_t> index_;
     ProtobufFields fields_;
     proto::DynamicMessageFactory factory_;
-    std::unique_ptr<proto::Message> message_;  // reused: it keeps its memory from payload to payload
+    // Reused: it keeps its memory from payload to payload.
+    std::unique_ptr<proto::Message> message_;
     bool has_required_ = false;
 };
 
@@ -106,7 +108,8 @@ Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
         if (unframed.fault != nullptr) {
             return undecodable(unframed.fault);
         }
-        // DANGER: another message type often parses, and its fields would land in the wrong columns.
+        // DANGER: another message type often parses, and its fields would land in the wrong
+        // columns.
         if (std::optional<std::string> fault = check_index(unframed.index())) {
             return undecodable(std::move(*fault));
         }

@@ -90,9 +90,9 @@ Path compile(const proto::Descriptor& root, const std::string& text) {
         }
         if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
             throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +
-                              (field->is_repeated() ? "repeated; take the whole list as JSON"
-                                                    : "no message") +
-                              ", by ending the path there");
+                              (field->is_repeated() ? "repeated; end the path there and take the "
+                                                      "whole list as JSON"
+                                                    : "no message; end the path there"));
         }
         path.parents.push_back(field);
         type = field->message_type();
@@ -193,18 +193,17 @@ ProtobufFields::ProtobufFields(const MessageType& type, const std::vector<std::s
 
 ProtobufFields::~ProtobufFields() = default;
 
-// Protobuf's JSON form of the message, in `json`; names as the .proto writes them, like the paths of the config.
+// Protobuf's JSON form of the message, in `json`; names as the .proto writes them, like the paths
+// of the config.
 const char* ProtobufFields::State::print(const proto::Message& message) {
     proto::util::JsonPrintOptions options;
     options.preserve_proto_field_names = true;
+    const std::string url = type_url_prefix + "/" + message.GetDescriptor()->full_name();
     binary.clear();
     json.clear();
     const bool done =
         message.SerializePartialToString(&binary) &&
-        proto::util::BinaryToJsonString(resolver.get(),
-                                        type_url_prefix + "/" + message.GetDescriptor()->full_name(),
-                                        binary, &json, options)
-            .ok();
+        proto::util::BinaryToJsonString(resolver.get(), url, binary, &json, options).ok();
     return done ? nullptr : "a part of the message has no JSON form";
 }
 
@@ -227,7 +226,8 @@ const char* ProtobufFields::State::object(const proto::Message& message, Value& 
     }
 }
 
-// Protobuf prints messages, not fields: the field moves into an empty message of the same type and back.
+// Protobuf prints messages, not fields: the field moves into an empty message of the same type and
+// back.
 const char* ProtobufFields::State::list(proto::Message& message, const Field* field, Value& value,
                                         std::pmr::memory_resource& arena) {
     const proto::Reflection& reflection = *message.GetReflection();

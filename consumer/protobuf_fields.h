@@ -1,7 +1,7 @@
 #pragma once
 // Reads the wanted fields of a parsed message, by Protobuf's reflection.
-// Belongs to one thread. Paths are checked when they are added (FormatError); reading returns a fault, never throws.
-// Only for the Protobuf decoder: google's types stay out of the other headers.
+// Belongs to one thread. Paths are checked when they are added (FormatError); reading returns a
+// fault, never throws. Only for the Protobuf decoder: google's types stay out of the other headers.
 
 #include <memory>
 #include <memory_resource>
@@ -25,7 +25,8 @@ class ProtobufFields {
     ProtobufFields(const MessageType& type, const std::vector<std::string>& paths);
     ~ProtobufFields();
 
-    // Sets values[i] from path i. `message` is changed for a moment only. Returns what is wrong, or nullptr.
+    // Sets values[i] from path i. `message` is changed for a moment only. Returns what is wrong, or
+    // nullptr.
     const char* read(google::protobuf::Message& message, std::span<Value> values,
                      std::pmr::memory_resource& arena);
 

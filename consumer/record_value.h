@@ -1,5 +1,6 @@
 #pragma once
-// The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure functions.
+// The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure
+// functions.
 
 #include <memory_resource>
 #include <string_view>

@@ -39,8 +39,8 @@ TEST(DebeziumEnvelope, CreateReadAndUpdateTakeTheRowAfter) {
     for (const std::string_view operation : {"c"sv, "r"sv, "u"sv}) {
         Decoding decoding = with(Envelope::debezium);
         const Decoded& decoded = decoding.decode(
-            R"({"before":{"id":1,"name":"old"},"after":{"id":1,"name":"new"},"source":{"id":7},"op":")" +
-            std::string(operation) + R"(","ts_ms":5})");
+            R"({"before":{"id":1,"name":"old"},"after":{"id":1,"name":"new"},"source":{"id":7},)"
+            R"("op":")" + std::string(operation) + R"(","ts_ms":5})");
         ASSERT_EQ(decoding.reason(), "");
         EXPECT_EQ(decoded.operation, Operation::upsert);
         EXPECT_EQ(decoding[0].text, "1");

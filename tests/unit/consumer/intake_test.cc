@@ -46,7 +46,8 @@ TEST(Intake, WhatIsNotThereIsAbsentOrNull) {
     EXPECT_EQ(message.fields[1].kind, Kind::absent);
     EXPECT_EQ(message.fields[2].kind, Kind::null);
     EXPECT_EQ(message.fields[7].kind, Kind::null);
-    EXPECT_EQ(taking.take("{}", {{"key", "K"}, {"trace", std::nullopt}}).fields[1].kind, Kind::null);
+    const Message& null_header = taking.take("{}", {{"key", "K"}, {"trace", std::nullopt}});
+    EXPECT_EQ(null_header.fields[1].kind, Kind::null);
 }
 
 TEST(Intake, KeyTenantAndSinkShareOneWalk) {
@@ -65,7 +66,8 @@ TEST(Intake, EarlierMessagesKeepTheirValues) {
     Taking taking(keys({key_from(KeySource::Kind::field, "/id")}), {}, {{From::field, "/text"}});
     std::vector<std::string> payloads;
     for (int i = 0; i < 100; ++i) {
-        payloads.push_back(R"({"id":)" + std::to_string(i) + R"(,"text":"\u0061-)" + std::to_string(i) + "\"}");
+        const std::string number = std::to_string(i);
+        payloads.push_back(R"({"id":)" + number + R"(,"text":"\u0061-)" + number + "\"}");
     }
     for (const std::string& payload : payloads) {
         taking.take(payload);

@@ -7,7 +7,9 @@ namespace {
 
 using Kind = Value::Kind;
 
-Decoding json(std::vector<std::string> paths) { return Decoding(FormatOptions{}, std::move(paths)); }
+Decoding json(std::vector<std::string> paths) {
+    return Decoding(FormatOptions{}, std::move(paths));
+}
 
 std::string rejection_of(std::string_view payload, std::vector<std::string> paths = {"/a"}) {
     Decoding decoding = json(std::move(paths));
@@ -120,7 +122,8 @@ TEST(JsonDecoder, DepthIsBounded) {
         return "{\"a\":1,\"b\":" + std::string(depth, open) + std::string(depth, close) + "}";
     };
     EXPECT_EQ(rejection_of(nested(JsonWalk::depth_max - 1, '[', ']')), "");
-    EXPECT_NE(rejection_of(nested(JsonWalk::depth_max, '[', ']')).find("deeper"), std::string::npos);
+    const std::string reason = rejection_of(nested(JsonWalk::depth_max, '[', ']'));
+    EXPECT_NE(reason.find("deeper"), std::string::npos) << reason;
     EXPECT_NE(rejection_of(nested(10'000, '[', ']')), "");
     EXPECT_NE(rejection_of(std::string(10'000, '[')), "");
     std::string objects;
@@ -153,8 +156,8 @@ TEST(JsonDecoder, WhatIsRejectedDoesNotDependOnTheMapping) {
     }
 }
 
-// Every prefix and every single-byte change of a document either decodes or is rejected; nothing reads out of bounds
-// (the sanitizer builds would tell).
+// Every prefix and every single-byte change of a document either decodes or is rejected; nothing
+// reads out of bounds (the sanitizer builds would tell).
 TEST(JsonDecoder, SurvivesEveryTruncationAndByteChange) {
     const std::string document =
         R"({"a":"x\u00e9\"","b":{"c":[1,2.5e3,{"d":null}],"e":true},"f":-0,"\u0067":[]})";
@@ -164,7 +167,7 @@ TEST(JsonDecoder, SurvivesEveryTruncationAndByteChange) {
     }
     int decoded = 0;
     for (std::size_t at = 0; at < document.size(); ++at) {
-        for (const char change : {'\0', '"', '\\', '{', '}', '[', ']', ',', ':', '0', 'e', '\xff'}) {
+        for (const char change : "\"\\{}[],:0e\xff"sv) {
             std::string changed = document;
             changed[at] = change;
             decoded += decoding.decode(changed).rejection ? 0 : 1;

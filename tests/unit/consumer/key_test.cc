@@ -45,7 +45,8 @@ TEST(Key, DigestIsOfOperationTenantKindAndText) {
 
 TEST(Key, SameTextOfAnotherKindIsAnotherKey) {
     const Digest header = digest_with(header_key(), "{}", {{"key", "42"}});
-    EXPECT_NE(header, digest_with(keys({key_from(Kind::header, "other")}), "{}", {{"other", "42"}}));
+    const KeyOptions other = keys({key_from(Kind::header, "other")});
+    EXPECT_NE(header, digest_with(other, "{}", {{"other", "42"}}));
     const Digest field = digest_with(keys({key_from(Kind::field, "/id")}), R"({"id":"42"})");
     EXPECT_NE(header, field);
     Taking by_key(keys({key_from(Kind::record_key)}));
@@ -129,7 +130,8 @@ TEST(HostileKey, BytesThatAreNoUtf8AndControlCharactersAreKeysOfTheirOwn) {
     const KeyOptions options = header_key();
     const Digest bad = digest_with(options, "{}", {{"key", "a\xff"}});
     EXPECT_NE(bad, digest_with(options, "{}", {{"key", "a\xfe"}}));
-    EXPECT_NE(digest_with(options, "{}", {{"key", "a\n"}}), digest_with(options, "{}", {{"key", "a"}}));
+    EXPECT_NE(digest_with(options, "{}", {{"key", "a\n"}}),
+              digest_with(options, "{}", {{"key", "a"}}));
     KeyOptions printable = options;
     printable.charset = KeyOptions::Charset::ascii_printable;
     EXPECT_EQ(why(printable, "{}", {{"key", "a\xff"}}), Why::invalid_key);
@@ -158,9 +160,11 @@ TEST(KeyValidation, UuidFormIsChecked) {
     KeyOptions options = header_key();
     options.charset = KeyOptions::Charset::uuid;
     EXPECT_EQ(why(options, "{}", {{"key", "6BA7B810-9dad-11d1-80b4-00c04fd430c8"}}), std::nullopt);
-    EXPECT_EQ(why(options, "{}", {{"key", "6ba7b8109dad11d180b400c04fd430c8"}}), Why::invalid_key);
-    EXPECT_EQ(why(options, "{}", {{"key", "6ba7b810-9dad-11d1-80b4-00c04fd430cg"}}), Why::invalid_key);
-    EXPECT_EQ(why(options, "{}", {{"key", "6ba7b810-9dad-11d1-80b4x00c04fd430c8"}}), Why::invalid_key);
+    for (const std::string_view bad :
+         {"6ba7b8109dad11d180b400c04fd430c8"sv, "6ba7b810-9dad-11d1-80b4-00c04fd430cg"sv,
+          "6ba7b810-9dad-11d1-80b4x00c04fd430c8"sv}) {
+        EXPECT_EQ(why(options, "{}", {{"key", bad}}), Why::invalid_key) << bad;
+    }
 }
 
 TEST(KeyValidation, ThePatternMustMatchWhole) {
@@ -242,7 +246,8 @@ TEST(KeyPreset, IdempotencyKeyStripsQuotesAndTakesBothSpellings) {
     EXPECT_EQ(plain, digest_with(options, "{}", {{"Idempotency-Key", R"("a\"b\\c")"}}));
     EXPECT_EQ(plain, digest_with(options, "{}", {{"idempotency-key", R"("a\"b\\c")"}}));
     EXPECT_EQ(plain, digest_of({"group/orders", "", "header:Idempotency-Key", "a\"b\\c"}));
-    for (const std::string_view bad : {R"("open)"sv, R"(")"sv, R"("a"b")"sv, R"("a\b")"sv, R"("a\")"sv}) {
+    for (const std::string_view bad :
+         {R"("open)"sv, R"(")"sv, R"("a"b")"sv, R"("a\b")"sv, R"("a\")"sv}) {
         EXPECT_EQ(why(options, "{}", {{"Idempotency-Key", bad}}), Why::invalid_key) << bad;
     }
     EXPECT_EQ(why(options, "{}", {{"Idempotency-Key", R"("")"}}), Why::invalid_key);
@@ -258,8 +263,9 @@ TEST(KeyPreset, CloudEventsTakesHeadersOrTheStructuredForm) {
         EXPECT_EQ(binary, digest_with(options, event, {{"content-type", type}}));
     }
     EXPECT_EQ(why(options, event), Why::missing_key);
-    EXPECT_EQ(why(options, event, {{"content-type", "application/json"}}), Why::missing_key);
-    EXPECT_EQ(why(options, event, {{"content-type", "application/cloudevents+jsonx"}}), Why::missing_key);
+    for (const std::string_view type : {"application/json"sv, "application/cloudevents+jsonx"sv}) {
+        EXPECT_EQ(why(options, event, {{"content-type", type}}), Why::missing_key);
+    }
     EXPECT_EQ(why(options, "{}", {{"ce_source", "/shop"}}), Why::missing_key);
     EXPECT_EQ(why(options, "{}", {{"ce_source", ""}, {"ce_id", "1"}}), Why::invalid_key);
     Taking taking(options);

@@ -74,7 +74,8 @@ class ProtobufDecoder : public ::testing::Test {
     std::string encode(const std::string& json) const {
         const MessageType type(options_);
         proto::DynamicMessageFactory factory(&type.pool());
-        const std::unique_ptr<proto::Message> message(factory.GetPrototype(&type.descriptor())->New());
+        const proto::Message* prototype = factory.GetPrototype(&type.descriptor());
+        const std::unique_ptr<proto::Message> message(prototype->New());
         const auto status = proto::util::JsonStringToMessage(json, message.get());
         EXPECT_TRUE(status.ok()) << status.ToString();
         return message->SerializePartialAsString();
@@ -114,8 +115,9 @@ class ProtobufDecoder : public ::testing::Test {
 TEST_F(ProtobufDecoder, FindsEachKindOfValue) {
     Decoding decoding(options_, {"id", "big", "natural", "ratio", "share", "yes", "blob", "state",
                                  "line.sku", "line.units", "small"});
-    decoding.decode(encode(R"({"id":"é","big":"-9223372036854775808","natural":"18446744073709551615",
-        "ratio":0.1,"share":0.5,"yes":true,"blob":"/wA=","state":"DONE",
+    decoding.decode(encode(R"({"id":"é","big":"-9223372036854775808",
+        "natural":"18446744073709551615","ratio":0.1,"share":0.5,"yes":true,"blob":"/wA=",
+        "state":"DONE",
         "line":{"sku":"s","units":"9007199254740993"},"small":4294967295})"));
     ASSERT_EQ(decoding.reason(), "");
     EXPECT_EQ(decoding[0].kind, Kind::text);
@@ -203,10 +205,12 @@ TEST_F(ProtobufDecoder, AnEnumNumberWithoutANameStaysANumber) {
 
 TEST_F(ProtobufDecoder, MalformedPayloadsAreRejected) {
     Decoding decoding(options_, {"id"});
-    for (const std::string_view payload : {"\x0a\x05" "ab"sv, "\x0a"sv, "\xff"sv, "\x00"sv, "\x0a\x01\xff"sv,
-                                           "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv,
-                                           "\x0f"sv, "\x0b"sv, "\x4a\x02\x0a\x09"sv, "{\"id\":1}"sv}) {
-        EXPECT_TRUE(decoding.decode(payload).rejection.has_value()) << ::testing::PrintToString(payload);
+    for (const std::string_view payload :
+         {"\x0a\x05" "ab"sv, "\x0a"sv, "\xff"sv, "\x00"sv, "\x0a\x01\xff"sv, "\x0f"sv, "\x0b"sv,
+          "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv, "\x4a\x02\x0a\x09"sv,
+          "{\"id\":1}"sv}) {
+        EXPECT_TRUE(decoding.decode(payload).rejection.has_value())
+            << ::testing::PrintToString(payload);
     }
     EXPECT_NE(decoding.reason().find("sample.v1.Sample"), std::string::npos);
 }
@@ -232,8 +236,8 @@ TEST_F(ProtobufDecoder, TheMessageIndexMustNameTheConfiguredMessage) {
     EXPECT_EQ(decoding.reason(), "");
     EXPECT_EQ(decoding[0].text, "x");
     decoding.decode(std::string("\0\0\0\0\x01\0"sv) + payload);  // [0]
-    EXPECT_NE(decoding.reason().find("sample.v1.Other, the topic is configured for sample.v1.Sample"),
-              std::string::npos);
+    EXPECT_NE(decoding.reason().find("sample.v1.Other, "), std::string::npos);
+    EXPECT_NE(decoding.reason().find("configured for sample.v1.Sample"), std::string::npos);
     decoding.decode(std::string("\0\0\0\0\x01\x04\0\0"sv) + payload);  // [0, 0]
     EXPECT_NE(decoding.reason().find("sample.v1.Other.Inner"), std::string::npos);
     decoding.decode(std::string("\0\0\0\0\x01\x02\x12"sv) + payload);  // [9]

@@ -1,5 +1,6 @@
 #pragma once
-// Records, decoders and intakes for the tests of the reader's side. Records borrow the texts that they are made from.
+// Records, decoders and intakes for the tests of the reader's side. Records borrow the texts that
+// they are made from.
 
 #include <gtest/gtest.h>
 
@@ -82,7 +83,8 @@ class Taking {
     explicit Taking(KeyOptions key, FormatOptions format = {}, std::vector<FieldSource> fields = {},
                     std::string topic = "orders")
         : sink(std::move(fields)),
-          intake(IntakeOptions{"group", std::move(topic), std::move(format), std::move(key)}, sink) {}
+          intake(IntakeOptions{"group", std::move(topic), std::move(format), std::move(key)},
+                 sink) {}
 
     const Message& take(Record record) {
         intake.take(std::move(record), chunk);
