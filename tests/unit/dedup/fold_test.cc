@@ -1,0 +1,107 @@
+#include "dedup/claims/fold.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/dedup/messages.h"
+
+namespace onceward::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr auto fresh = Verdict::fresh;
+constexpr auto duplicate = Verdict::duplicate;
+constexpr auto conflict = Verdict::conflict;
+
+struct Messages {
+    std::vector<Message> owned;
+    std::vector<Message*> borrowed;
+    explicit Messages(std::vector<Message> messages) : owned(std::move(messages)) {
+        for (Message& message : owned) borrowed.push_back(&message);
+    }
+};
+
+template <class... Keyed>
+Messages messages(Keyed... keys) {
+    std::vector<Message> all;
+    std::int64_t offset = 0;
+    for (const int key : {keys...}) {
+        all.push_back(message(0, offset++, digest(static_cast<std::uint8_t>(key))));
+    }
+    return Messages(std::move(all));
+}
+
+// Two workers that claimed in the order of their messages would deadlock on opposite orders.
+TEST(FoldedClaims, AreSortedByDigestAndHoldEachOnce) {
+    const Messages all = messages(9, 200, 3, 9, 3, 128);
+    const FoldedClaims folded(all.borrowed);
+    std::vector<int> keys;
+    for (const Claim& claim : folded.claims()) keys.push_back(claim.digest.bytes[0]);
+    EXPECT_THAT(keys, ElementsAre(3, 9, 128, 200));
+    EXPECT_EQ(folded.claims()[0].offset, Offset{2}) << "the first message of a key claims";
+}
+
+TEST(FoldedClaims, AFollowerOfAFreshKeyIsADuplicate) {
+    const Messages all = messages(5, 4, 5, 5);
+    const FoldedClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}, {fresh, {}}}),
+                ElementsAre(fresh, fresh, duplicate, duplicate));
+}
+
+TEST(FoldedClaims, AllMessagesOfAKnownKeyAreDuplicates) {
+    const Messages all = messages(5, 5);
+    const FoldedClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{duplicate, {}}}),
+                ElementsAre(duplicate, duplicate));
+}
+
+TEST(FoldedClaims, AFollowerWithAnotherFingerprintIsAConflict) {
+    Messages all = messages(5, 5, 5);
+    all.owned[0].fingerprint = digest(1);
+    all.owned[1].fingerprint = digest(2);
+    all.owned[2].fingerprint = digest(1);
+    const FoldedClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
+                ElementsAre(fresh, conflict, duplicate));
+}
+
+// The effect was made from the earlier claim's payload, so that one is what followers are compared with.
+TEST(FoldedClaims, FollowersAreComparedWithTheEarlierClaimNotWithTheirNeighbour) {
+    Messages all = messages(5, 5, 5);
+    all.owned[0].fingerprint = digest(2);
+    all.owned[1].fingerprint = digest(2);
+    all.owned[2].fingerprint = digest(1);
+    const FoldedClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{conflict, digest(1)}}),
+                ElementsAre(conflict, conflict, duplicate));
+}
+
+TEST(FoldedClaims, AMissingFingerprintIsNoConflict) {
+    Messages all = messages(5, 5);
+    all.owned[1].fingerprint = digest(2);
+    const FoldedClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
+                ElementsAre(fresh, duplicate));
+}
+
+// Key bad first and good next: the bad one claims nothing, so the good one is fresh.
+TEST(FoldedClaims, RejectedAndSkippedMessagesClaimNothing) {
+    Messages all = messages(5, 5, 6);
+    all.owned[0].rejection = Rejection{};
+    all.owned[2].skipped = true;
+    const FoldedClaims folded(all.borrowed);
+    ASSERT_EQ(folded.claims().size(), 1U);
+    EXPECT_EQ(folded.claims()[0].offset, Offset{1});
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
+                ElementsAre(std::nullopt, fresh, std::nullopt));
+}
+
+TEST(FoldedClaims, OfNoMessagesAreNone) {
+    const FoldedClaims folded({});
+    EXPECT_THAT(folded.claims(), IsEmpty());
+    EXPECT_THAT(folded.verdicts({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace onceward::testing
