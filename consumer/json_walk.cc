@@ -249,6 +249,9 @@ JsonWalk::~JsonWalk() = default;
 std::optional<std::string> JsonWalk::run(std::string_view document, JsonTrie& trie,
                                          std::span<Value> slots,
                                          std::pmr::memory_resource& arena) {
+    if (document.starts_with("\xef\xbb\xbf")) {  // some versions of simdjson pass over it
+        return "it begins with a byte order mark";
+    }
     std::string& padded = state_->padded;
     const std::size_t capacity = document.size() + simdjson::SIMDJSON_PADDING;
     if (padded.size() < capacity) {

@@ -142,7 +142,8 @@ TEST(JsonDecoder, MalformedDocumentsAreRejected) {
           "{\"a\":'x'}"sv, "{\"a\":\"x\"y}"sv, "{\"a\":1\0}"sv, "\0"sv, "{\"a\":\"\t\"}"sv,
           "{\"a\":\"\\ud800\"}"sv, "{\"a\":\"\\udc00\"}"sv, "{\"a\":\"\\ud800\\ud800\"}"sv,
           "{\"\\ud800\":1}"sv, "{\"a\":\"\xff\"}"sv, "{\"a\":\"\xc0\xaf\"}"sv,
-          "{\"a\":\"\xed\xa0\x80\"}"sv, "{\"\xff\":1}"sv, "\xff\xfe{"sv}) {
+          "{\"a\":\"\xed\xa0\x80\"}"sv, "{\"\xff\":1}"sv, "\xff\xfe{"sv,
+          "\xef\xbb\xbf{\"a\":1}"sv}) {
         EXPECT_NE(rejection_of(payload), "") << payload;
     }
 }
