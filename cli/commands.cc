@@ -3,11 +3,16 @@
 namespace onceward {
 
 void add_all_commands(CLI::App& program, Commands& commands) {
+    add_run(program, commands);
     add_init(program, commands);
     add_check(program, commands);
     add_config(program, commands);
     add_produce(program, commands);
     add_demo(program, commands);
+    add_migrate(program, commands);
+    add_explain(program, commands);
+    add_offsets(program, commands);
+    add_groups(program, commands);
 }
 
 }  // namespace onceward

@@ -10,11 +10,16 @@ namespace onceward {
 
 class Commands;
 
+void add_run(CLI::App& program, Commands& commands);
 void add_init(CLI::App& program, Commands& commands);
 void add_check(CLI::App& program, Commands& commands);
 void add_config(CLI::App& program, Commands& commands);
 void add_produce(CLI::App& program, Commands& commands);
 void add_demo(CLI::App& program, Commands& commands);
+void add_migrate(CLI::App& program, Commands& commands);
+void add_explain(CLI::App& program, Commands& commands);
+void add_offsets(CLI::App& program, Commands& commands);
+void add_groups(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);
 

@@ -120,8 +120,9 @@ std::string PrivatePostgres::dsn_for(const std::string& user, const std::string&
 }
 
 void PrivatePostgres::make_folder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "onceward-postgres-XXXXXX").string();
+    const std::filesystem::path parent =
+        options_.parent.empty() ? std::filesystem::temp_directory_path() : options_.parent;
+    std::string pattern = (parent / "onceward-postgres-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
         throw std::runtime_error("cannot make a folder like " + pattern);
     folder_ = pattern;

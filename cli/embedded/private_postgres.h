@@ -24,6 +24,9 @@ struct PrivatePostgresOptions {
     std::vector<std::pair<std::string, std::string>> settings;
     // How long a start may take, recovery after a crash included.
     std::chrono::milliseconds start_limit{60'000};
+    // Where its folder is made, which its user must be able to enter. Default: the system's folder
+    // for temporary files.
+    std::filesystem::path parent;
     // Server and folder stay when the object and the process are gone, for people who want to look.
     bool keep = false;
 };

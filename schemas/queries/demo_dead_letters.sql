@@ -1,0 +1,1 @@
+SELECT count(*), coalesce(min(reason), '') FROM {schema}.dead_letters

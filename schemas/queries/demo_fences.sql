@@ -1,0 +1,1 @@
+SELECT topic, partition, next_offset, applied, duplicates FROM {schema}.fences
