@@ -1,0 +1,27 @@
+#include "cli/log_view.h"
+
+namespace onceward {
+
+// Nothing is ever assigned to a source without topics.
+struct LogView::Silent : SourceListener {
+    void assigned(const std::vector<TopicPartition>&) override {}
+    void revoked(const std::vector<TopicPartition>&, bool) override {}
+    void out_of_range(const TopicPartition&) override {}
+    void partition_failed(const TopicPartition&, int, const std::string&) override {}
+};
+
+LogView::LogView(const KafkaOptions& options)
+    : listener_(std::make_unique<Silent>()),
+      source_(std::make_unique<KafkaSource>(options, 0, std::vector<std::string>{}, *listener_)) {}
+
+LogView::~LogView() = default;
+
+KafkaSource::Range LogView::range(const TopicPartition& partition) {
+    return source_->range(partition);
+}
+
+Offset LogView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
+    return source_->offset_at(partition, timestamp);
+}
+
+}  // namespace onceward

@@ -1,0 +1,234 @@
+// `onceward offsets`: where the fences stand, and how an operator moves one.
+
+#include "cli/offsets_move.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/operator_options.h"
+#include "cli/text_table.h"
+#include "consumer/kafka_error.h"
+#include "dedup/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+struct OffsetsOptions {
+    OperatorOptions common;
+    std::string group;
+    std::string topic;
+    int partition = -1;
+    std::string position;
+    bool adopt = false;
+    bool yes = false;
+    bool json = false;
+};
+
+// The names of offsets_list.sql's columns, in its order.
+constexpr std::array<const char*, 15> columns{
+    "topic",     "partition", "next_offset", "epoch",      "owner",         "taken_at", "moved_at",
+    "watermark", "retired_at", "applied",    "duplicates", "conflicts",     "dead_lettered",
+    "skipped",   "topic_id"};
+// Those of them that are not numbers.
+bool is_text(std::size_t column) {
+    return column == 0 || column == 14 || (column >= 4 && column <= 8);
+}
+
+Result list_of(Connection& connection, const std::string& group, const std::string& topic,
+               int partition) {
+    Parameters parameters;
+    parameters.text(group);
+    if (topic.empty()) {
+        parameters.null();
+    } else {
+        parameters.text(topic);
+    }
+    if (partition < 0) {
+        parameters.null();
+    } else {
+        parameters.integer(partition);
+    }
+    return connection.query(sql::offsets_list, parameters);
+}
+
+// The end of each partition's log; none from the first one on that no broker answers for.
+std::vector<std::optional<Offset>> ends_of(const OperatorSetup& setup, const Result& list) {
+    std::vector<std::optional<Offset>> ends(list.rows());
+    if (!setup.configuration) return ends;
+    try {
+        LogView log(setup.configuration->kafka);
+        for (int row = 0; row < list.rows(); ++row) {
+            const TopicPartition partition{std::string(list.text(row, 0)),
+                                           Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
+            ends[row] = log.range(partition).latest;
+        }
+    } catch (const KafkaError& error) {
+        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
+    }
+    return ends;
+}
+
+int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
+         const std::string& group) {
+    const Result list = list_of(connection, group, options.topic, options.partition);
+    const auto ends = ends_of(setup, list);
+    nlohmann::json rows = nlohmann::json::array();
+    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates", "conflicts",
+                     "dead letters", "skipped", "owner", "moved at", "watermark", "retired at"});
+    for (int row = 0; row < list.rows(); ++row) {
+        const auto cell = [&](int column) {
+            return std::string(list.optional_text(row, column).value_or(""));
+        };
+        nlohmann::json entry;
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            const int at = static_cast<int>(column);
+            if (list.is_null(row, at)) {
+                entry[columns[column]] = nullptr;
+            } else if (is_text(column)) {
+                entry[columns[column]] = cell(at);
+            } else {
+                entry[columns[column]] = list.integer(row, at);
+            }
+        }
+        std::string end;
+        std::string lag;
+        entry["end"] = nullptr;
+        entry["lag"] = nullptr;
+        if (ends[row]) {
+            const std::int64_t behind =
+                std::max<std::int64_t>(0, ends[row]->raw() - list.integer(row, 2));
+            end = std::to_string(ends[row]->raw());
+            lag = std::to_string(behind);
+            entry["end"] = ends[row]->raw();
+            entry["lag"] = behind;
+        }
+        rows.push_back(entry);
+        table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12), cell(13),
+                   cell(4), cell(6), cell(7), cell(8)});
+    }
+    if (options.json) {
+        std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
+    } else if (list.rows() == 0) {
+        std::cout << "group " << group << " has no fence here\n";
+    } else {
+        table.print(std::cout);
+    }
+    return list.rows() == 0 ? exit_not_found : exit_ok;
+}
+
+std::string describe(const FenceMovePlan& plan) {
+    const std::string where =
+        plan.partition.topic + " partition " + std::to_string(plan.partition.partition.raw());
+    if (!plan.from) return where + ": a new fence at " + std::to_string(plan.to.raw());
+    const std::int64_t step = plan.to.raw() - plan.from->raw();
+    std::string text = where + ": from " + std::to_string(plan.from->raw()) + " to " +
+                       std::to_string(plan.to.raw());
+    if (plan.adopt) {
+        text += ", in another log of that name";
+    } else if (step < 0) {
+        text += ", so that " + std::to_string(-step) + " offsets are read again";
+    } else if (step > 0) {
+        text += ", so that " + std::to_string(step) + " offsets are SKIPPED and never applied";
+    }
+    return text;
+}
+
+void print_plans(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const FenceMovePlan& plan : plans) {
+        list.push_back({{"topic", plan.partition.topic},
+                        {"partition", plan.partition.partition.raw()},
+                        {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
+                        {"to", plan.to.raw()},
+                        {"new_log", plan.adopt},
+                        {"warnings", plan.warnings},
+                        {"done", options.yes}});
+        if (options.json) continue;
+        std::cout << (options.yes ? "moved " : "would move ") << describe(plan) << '\n';
+        for (const std::string& warning : plan.warnings) std::cout << "  WARNING: " << warning << '\n';
+    }
+    if (options.json) {
+        std::cout << list.dump(2) << '\n';
+    } else if (!options.yes) {
+        std::cout << "nothing was changed; do it with --yes\n";
+    }
+}
+
+int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
+         const std::string& group) {
+    const FencePosition position = parse_position(options.position);
+    if (options.topic.empty()) throw UsageError("--set needs --topic");
+    const bool needs_log = position.kind != FencePosition::Kind::offset;
+    if (!needs_log && options.partition < 0) throw UsageError("--set with an offset needs --partition");
+    if (needs_log && !setup.configuration) {
+        throw UsageError("`" + options.position +
+                         "` is asked of the brokers: give a configuration with -c, or an offset");
+    }
+    std::vector<TopicPartition> partitions;
+    if (options.partition >= 0) {
+        partitions.push_back({options.topic, Partition{options.partition}});
+    } else {
+        const Result list = list_of(connection, group, options.topic, -1);
+        for (int row = 0; row < list.rows(); ++row) {
+            partitions.push_back(
+                {options.topic, Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+        }
+    }
+    if (partitions.empty()) {
+        throw UsageError("group " + group + " has no fence of topic " + options.topic +
+                         " yet; name a --partition to make one");
+    }
+    std::optional<LogView> log;
+    if (setup.configuration) log.emplace(setup.configuration->kafka);
+    std::vector<FenceMovePlan> plans;
+    for (const TopicPartition& partition : partitions) {
+        plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition, position,
+                                  options.adopt));
+    }
+    if (options.yes) {
+        for (FenceMovePlan& plan : plans) move_fence(connection, group, plan);
+    }
+    print_plans(options, plans);
+    return exit_ok;
+}
+
+int offsets(const OffsetsOptions& options) {
+    const OperatorSetup setup = operator_setup(options.common, "offsets");
+    const std::string group = group_of(setup, options.group);
+    if (options.adopt && options.position.empty()) {
+        throw UsageError("--adopt-topic-id needs --set: where does the new log begin for this group?");
+    }
+    Connection connection(setup.connection);
+    require_version(connection);
+    return options.position.empty() ? show(options, setup, connection, group)
+                                    : move(options, setup, connection, group);
+}
+
+}  // namespace
+
+void add_offsets(CLI::App& program, Commands& commands) {
+    CLI::App* command =
+        program.add_subcommand("offsets", "Show the fences of a group, or move one (a dry run first)");
+    auto options = std::make_shared<OffsetsOptions>();
+    add_operator_options(*command, options->common);
+    command->add_option("--group", options->group, "The consumer group; default: the configuration's");
+    command->add_option("--topic", options->topic, "Only this topic");
+    command->add_option("--partition", options->partition, "Only this partition")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--set", options->position,
+                        "Where the next message is to be read: an offset, earliest, latest, or a time "
+                        "such as 2026-01-31T12:00:00Z");
+    command->add_flag("--adopt-topic-id", options->adopt,
+                      "The topic was made again: take the new log for this fence's own");
+    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->footer("Exit codes: 0 shown, moved or planned, 3 the group has no fence here.");
+    commands.add(*command,
+                 [options] { return run_operator_command([&] { return offsets(*options); }); });
+}
+
+}  // namespace onceward

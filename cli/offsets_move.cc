@@ -1,0 +1,123 @@
+#include "cli/offsets_move.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "cli/configuration/units.h"
+#include "cli/operator_options.h"
+#include "consumer/kafka_error.h"
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+Parameters key_of(const std::string& group, const TopicPartition& partition) {
+    return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
+}
+
+// What is asked of the log is asked before any row is locked.
+Offset resolve(LogView* log, const TopicPartition& partition, const FencePosition& position) {
+    switch (position.kind) {
+        case FencePosition::Kind::offset: return position.offset;
+        case FencePosition::Kind::earliest: return log->range(partition).earliest;
+        case FencePosition::Kind::latest: return log->range(partition).latest;
+        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
+    }
+    std::abort();
+}
+
+// Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a second time.
+void warn_of_forgotten_claims(Connection& connection, const std::string& group, FenceMovePlan& plan) {
+    const Result ledgers = connection.query(sql::offsets_ledgers,
+                                            Parameters{}.text(group).text(plan.partition.topic));
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const bool nothing_purged = !ledgers.boolean(row, 4);
+        if (nothing_purged) continue;
+        const Result held =
+            connection.query(sql::offsets_remembered,
+                             key_of(group, plan.partition).integer(plan.to.raw()),
+                             {{"table", ledgers.text(row, 3)}});
+        if (held.boolean(0, 0)) continue;
+        plan.warnings.push_back(
+            "ledger " + std::string(ledgers.text(row, 0)) + " remembers claims since " +
+            std::string(ledgers.text(row, 2)) + " (its retention is " +
+            std::string(ledgers.text(row, 1)) +
+            "); what was applied before that would be applied a SECOND time");
+    }
+    if (ledgers.rows() == 0) {
+        plan.warnings.emplace_back(
+            "this topic feeds no ledger here: what was applied before may be applied a SECOND time");
+    }
+}
+
+}  // namespace
+
+FencePosition parse_position(const std::string& text) {
+    FencePosition position;
+    if (text == "earliest" || text == "latest") {
+        position.kind = text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
+        return position;
+    }
+    std::int64_t offset = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset);
+    if (error == std::errc() && end == text.data() + text.size() && offset >= 0) {
+        position.offset = Offset{offset};
+        return position;
+    }
+    const auto time = parse_timestamp(text);
+    if (!time) {
+        throw UsageError("--set takes an offset, earliest, latest, or a time such as "
+                         "2026-01-31T12:00:00Z, not `" + text + "`");
+    }
+    position.kind = FencePosition::Kind::time;
+    position.time = *time;
+    return position;
+}
+
+FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
+                        const TopicPartition& partition, const FencePosition& position, bool adopt) {
+    FenceMovePlan plan{partition, std::nullopt, resolve(log, partition, position), adopt, {}};
+    const Result row = connection.query(
+        sql::offsets_list,
+        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
+    if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
+    if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
+    if (!adopt && (!plan.from || plan.to < *plan.from)) {
+        warn_of_forgotten_claims(connection, group, plan);
+    }
+    if (log == nullptr) return plan;
+    try {
+        const KafkaSource::Range range = log->range(partition);
+        if (plan.to < range.earliest || plan.to > range.latest) {
+            plan.warnings.push_back("the log holds " + std::to_string(range.earliest.raw()) + " to " +
+                                    std::to_string(range.latest.raw()) +
+                                    "; there the topic's on_out_of_range will decide");
+        }
+    } catch (const KafkaError& error) {
+        plan.warnings.push_back(std::string("the log's range is unknown: ") + error.what());
+    }
+    return plan;
+}
+
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan) {
+    const Parameters key = key_of(group, plan.partition);
+    OwnedTransaction transaction(connection);
+    const Result held = transaction.query(sql::offsets_hold, key);
+    if (held.rows() == 0) {
+        transaction.query(sql::offsets_create, Parameters(key).integer(plan.to.raw()));
+        plan.from.reset();
+    } else {
+        plan.from = Offset{held.integer(0, 0)};
+        transaction.query(sql::offsets_move,
+                          Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
+        if (!plan.adopt && plan.to > *plan.from) {
+            transaction.query(sql::offsets_skip,
+                              Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()));
+        }
+    }
+    transaction.commit();
+}
+
+}  // namespace onceward

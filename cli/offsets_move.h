@@ -1,0 +1,40 @@
+#pragma once
+// How an operator moves a fence: first a plan that changes nothing, then the move, one row a transaction, under a new
+// owner, so that a running worker loses the fence, takes it again and follows. Used by one thread.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/log_view.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/types.h"
+
+namespace onceward {
+
+struct FencePosition {
+    enum class Kind { offset, earliest, latest, time } kind = Kind::offset;
+    Offset offset;
+    std::chrono::milliseconds time{0};  // since 1970-01-01 UTC
+};
+
+// Throws UsageError.
+FencePosition parse_position(const std::string& text);
+
+struct FenceMovePlan {
+    TopicPartition partition;
+    std::optional<Offset> from;  // none: there is no fence yet
+    Offset to;
+    bool adopt = false;          // the topic was made again; the row becomes the new log's
+    std::vector<std::string> warnings;
+};
+
+// `log` may be missing where the position is an offset; the log's range is then not looked at.
+FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
+                        const TopicPartition& partition, const FencePosition& position, bool adopt);
+
+// Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was made.
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan);
+
+}  // namespace onceward

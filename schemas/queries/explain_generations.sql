@@ -1,0 +1,4 @@
+SELECT l.name, g.generation, g.created_at, g.sealed_at,
+    format('claims_%s_%s', g.ledger, g.generation)
+FROM {schema}.generations g JOIN {schema}.ledgers l USING (ledger)
+ORDER BY l.name, g.generation

@@ -1,0 +1,292 @@
+// The operator's commands as a user runs them: the program itself, on a real server.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/embedded/child_process.h"
+#include "dedup/digest.h"
+#include "dedup/ledger.h"
+#include "tests/support/postgres.h"
+#include "tests/support/unique.h"
+
+namespace onceward {
+namespace {
+
+using support::Database;
+using support::FreshSchema;
+using testing::HasSubstr;
+
+struct Outcome {
+    int exit_code = -1;
+    std::string output;
+    nlohmann::json json() const { return nlohmann::json::parse(output); }
+};
+
+Outcome onceward(std::vector<std::string> arguments) {
+    const std::filesystem::path output =
+        std::filesystem::path(testing::TempDir()) / support::unique_name("operator");
+    arguments.insert(arguments.begin(), ONCEWARD_EXECUTABLE);
+    ChildOptions options;
+    options.command = std::move(arguments);
+    options.output = output;
+    ChildProcess process(options);
+    const auto status = process.wait(std::chrono::seconds(30));
+    std::ostringstream text;
+    text << std::ifstream(output).rdbuf();
+    std::filesystem::remove(output);
+    return {status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, text.str()};
+}
+
+class Operator : public testing::Test {
+  protected:
+    Operator() {
+        Connection worker(schema_.worker());
+        ledger_ = register_ledger(worker, {.name = "orders"}, "billing", "orders").ledger;
+    }
+    Database& database() { return schema_.database(); }
+    // Under the workers' role, which is enough for all of these.
+    Outcome run(std::vector<std::string> arguments) {
+        for (const std::string& argument :
+             {std::string("--dsn"), schema_.server().worker_dsn, std::string("--schema"), schema_.name()}) {
+            arguments.push_back(argument);
+        }
+        return onceward(std::move(arguments));
+    }
+    void fence(int partition, std::int64_t next_offset) {
+        database().execute(
+            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, owner_name, "
+            "first_offset, next_offset, topic_id, watermark) VALUES ('billing', 'orders', $1, "
+            "gen_random_uuid(), gen_random_uuid(), 'host', 0, $2, 'T', now())",
+            {std::to_string(partition), std::to_string(next_offset)});
+    }
+    void claim(int generation, const std::string& digest, std::int64_t offset) {
+        database().execute("INSERT INTO claims_" + std::to_string(ledger_) + "_" +
+                               std::to_string(generation) +
+                               " (digest, record_offset, partition, source) VALUES ($1, $2, 0, 1)",
+                           {digest, std::to_string(offset)});
+    }
+    void rotate(int from) {
+        database().execute("SELECT rotate_ledger($1, $2)",
+                           {std::to_string(ledger_), std::to_string(from)});
+    }
+    std::string row(const std::string& columns) {
+        return database().value("SELECT concat_ws(' ', " + columns + ") FROM fences");
+    }
+
+    FreshSchema schema_;
+    int ledger_ = 0;
+};
+
+std::string uuid_of(std::string_view kind, std::string_view key, std::string_view tenant = "") {
+    return uuid_text(digest_of({"billing/orders", tenant, kind, key}));
+}
+
+TEST_F(Operator, ExplainFindsAClaimInASealedGeneration) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    rotate(1);
+    const Outcome text = run({"explain", "k-1", "--topic", "orders", "--group", "billing"});
+    EXPECT_EQ(text.exit_code, 0) << text.output;
+    EXPECT_THAT(text.output, HasSubstr("from orders partition 0 offset 41"));
+    const Outcome json = run({"explain", "k-1", "--topic", "orders", "--group", "billing", "--json"});
+    const auto claim = json.json()["claims"][0];
+    EXPECT_EQ(claim["generation"], 1);
+    EXPECT_EQ(claim["ledger"], "orders");
+    EXPECT_EQ(claim["group"], "billing");
+    EXPECT_EQ(claim["kind"], "record_key");
+}
+
+TEST_F(Operator, ExplainTellsKindsAndTenantsApart) {
+    claim(1, uuid_of("header:Id", "k-1", "acme"), 41);
+    const std::vector<std::string> common{"explain", "k-1", "--topic", "orders", "--group", "billing"};
+    const auto with = [&](std::vector<std::string> more) {
+        std::vector<std::string> all = common;
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all).exit_code;
+    };
+    EXPECT_EQ(with({}), 3);
+    EXPECT_EQ(with({"--kind", "header:Id"}), 3);
+    EXPECT_EQ(with({"--kind", "header:Id", "--tenant", "other"}), 3);
+    EXPECT_EQ(with({"--kind", "header:Id", "--tenant", "acme"}), 0);
+}
+
+TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
+    database().execute("INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
+                       "record_offset, key_text, error_class, sqlstate, reason, attempts) VALUES "
+                       "('billing', 'orders', 'T', 2, 7, 'k-2', 'sink', '23514', 'total', 1)");
+    const Outcome outcome = run({"explain", "k-2", "--topic", "orders", "--group", "billing", "--json"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_EQ(outcome.json()["applied"], false);
+    EXPECT_EQ(outcome.json()["dead_letters"][0]["offset"], 7);
+    EXPECT_EQ(outcome.json()["dead_letters"][0]["sqlstate"], "23514");
+}
+
+TEST_F(Operator, ExplainTakesADigestFromTheLogs) {
+    const std::string uuid = uuid_of("record_key", "k-1");
+    claim(1, uuid, 41);
+    EXPECT_EQ(run({"explain", uuid, "--digest", "--topic", "orders"}).exit_code, 0);
+    EXPECT_EQ(run({"explain", "xyz", "--digest", "--topic", "orders"}).exit_code, 64);
+}
+
+TEST_F(Operator, OffsetsShowsEachFence) {
+    fence(0, 100);
+    fence(1, 200);
+    const Outcome outcome = run({"offsets", "--group", "billing", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(outcome.json()["fences"].size(), 2U);
+    EXPECT_EQ(outcome.json()["fences"][1]["next_offset"], 200);
+    EXPECT_EQ(outcome.json()["fences"][1]["lag"], nullptr);
+    EXPECT_THAT(run({"offsets", "--group", "billing"}).output, HasSubstr("orders"));
+    EXPECT_EQ(run({"offsets", "--group", "nobody"}).exit_code, 3);
+}
+
+TEST_F(Operator, AMoveChangesNothingWithoutYes) {
+    fence(0, 100);
+    const std::string before = row("owner, next_offset, epoch, watermark");
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
+                                 "0", "--set", "40"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("would move orders partition 0: from 100 to 40"));
+    EXPECT_EQ(row("owner, next_offset, epoch, watermark"), before);
+}
+
+TEST_F(Operator, ARewindTakesTheFenceFromItsOwnerAndHoldsRetentionBack) {
+    fence(0, 100);
+    const std::string owner = row("owner");
+    const std::string incarnation = row("incarnation");
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
+                                 "0", "--set", "40", "--yes"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_NE(row("owner"), owner);
+    EXPECT_EQ(row("next_offset, epoch, topic_id, watermark IS NULL"), "40 1 T t");
+    EXPECT_EQ(row("incarnation"), incarnation) << "its dead letters would be written a second time";
+    EXPECT_EQ(database().number("SELECT count(*) FROM skipped_ranges"), 0);
+}
+
+TEST_F(Operator, AMoveForwardIsWrittenDownAsSkipped) {
+    fence(0, 100);
+    run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "150", "--yes"});
+    EXPECT_EQ(database().value("SELECT concat_ws(' ', topic, partition, begin_offset, end_offset) "
+                               "FROM skipped_ranges"),
+              "orders 0 100 150");
+    EXPECT_EQ(row("next_offset, watermark IS NULL"), "150 f");
+}
+
+TEST_F(Operator, ANewFenceIsMadeWhereTheRowWasLost) {
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
+                                 "3", "--set", "70", "--yes"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(row("partition, first_offset, next_offset"), "3 70 70");
+}
+
+TEST_F(Operator, AnotherTopicOfTheSameNameIsAdoptedUnderANewIncarnation) {
+    fence(0, 100);
+    const std::string incarnation = row("incarnation");
+    EXPECT_EQ(run({"offsets", "--group", "billing", "--adopt-topic-id"}).exit_code, 64);
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
+                                 "0", "--set", "0", "--adopt-topic-id", "--yes"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_NE(row("incarnation"), incarnation);
+    EXPECT_EQ(row("next_offset, length(topic_id), watermark IS NULL"), "0 0 t");
+}
+
+TEST_F(Operator, ARewindBeyondWhatTheLedgerRemembersIsWarnedOf) {
+    fence(0, 100);
+    const auto plan = [&](const char* offset) {
+        return run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set",
+                    offset, "--json"}).json()[0]["warnings"].size();
+    };
+    claim(1, uuid_of("record_key", "a"), 10);
+    rotate(1);
+    claim(2, uuid_of("record_key", "b"), 60);
+    EXPECT_EQ(plan("5"), 0U) << "nothing was let go of yet";
+    database().execute("DELETE FROM generations WHERE generation = 1");
+    EXPECT_EQ(plan("5"), 1U);
+    EXPECT_EQ(plan("59"), 1U);
+    EXPECT_EQ(plan("60"), 0U) << "the oldest claim that is left covers it";
+}
+
+TEST_F(Operator, APositionThatIsNoneIsAUsageError) {
+    fence(0, 100);
+    for (const char* position : {"-5", "soon", "12x", "2026-01-31"}) {
+        EXPECT_EQ(run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0",
+                       std::string("--set=") + position}).exit_code, 64) << position;
+    }
+    EXPECT_EQ(run({"offsets", "--group", "billing", "--topic", "orders", "--set", "5"}).exit_code, 64);
+    EXPECT_EQ(run({"offsets"}).exit_code, 64);
+}
+
+TEST_F(Operator, ARetiredGroupLosesItsFencesAndComesBackByUndo) {
+    fence(0, 100);
+    const std::string owner = row("owner");
+    const Outcome dry = run({"groups", "retire", "billing"});
+    EXPECT_EQ(dry.exit_code, 0) << dry.output;
+    EXPECT_THAT(dry.output, HasSubstr("would be retired: orders partition 0 at 100"));
+    EXPECT_EQ(row("owner, retired_at"), owner);
+    EXPECT_EQ(run({"groups", "retire", "billing", "--yes"}).exit_code, 0);
+    EXPECT_EQ(row("owner = '" + owner + "', retired_at IS NULL"), "f f");
+    EXPECT_EQ(database().number("SELECT count(*) FROM ledger_feeds WHERE retired_at IS NULL"), 0);
+    EXPECT_EQ(run({"groups", "retire", "billing", "--yes"}).exit_code, 3);
+    EXPECT_EQ(run({"groups", "list", "--json"}).json()[0]["retired"], 1);
+    EXPECT_EQ(run({"groups", "retire", "billing", "--undo", "--yes"}).exit_code, 0);
+    EXPECT_EQ(row("retired_at IS NULL"), "t");
+    EXPECT_EQ(database().number("SELECT count(*) FROM ledger_feeds WHERE retired_at IS NULL"), 1);
+}
+
+TEST_F(Operator, AFeedAloneIsRetiredWhereItsLedgerIsNamed) {
+    fence(0, 100);
+    EXPECT_EQ(run({"groups", "retire", "billing", "--ledger", "orders", "--yes"}).exit_code, 0);
+    EXPECT_EQ(row("retired_at IS NULL"), "t");
+    EXPECT_EQ(database().number("SELECT count(*) FROM ledger_feeds WHERE retired_at IS NULL"), 0);
+}
+
+TEST_F(Operator, MigrateTellsWhereTheSchemaStands) {
+    const auto owner = [&](std::vector<std::string> arguments, const std::string& schema) {
+        arguments.insert(arguments.end(), {"--dsn", schema_.server().dsn, "--schema", schema});
+        return onceward(arguments);
+    };
+    EXPECT_EQ(owner({"migrate", "status"}, schema_.name()).exit_code, 0);
+    const std::string other = support::unique_name("operator");
+    EXPECT_EQ(owner({"migrate", "status", "--json"}, other).json()["complete"], false);
+    const Outcome refused = onceward({"explain", "k", "--topic", "t", "--group", "g", "--dsn",
+                                      schema_.server().dsn, "--schema", other});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.output, HasSubstr("onceward migrate up"));
+    EXPECT_EQ(owner({"migrate", "up", "--grant-to", support::worker_role}, other).exit_code, 0);
+    EXPECT_EQ(owner({"migrate", "status"}, other).exit_code, 0);
+    EXPECT_THAT(owner({"migrate", "down", "--to", "0"}, other).output, HasSubstr("--yes"));
+    EXPECT_EQ(owner({"migrate", "status"}, other).exit_code, 0) << "a dry run took something back";
+    EXPECT_EQ(owner({"migrate", "down", "--to", "0", "--yes"}, other).exit_code, 0);
+    EXPECT_EQ(owner({"migrate", "status"}, other).exit_code, 1);
+    database().execute("DROP SCHEMA " + other);
+    EXPECT_EQ(owner({"migrate", "up"}, "Not-A-Name").exit_code, 64);
+}
+
+TEST(OperatorWithoutAServer, MigrateSqlConnectsToNothing) {
+    const Outcome outcome = onceward({"migrate", "sql", "--schema", "mine", "--grant-to", "Role"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("CREATE TABLE mine.fences"));
+    EXPECT_THAT(outcome.output, HasSubstr("GRANT USAGE ON SCHEMA mine TO \"Role\""));
+    EXPECT_THAT(outcome.output, testing::Not(HasSubstr("{schema}")));
+}
+
+TEST(OperatorWithoutAServer, AMissingConfigurationIsSaid) {
+    const Outcome outcome = onceward({"groups", "list", "-c", "nowhere.yaml"});
+    EXPECT_EQ(outcome.exit_code, 78);
+    EXPECT_THAT(outcome.output, HasSubstr("nowhere.yaml"));
+}
+
+TEST(OperatorWithoutAServer, AServerThatIsAwayIsAFailureAndKeepsThePassword) {
+    const Outcome outcome = onceward({"groups", "list", "--dsn",
+                                      "host=127.0.0.1 port=1 user=u password=canary-4711"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, testing::Not(HasSubstr("canary-4711")));
+}
+
+}  // namespace
+}  // namespace onceward
