@@ -73,7 +73,7 @@ std::vector<Partition> append(Batch& batch, Chunk chunk) {
 }
 
 bool fits(const Batch& batch, const Chunk& chunk, const BatchLimits& limits) {
-    if (batch.empty()) return true;
+    if (batch.message_count() == 0) return true;
     std::size_t bytes = chunk.bytes;
     for (const Chunk& taken : batch.chunks) bytes += taken.bytes;
     return bytes <= limits.bytes &&

@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "schemas/queries.h"
@@ -83,26 +84,30 @@ bool Fences::topic_has_fences(Connection& connection, const std::string& topic) 
         .boolean(0, 0);
 }
 
+void Fences::create(Connection& connection, const std::string& topic,
+                    std::vector<std::pair<Partition, FirstPosition>> positions, int ledger) {
+    std::ranges::sort(positions, {}, [](const auto& position) { return position.first; });
+    OwnedTransaction transaction(connection);
+    for (const auto& [partition, first] : positions) {
+        transaction.prepared(sql::fence_create, Parameters{}
+                                                    .text(consumer_group_)
+                                                    .text(topic)
+                                                    .integer(partition.raw())
+                                                    .text(new_uuid())
+                                                    .text(new_uuid())  // never `nobody`
+                                                    .integer(first.offset.raw())
+                                                    .integer(first.leader_epoch.raw())
+                                                    .integer(ledger));
+    }
+    transaction.commit();
+}
+
 FenceState Fences::take_over(Connection& connection, const std::string& topic, Partition partition,
-                             const LogIdentity& identity, std::optional<FirstPosition> first,
-                             int ledger, const std::function<bool()>& still_assigned) {
+                             const LogIdentity& identity, int ledger,
+                             const std::function<bool()>& still_assigned) {
     drop(topic, partition);
     const std::string owner = new_uuid();
     OwnedTransaction transaction(connection);
-    bool created = false;
-    if (first) {
-        created = transaction
-                      .prepared(sql::fence_create, Parameters{}
-                                                       .text(consumer_group_)
-                                                       .text(topic)
-                                                       .integer(partition.raw())
-                                                       .text(new_uuid())
-                                                       .text(owner)
-                                                       .integer(first->offset.raw())
-                                                       .integer(first->leader_epoch.raw())
-                                                       .integer(ledger))
-                      .affected() == 1;
-    }
     // Waits here for the row's lock, and with it for the fate of whatever transaction held the fence before: a COMMIT
     // in doubt is decided when this statement returns.
     const Result result = transaction.prepared(sql::fence_take, Parameters{}
@@ -116,7 +121,6 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
                                                                     .integer(ledger));
     if (result.rows() == 0) throw std::logic_error("a fence was taken that does not exist");
     FenceState state = read_state(result, partition);
-    state.created = created;
     if (state.retired || !same_log(state, identity) || !still_assigned()) {
         state.owner.clear();
         return state;
@@ -124,6 +128,24 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     transaction.commit();
     owners_[{topic, partition}] = owner;
     return state;
+}
+
+void Fences::skip(Connection& connection, const std::string& topic, Partition partition,
+                  Offset begin, Offset end, const std::string& reason) {
+    OwnedTransaction transaction(connection);
+    const Result moved = transaction.query(sql::fence_skip, Parameters{}
+                                                                .text(consumer_group_)
+                                                                .text(topic)
+                                                                .integer(partition.raw())
+                                                                .text(owner(topic, partition))
+                                                                .integer(begin.raw())
+                                                                .integer(end.raw())
+                                                                .text(reason));
+    if (moved.affected() != 1) {
+        throw PostgresError({.sqlstate = "40001", .message = "the fence was moved by somebody else",
+                             .constraint = {}, .column = {}, .routine = {}});
+    }
+    transaction.commit();
 }
 
 void Fences::drop(const std::string& topic, Partition partition) {

@@ -29,7 +29,6 @@ struct FenceState {
     std::string cluster_id;  // '' where not known yet
     std::string topic_id;
     bool retired = false;
-    bool created = false;    // this take-over made the row
 };
 
 // How far a transaction moves a partition's fence, and what it adds to the totals.
@@ -59,12 +58,19 @@ class Fences {
     std::optional<FenceState> look(Connection& connection, const std::string& topic,
                                    Partition partition);
     bool topic_has_fences(Connection& connection, const std::string& topic);
-    // Takes the fence in a transaction of its own: a new owner id, the next epoch. Where there is no row, one is made at
-    // `first`. Just before COMMIT `still_assigned` is asked; where it says no, or where the row's log is another one than
-    // `identity`, or the row is retired, all is rolled back and the state comes back with an empty owner.
+    // Makes the rows that are not there yet, in one transaction, at these positions; those that are there stay as they are.
+    void create(Connection& connection, const std::string& topic,
+                std::vector<std::pair<Partition, FirstPosition>> positions, int ledger);
+    // Takes the fence in a transaction of its own: a new owner id, the next epoch. Just before COMMIT `still_assigned` is
+    // asked; where it says no, or where the row's log is another one than `identity`, or the row is retired, all is
+    // rolled back and the state comes back with an empty owner. REQUIRES: the row is there.
     FenceState take_over(Connection& connection, const std::string& topic, Partition partition,
-                         const LogIdentity& identity, std::optional<FirstPosition> first,
-                         int ledger, const std::function<bool()>& still_assigned);
+                         const LogIdentity& identity, int ledger,
+                         const std::function<bool()>& still_assigned);
+    // Moves my fence over offsets that were not read and records the range. Throws PostgresError 40001 where the fence
+    // is not mine or stands elsewhere.
+    void skip(Connection& connection, const std::string& topic, Partition partition, Offset begin,
+              Offset end, const std::string& reason);
     void drop(const std::string& topic, Partition partition);
     void connection_lost() { owners_.clear(); }
     bool owns(const std::string& topic, Partition partition) const;

@@ -1,7 +1,7 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere else.
 // One object for each worker and topic, used by the writer's thread. Borrows its parts, which outlive it.
-// Throws PostgresError for what is not a message's fault (classified by failure()), TopicHalted where the topic's policy
+// Throws ProcessingError for what is not a message's fault, TopicHalted where the topic's policy
 // asks for it; after any of them the run can be resumed on a healthy connection, or thrown away and read again.
 
 #include <deque>
@@ -32,11 +32,11 @@ class TopicHalted : public std::runtime_error {
     Offset offset;
 };
 
-// A PostgresError with the statement's origin, so that failure.h can judge it.
+// A PostgresError with what failure.h makes of it: retry, reconnect or stop.
 class ProcessingError : public PostgresError {
   public:
-    ProcessingError(const PostgresError& error, Origin where) : PostgresError(error), origin(where) {}
-    Origin origin;
+    ProcessingError(const PostgresError& error, FailureAction what) : PostgresError(error), action(what) {}
+    FailureAction action;
 };
 
 class Processor {
@@ -74,7 +74,7 @@ class Processor {
     Sorted sort_out(Transaction& transaction, const Slice& slice);
     void write(Transaction& transaction, const Sorted& sorted);
     void check_policy(const Slice& slice, const Sorted& sorted);
-    void split(const ProcessingError& error);
+    void split(const PostgresError& error);
     void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
     BatchContext context_;

@@ -1,0 +1,121 @@
+#include "cli/fleet_run.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/compose.h"
+#include "cli/stop_request.h"
+#include "consumer/worker.h"
+#include "dedup/guard.h"
+#include "dedup/log.h"
+#include "dedup/migration.h"
+#include "dedup/retention.h"
+#include "dedup/server_check.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_every = 50ms;      // for signals and for workers that ended
+constexpr auto restart_after = 2s;     // of a worker whose consumer failed for good
+constexpr auto report_every = 60s;
+
+// A server that is away is waited for by the workers; one that is there must have the right schema before anything runs.
+void check_schema(const Configuration& configuration) {
+    try {
+        Connection connection(configuration.postgres);
+        check_server(connection);
+        require_version(connection);
+    } catch (const PostgresError& error) {
+        if (!error.diagnosis().connection_lost) throw;
+        log_warning("postgres.unreachable", {{"error", error.what()}});
+    }
+}
+
+RetentionOptions retention_options(const Configuration& configuration) {
+    RetentionOptions options;
+    options.connection = configuration.postgres;
+    for (const auto& [name, ledger] : configuration.ledgers) {
+        options.ledgers.push_back(ledger);
+        // A look must come several times within a generation's life.
+        options.every = std::min(options.every, ledger.rotate_after / 4);
+    }
+    options.every = std::max(options.every, std::chrono::milliseconds(100));
+    return options;
+}
+
+struct Slot {
+    std::unique_ptr<Worker> worker;
+    std::chrono::steady_clock::time_point restart{};
+};
+
+void report(const Worker& worker, int number) {
+    const Worker::Status status = worker.status();
+    log_info("worker.status", {{"worker", number},
+                               {"partitions", status.partitions},
+                               {"reading", status.reading},
+                               {"applied", status.totals.applied},
+                               {"duplicates", status.totals.duplicates},
+                               {"conflicts", status.totals.conflicts},
+                               {"dead_lettered", status.totals.dead_lettered},
+                               {"skipped", status.totals.skipped},
+                               {"below_fence", status.below_fence}});
+    for (const auto& [partition, reason] : status.halted) {
+        log_error("partition.halted", {{"topic", partition.topic},
+                                       {"partition", partition.partition.raw()},
+                                       {"error", reason}});
+    }
+}
+
+}  // namespace
+
+int run_workers(const Configuration& configuration, StepObserver* observer) {
+    const StopRequest signals;
+    check_schema(configuration);
+    Guard guard(GuardOptions{.connection = configuration.postgres});
+    RetentionJob retention(retention_options(configuration));
+    std::jthread retention_thread([&](const std::stop_token& stop) { retention.run(stop); });
+
+    const auto make = [&](int number) {
+        WorkerOptions options = make_worker_options(configuration, number);
+        options.observer = observer;
+        options.session_opened = [&guard](int pid) { guard.watch(pid); };
+        options.session_closed = [&guard](int pid) { guard.forget(pid); };
+        auto worker = std::make_unique<Worker>(std::move(options));
+        worker->start();
+        return worker;
+    };
+    std::vector<Slot> slots(static_cast<std::size_t>(configuration.workers));
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].worker = make(static_cast<int>(i));
+    log_info("onceward.started", {{"group", configuration.group}, {"workers", configuration.workers}});
+
+    auto next_report = std::chrono::steady_clock::now() + report_every;
+    while (!stop_requested()) {
+        std::this_thread::sleep_for(look_every);
+        const auto now = std::chrono::steady_clock::now();
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            Slot& slot = slots[i];
+            if (slot.worker && slot.worker->finished()) {
+                slot.worker.reset();
+                slot.restart = now + restart_after;
+            }
+            if (!slot.worker && now >= slot.restart) slot.worker = make(static_cast<int>(i));
+            if (slot.worker && now >= next_report) report(*slot.worker, static_cast<int>(i));
+        }
+        if (now >= next_report) next_report = now + report_every;
+    }
+    log_info("onceward.draining");
+    // All at once: each waits for its own batch in flight.
+    std::vector<std::jthread> drains;
+    for (Slot& slot : slots) {
+        if (slot.worker) drains.emplace_back([&slot] { slot.worker->stop(); });
+    }
+    drains.clear();
+    log_info("onceward.stopped");
+    return exit_ok;
+}
+
+}  // namespace onceward

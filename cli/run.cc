@@ -1,0 +1,22 @@
+// `onceward run`: the deployed worker.
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/configuration/load.h"
+#include "cli/fleet_run.h"
+
+namespace onceward {
+
+void add_run(CLI::App& program, Commands& commands) {
+    CLI::App& run = *program.add_subcommand(
+        "run", "Consume the configured topics until SIGTERM, which drains; a second one leaves at once.");
+    auto file = std::make_shared<std::string>();
+    run.add_option("-c,--config", *file, "The configuration file")->required();
+    commands.add(run, [file] {
+        const Configuration configuration = load_or_throw(*file);
+        configure_log(configuration.logging);
+        return run_workers(configuration, nullptr);
+    });
+}
+
+}  // namespace onceward

@@ -1,0 +1,88 @@
+#pragma once
+// What a worker knows of each partition that the group gave it, and what is to be done next. Pure: no I/O, the clock is
+// handed in, not thread-safe (Exchange guards it).
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dedup/fence.h"
+
+namespace onceward {
+
+enum class PartitionPhase : std::uint8_t {
+    wants_fence,  // the writer is to take the fence
+    wants_seek,   // the fence is mine; the reader is to seek to it
+    reading,
+    halted,       // nothing is read until a time, or until the fence is moved by hand
+};
+
+class Assignment {
+  public:
+    using Clock = std::chrono::steady_clock;
+    struct Entry {
+        PartitionPhase phase = PartitionPhase::wants_fence;
+        Offset begin;
+        LeaderEpoch leader_epoch{-1};
+        std::string incarnation;
+        std::string owner;
+        Clock::time_point not_before{};          // no take-over earlier
+        std::chrono::milliseconds backoff{0};    // of fences missed in a row
+        std::string reason;                      // halted
+        bool out_of_range = false;               // wants_fence: the policy decides where to begin
+        std::optional<Clock::time_point> retry;  // halted: tried again then
+        std::chrono::milliseconds retry_delay{0};
+    };
+    struct Seek {
+        TopicPartition partition;
+        Offset offset;
+        LeaderEpoch leader_epoch;
+    };
+    // A missed fence waits between these two, doubled each time and jittered: two workers that both believe in their
+    // assignment would rob each other for ever. Above heartbeat.interval.ms, up to session.timeout.ms.
+    struct Pauses {
+        std::chrono::milliseconds first{3500};
+        std::chrono::milliseconds longest{45000};
+    };
+
+    explicit Assignment(Pauses pauses) : pauses_(pauses) {}
+
+    void assigned(const TopicPartition& partition);
+    void revoked(const TopicPartition& partition);
+    bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
+    bool reading(const TopicPartition& partition) const;
+    void taken(const TopicPartition& partition, const FenceState& fence);
+    // The fence is mine, but it is not decided yet where to read.
+    void owned(const TopicPartition& partition, const std::string& owner);
+    void sought(const TopicPartition& partition);
+    // `jitter`: between 0 and 1.
+    void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
+    void postpone(const TopicPartition& partition, Clock::time_point until);
+    void committed(const TopicPartition& partition);
+    // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to ten minutes.
+    void halt(const TopicPartition& partition, const std::string& reason, Clock::time_point now,
+              std::chrono::milliseconds first_retry);
+    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a fresh look.
+    void out_of_range(const TopicPartition& partition);
+    // After a reconnect: every fence is taken again before any batch. Halted ones stay.
+    void retake_all();
+    // The fence of a halted partition was moved by hand, or its time to try again has come.
+    void wake(const TopicPartition& partition);
+
+    std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
+    std::vector<Seek> seeks() const;
+    std::vector<TopicPartition> due_retries(Clock::time_point now) const;
+    std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
+    std::optional<Clock::time_point> next_due() const;
+    const Entry* find(const TopicPartition& partition) const;
+    const std::map<TopicPartition, Entry>& entries() const { return entries_; }
+
+  private:
+    Entry* mutable_find(const TopicPartition& partition);
+    Pauses pauses_;
+    std::map<TopicPartition, Entry> entries_;
+};
+
+}  // namespace onceward

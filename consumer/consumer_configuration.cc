@@ -1,0 +1,80 @@
+#include "consumer/consumer_configuration.h"
+
+#include <array>
+#include <utility>
+
+#include "consumer/kafka_error.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+void set(rd_kafka_conf_t* configuration, const std::string& name, const std::string& value) {
+    std::array<char, 512> text{};
+    if (rd_kafka_conf_set(configuration, name.c_str(), value.c_str(), text.data(), text.size()) !=
+        RD_KAFKA_CONF_OK) {
+        // The value may be a secret, and librdkafka's text may quote it.
+        throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG,
+                         "librdkafka refuses the property " + name +
+                             (secret_property(name) ? "" : std::string(": ") + text.data()));
+    }
+}
+
+void forward_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
+    const LogLevel mapped = level <= 3 ? LogLevel::error : level <= 4 ? LogLevel::warning : LogLevel::debug;
+    log(mapped, "kafka.client", {{"facility", facility}, {"error", text}});
+}
+
+void forward_error(rd_kafka_t*, int code, const char* reason, void*) {
+    log_warning("kafka.client", {{"code", code}, {"error", reason}});
+}
+
+// A commit that failed changes nothing: the fence is the truth, and the next commit says the same or more.
+void forward_commit(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*, void*) {
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
+    log_warning("kafka.offset_commit_failed", {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+}
+
+// What the guarantee rests on; refused_property() keeps the user from setting them otherwise.
+constexpr std::array<std::pair<const char*, const char*>, 7> required{{
+    {"enable.auto.commit", "false"},
+    {"enable.auto.offset.store", "false"},
+    {"auto.offset.reset", "error"},
+    {"isolation.level", "read_committed"},
+    {"check.crcs", "true"},
+    {"enable.partition.eof", "true"},
+    {"allow.auto.create.topics", "false"},
+}};
+
+// For each partition, as each has a queue of its own: bounds the memory of a worker with many of them.
+constexpr const char* queued_kilobytes = "16384";
+
+}  // namespace
+
+KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker) {
+    KafkaConfiguration configuration(rd_kafka_conf_new());
+    rd_kafka_conf_t* raw = configuration.get();
+    const auto group_protocol = options.properties.find("group.protocol");
+    const bool classic =
+        group_protocol == options.properties.end() || group_protocol->second.reveal() != "consumer";
+    // KIP-848's brokers choose the assignor themselves. cooperative-sticky: before librdkafka 2.10 a commit during a
+    // rebalance loses the assignment.
+    if (classic && rd_kafka_version() >= 0x020a0000) {
+        set(raw, "partition.assignment.strategy", "cooperative-sticky");
+    }
+    set(raw, "queued.max.messages.kbytes", queued_kilobytes);
+    set(raw, "client.id", "onceward");
+    for (const auto& [name, value] : options.properties) set(raw, name, value.reveal());
+    for (const auto& [name, value] : required) set(raw, name, value);
+    set(raw, "bootstrap.servers", options.bootstrap_servers);
+    set(raw, "group.id", options.group);
+    if (!options.instance_id.empty()) {
+        set(raw, "group.instance.id", options.instance_id + "-" + std::to_string(worker));
+    }
+    rd_kafka_conf_set_log_cb(raw, forward_log);
+    rd_kafka_conf_set_error_cb(raw, forward_error);
+    rd_kafka_conf_set_offset_commit_cb(raw, forward_commit);
+    return configuration;
+}
+
+}  // namespace onceward

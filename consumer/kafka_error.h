@@ -1,0 +1,15 @@
+#pragma once
+// What librdkafka said of a request that failed. A plain exception; the code is librdkafka's (negative: local).
+
+#include <stdexcept>
+#include <string>
+
+namespace onceward {
+
+class KafkaError : public std::runtime_error {
+  public:
+    KafkaError(int error_code, const std::string& text) : std::runtime_error(text), code(error_code) {}
+    int code;
+};
+
+}  // namespace onceward

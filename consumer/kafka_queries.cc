@@ -1,0 +1,130 @@
+// KafkaSource's questions to the brokers. Each may block for query_timeout_ms; all are thread-safe.
+
+#include "consumer/kafka_source_state.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+constexpr int query_timeout_ms = 5000;
+
+KafkaTopicPartitionList one(const TopicPartition& partition) {
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition.raw());
+    return list;
+}
+
+// Waits for the answer of an admin request on a queue of its own.
+KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
+    KafkaEvent event(rd_kafka_queue_poll(queue, query_timeout_ms * 2));
+    if (!event) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, what);
+    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        throw_kafka(rd_kafka_event_error(event.get()), what);
+    }
+    return event;
+}
+
+KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
+    KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
+    std::array<char, 256> text{};
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(), text.size());
+    return options;
+}
+
+}  // namespace
+
+std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
+    const KafkaTopicPartitionList list = one(partition);
+    const rd_kafka_resp_err_t code = rd_kafka_committed(state_->client.get(), list.get(), query_timeout_ms);
+    const rd_kafka_topic_partition_t& element = list->elems[0];
+    // DANGER: an error is not 'none'. Taken for none, a group would start anew and process everything again, or nothing.
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "committed offset");
+    if (element.err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(element.err, "committed offset");
+    if (element.offset < 0) return std::nullopt;
+    GroupOffset found{Offset{element.offset}, LeaderEpoch{rd_kafka_topic_partition_get_leader_epoch(&element)}, ""};
+    if (element.metadata != nullptr) {
+        found.metadata.assign(static_cast<const char*>(element.metadata), element.metadata_size);
+    }
+    return found;
+}
+
+KafkaSource::Range KafkaSource::range(const TopicPartition& partition) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_query_watermark_offsets(state_->client.get(), partition.topic.c_str(),
+                                         partition.partition.raw(), &low, &high, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "range of " + partition.topic);
+    return {Offset{low}, Offset{high}};
+}
+
+Offset KafkaSource::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
+    const KafkaTopicPartitionList list = one(partition);
+    list->elems[0].offset = timestamp.count();
+    const rd_kafka_resp_err_t code =
+        rd_kafka_offsets_for_times(state_->client.get(), list.get(), query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
+    if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(list->elems[0].err, "offset at a time");
+    return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
+}
+
+std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partition) {
+    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
+    const KafkaTopicPartitionList list = one(partition);
+    list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
+    const KafkaAdminOptions options = admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    // DANGER: read_uncommitted. What follows isolation.level is the last stable offset, behind which acknowledged
+    // messages may lie; a watermark taken from it would let their claims' retention run out.
+    const KafkaErrorObject refused(
+        rd_kafka_AdminOptions_set_isolation_level(options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
+    rd_kafka_ListOffsets(state_->client.get(), list.get(), options.get(), queue.get());
+    const KafkaEvent event = answer(queue.get(), "end of the log");
+    const rd_kafka_ListOffsets_result_t* result = rd_kafka_event_ListOffsets_result(event.get());
+    std::size_t count = 0;
+    const rd_kafka_ListOffsetsResultInfo_t** infos = rd_kafka_ListOffsets_result_infos(result, &count);
+    if (count != 1) return std::nullopt;
+    const rd_kafka_topic_partition_t* found = rd_kafka_ListOffsetsResultInfo_topic_partition(infos[0]);
+    if (found->err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(found->err, "end of the log");
+    if (found->offset < 0) return std::nullopt;
+    return Offset{found->offset};
+}
+
+int KafkaSource::partition_count(const std::string& topic) {
+    const KafkaTopic handle(rd_kafka_topic_new(state_->client.get(), topic.c_str(), nullptr));
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(state_->client.get(), 0, handle.get(), &raw, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "partitions of " + topic);
+    const KafkaMetadata metadata(raw);
+    if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
+    return metadata->topics[0].partition_cnt;
+}
+
+LogIdentity KafkaSource::identity(const std::string& topic) {
+    LogIdentity identity;
+    const KafkaString cluster(rd_kafka_clusterid(state_->client.get(), query_timeout_ms));
+    if (cluster) identity.cluster_id = cluster.get();
+    const char* names[] = {topic.c_str()};
+    const KafkaTopicCollection topics(rd_kafka_TopicCollection_of_topic_names(names, 1));
+    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
+    const KafkaAdminOptions options = admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    rd_kafka_DescribeTopics(state_->client.get(), topics.get(), options.get(), queue.get());
+    const KafkaEvent event(rd_kafka_queue_poll(queue.get(), query_timeout_ms * 2));
+    const rd_kafka_DescribeTopics_result_t* result =
+        event ? rd_kafka_event_DescribeTopics_result(event.get()) : nullptr;
+    if (result == nullptr) return identity;
+    std::size_t count = 0;
+    const rd_kafka_TopicDescription_t** found = rd_kafka_DescribeTopics_result_topics(result, &count);
+    if (count != 1) return identity;
+    const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(found[0]);
+    if (error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) return identity;
+    const rd_kafka_Uuid_t* id = rd_kafka_TopicDescription_topic_id(found[0]);
+    if (id == nullptr || (rd_kafka_Uuid_most_significant_bits(id) == 0 &&
+                          rd_kafka_Uuid_least_significant_bits(id) == 0)) {
+        return identity;  // A broker that knows no topic ids (the mock cluster, before Kafka 2.8).
+    }
+    identity.topic_id = rd_kafka_Uuid_base64str(id);
+    return identity;
+}
+
+}  // namespace onceward

@@ -1,0 +1,127 @@
+// The group's side of KafkaSource: who gives and takes partitions, and the errors on the way.
+
+#include "consumer/kafka_source_state.h"
+#include "dedup/log.h"
+
+namespace onceward {
+
+std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list) {
+    std::vector<TopicPartition> partitions;
+    for (int i = 0; i < list->cnt; ++i) {
+        partitions.push_back({list->elems[i].topic, Partition{list->elems[i].partition}});
+    }
+    return partitions;
+}
+
+void throw_kafka(rd_kafka_resp_err_t code, const std::string& what) {
+    throw KafkaError(code, what + ": " + rd_kafka_err2str(code));
+}
+
+void check_kafka(rd_kafka_error_t* error, const std::string& what) {
+    const KafkaErrorObject owned(error);
+    if (owned) throw KafkaError(rd_kafka_error_code(owned.get()), what + ": " + rd_kafka_error_string(owned.get()));
+}
+
+KafkaSource::State::Topic* KafkaSource::State::find(const std::string& name) {
+    for (Topic& topic : topics) {
+        if (topic.name == name) return &topic;
+    }
+    return nullptr;
+}
+
+void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
+                                   rd_kafka_topic_partition_list_t* partitions) {
+    const char* protocol = rd_kafka_rebalance_protocol(client.get());
+    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+    if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        assign(partitions, incremental);
+    } else {
+        if (code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
+            log_error("kafka.rebalance_failed", {{"error", rd_kafka_err2str(code)}});
+        }
+        revoke(partitions, incremental);
+    }
+}
+
+// Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its fence is taken.
+void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    for (int i = 0; i < partitions->cnt; ++i) {
+        rd_kafka_topic_partition_t& element = partitions->elems[i];
+        // DANGER: the end and not INVALID. With nothing committed INVALID ends in _AUTO_OFFSET_RESET and a partition
+        // that cannot be sought.
+        element.offset = RD_KAFKA_OFFSET_END;
+        Topic* topic = find(element.topic);
+        if (topic == nullptr) continue;
+        KafkaQueue queue(
+            rd_kafka_queue_get_partition(client.get(), element.topic, element.partition));
+        if (!queue) continue;
+        rd_kafka_queue_forward(queue.get(), nullptr);
+        Position position;
+        position.queue = std::move(queue);
+        topic->positions.insert_or_assign(Partition{element.partition}, std::move(position));
+    }
+    if (incremental) {
+        check_kafka(rd_kafka_incremental_assign(client.get(), partitions), "assign");
+    } else {
+        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), partitions);
+        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "assign");
+    }
+    listener.assigned(to_vector(partitions));
+}
+
+void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    const bool lost = rd_kafka_assignment_lost(client.get()) != 0;
+    for (int i = 0; i < partitions->cnt; ++i) {
+        Topic* topic = find(partitions->elems[i].topic);
+        if (topic == nullptr) continue;
+        const auto found = topic->positions.find(Partition{partitions->elems[i].partition});
+        if (found == topic->positions.end()) continue;
+        rd_kafka_queue_forward(found->second.queue.get(), nullptr);
+        topic->positions.erase(found);
+    }
+    listener.revoked(to_vector(partitions), lost);
+    if (incremental) {
+        check_kafka(rd_kafka_incremental_unassign(client.get(), partitions), "unassign");
+    } else {
+        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), nullptr);
+        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "unassign");
+    }
+}
+
+void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_message_t& message) {
+    const TopicPartition partition{topic, Partition{message.partition}};
+    const char* detail = rd_kafka_message_errstr(&message);
+    switch (message.err) {
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+            return;
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+            listener.out_of_range(partition);
+            return;
+        default:  // librdkafka's list of codes is open; the listener judges by number.
+            listener.partition_failed(partition, message.err, detail == nullptr ? "" : detail);
+    }
+}
+
+void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
+    if (offsets.empty()) return;
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    for (const CommittedOffset& committed : offsets) {
+        rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
+            list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
+        element->offset = committed.offset.raw();
+        if (committed.leader_epoch.raw() >= 0) {
+            rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
+        }
+        // librdkafka frees the metadata with the list, by rd_free() alias free(); hence strdup().
+        const std::string mark = offset_mark(committed.incarnation);
+        element->metadata = strdup(mark.c_str());
+        element->metadata_size = mark.size();
+    }
+    const rd_kafka_resp_err_t code = rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
+    if (wait && code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET) {
+        log_warning("kafka.offset_commit_failed", {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,52 @@
+#pragma once
+// The inside of KafkaSource, shared by its two .cc files. Include it there only.
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+#include "consumer/kafka_handles.h"
+#include "consumer/kafka_source.h"
+
+namespace onceward {
+
+struct KafkaSource::State {
+    // Where the reading of a partition stands: the next span begins there.
+    struct Position {
+        Offset offset;
+        KafkaQueue queue;  // the partition's own; unread until begin()
+        bool open = false;
+    };
+    struct Topic {
+        std::string name;
+        KafkaQueue queue;  // where the open partitions' queues are forwarded to
+        std::unordered_map<Partition, Position> positions;
+    };
+
+    SourceListener& listener;
+    // librdkafka's opaque pointer leads here.
+    std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> on_rebalance;
+    std::vector<Topic> topics;
+    int wake_read = -1;
+    int wake_write = -1;
+    std::atomic<std::int64_t> below_fence{0};
+    bool closed = false;
+    KafkaClient client;  // after the queues in destruction order: see ~KafkaSource()
+
+    explicit State(SourceListener& to) : listener(to) {}
+    Topic* find(const std::string& name);
+    void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
+    void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
+    void take_error(const std::string& topic, const rd_kafka_message_t& message);
+};
+
+std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
+[[noreturn]] void throw_kafka(rd_kafka_resp_err_t code, const std::string& what);
+// Throws where `error` is one; takes ownership.
+void check_kafka(rd_kafka_error_t* error, const std::string& what);
+
+}  // namespace onceward

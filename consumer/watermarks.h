@@ -1,0 +1,45 @@
+#pragma once
+// Takes and writes the watermarks of the partitions whose fence this worker holds, between two batches and never beside
+// one. Used by the writer's thread alone. A sample that fails costs nothing but time: claims stay longer.
+
+#include <chrono>
+#include <map>
+
+#include "consumer/exchange.h"
+#include "consumer/kafka_source.h"
+#include "dedup/fence.h"
+#include "dedup/watermark.h"
+
+namespace onceward {
+
+class Watermarks {
+  public:
+    Watermarks(std::string consumer_group, std::chrono::milliseconds every);
+    void taken(const TopicPartition& partition, int ledger, const FenceState& fence);
+    void moved(const std::string& topic, std::span<const FenceMove> moves);
+    void identity(const std::string& topic, const LogIdentity& identity);
+    void forget() { partitions_.clear(); }
+    // One partition's sample or write at most, if one is due.
+    void tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Entry {
+        WatermarkSampler sampler;
+        Offset fence;
+        int ledger = 0;
+    };
+    void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition, Entry& entry);
+    void write(Connection& connection, Exchange& exchange, Fences& fences,
+               const TopicPartition& partition, Entry& entry);
+    void list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger);
+
+    std::string consumer_group_;
+    std::chrono::milliseconds every_;
+    std::map<TopicPartition, Entry> partitions_;
+    std::map<std::string, LogIdentity> identities_;
+    std::map<std::string, Clock::time_point> next_list_;
+    Clock::time_point not_before_{};  // Kafka did not answer: no more questions until then
+};
+
+}  // namespace onceward

@@ -1,0 +1,186 @@
+#include "consumer/worker.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "consumer/exchange.h"
+#include "consumer/kafka_source.h"
+#include "consumer/writer.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto reader_idle = 100ms;   // how long the reader sleeps when nothing wakes it; it must keep polling
+constexpr std::size_t read_at_once = 1000;
+
+std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
+    std::vector<std::string> names;
+    for (const WorkerTopic& topic : topics) names.push_back(topic.name);
+    return names;
+}
+
+std::chrono::milliseconds property(const KafkaOptions& kafka, const char* name, std::chrono::milliseconds otherwise) {
+    const auto found = kafka.properties.find(name);
+    if (found == kafka.properties.end()) return otherwise;
+    return std::chrono::milliseconds(std::stol(found->second.reveal()));
+}
+
+Assignment::Pauses pauses(const KafkaOptions& kafka) {
+    const auto heartbeat = property(kafka, "heartbeat.interval.ms", 3000ms);
+    return {heartbeat + heartbeat / 5, property(kafka, "session.timeout.ms", 45000ms)};
+}
+
+}  // namespace
+
+struct Worker::State final : SourceListener {
+    WorkerOptions options;
+    Exchange exchange;
+    std::vector<std::unique_ptr<Sink>> sinks;
+    std::vector<std::unique_ptr<Intake>> intakes;
+    std::unique_ptr<KafkaSource> source;
+    std::unique_ptr<Writer> writer;
+    std::thread reader_thread;
+    std::thread writer_thread;
+    mutable std::mutex mutex;
+    std::optional<std::string> finished;
+    std::atomic<bool> stop{false};
+
+    explicit State(WorkerOptions from)
+        : options(std::move(from)),
+          exchange(names(options.topics), options.batch, pauses(options.kafka)) {
+        std::vector<Sink*> borrowed;
+        for (const WorkerTopic& topic : options.topics) {
+            sinks.push_back(topic.sink());
+            borrowed.push_back(sinks.back().get());
+            intakes.push_back(std::make_unique<Intake>(
+                IntakeOptions{options.kafka.group, topic.name, topic.format, topic.key}, *sinks.back()));
+            if (!topic.dedup) intakes.back()->disable_keys();
+        }
+        source = std::make_unique<KafkaSource>(options.kafka, options.number, names(options.topics), *this);
+        writer = std::make_unique<Writer>(options, exchange, *source, borrowed);
+    }
+
+    void read() {
+        // A chunk is never larger than a batch, so that the batch's limit holds.
+        const std::size_t at_once = std::min(read_at_once, options.batch.messages);
+        while (!stop) {
+            source->serve();
+            for (const Assignment::Seek& seek : exchange.begin_seeks()) {
+                if (source->begin(seek.partition, seek.offset, seek.leader_epoch)) exchange.sought(seek.partition);
+            }
+            for (const TopicPartition& halted : exchange.with([](Assignment& assignment) {
+                     return assignment.with_phase(PartitionPhase::halted);
+                 })) {
+                source->end(halted);
+            }
+            bool any = false;
+            for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
+                if (!exchange.has_room(topic)) continue;
+                Chunk chunk = source->read(topic, at_once, *intakes[topic]);
+                any = any || !chunk.spans.empty();
+                exchange.push(topic, std::move(chunk));
+            }
+            if (!any) source->wait(reader_idle);
+        }
+    }
+
+    void run_reader() {
+        try {
+            read();
+        } catch (const std::exception& error) {
+            log_error("worker.failed", {{"worker", options.number}, {"error", error.what()}});
+            const std::lock_guard lock(mutex);
+            finished = error.what();
+        }
+        exchange.stop();
+        source->close();
+    }
+
+    void run_writer() {
+        try {
+            writer->run();
+        } catch (const std::exception& error) {
+            log_error("worker.failed", {{"worker", options.number}, {"error", error.what()}});
+            const std::lock_guard lock(mutex);
+            finished = error.what();
+            stop = true;
+            exchange.done();
+        }
+        source->wake();
+    }
+
+    void assigned(const std::vector<TopicPartition>& partitions) override {
+        for (const TopicPartition& partition : partitions) {
+            log_info("partition.assigned", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+        }
+        reached(options.observer, Step::in_rebalance);
+        exchange.assigned(partitions);
+    }
+
+    void revoked(const std::vector<TopicPartition>& partitions, bool lost) override {
+        const auto offsets = exchange.revoked(partitions, options.drain_timeout);
+        reached(options.observer, Step::in_rebalance);
+        for (const TopicPartition& partition : partitions) {
+            log_info("partition.revoked", {{"topic", partition.topic},
+                                           {"partition", partition.partition.raw()},
+                                           {"lost", lost}});
+        }
+        // In the callback, before unassign: without auto-commit nothing else commits them.
+        if (!lost) source->commit_through(offsets, true);
+    }
+
+    void out_of_range(const TopicPartition& partition) override {
+        exchange.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
+    }
+
+    void partition_failed(const TopicPartition& partition, int code, const std::string& reason) override {
+        log_error("partition.failed", {{"topic", partition.topic},
+                                       {"partition", partition.partition.raw()},
+                                       {"code", code},
+                                       {"error", reason}});
+    }
+};
+
+Worker::Worker(WorkerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+
+Worker::~Worker() { stop(); }
+
+void Worker::start() {
+    state_->writer_thread = std::thread([this] { state_->run_writer(); });
+    state_->reader_thread = std::thread([this] { state_->run_reader(); });
+}
+
+void Worker::stop() {
+    state_->stop = true;
+    state_->exchange.stop();
+    state_->source->wake();
+    if (state_->reader_thread.joinable()) state_->reader_thread.join();
+    if (state_->writer_thread.joinable()) state_->writer_thread.join();
+}
+
+std::optional<std::string> Worker::finished() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->finished;
+}
+
+Worker::Status Worker::status() const {
+    Status status;
+    status.totals = state_->writer->totals();
+    status.batches = state_->writer->batches();
+    status.below_fence = state_->source->below_fence();
+    status.connected = state_->writer->connected();
+    state_->exchange.with([&](Assignment& assignment) {
+        status.partitions = assignment.entries().size();
+        for (const auto& [partition, entry] : assignment.entries()) {
+            if (entry.phase == PartitionPhase::reading) ++status.reading;
+            if (entry.phase == PartitionPhase::halted) status.halted.emplace_back(partition, entry.reason);
+        }
+    });
+    return status;
+}
+
+}  // namespace onceward

@@ -1,0 +1,57 @@
+#pragma once
+// What a worker is made of. Plain values and factories; the composition root fills them in.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "consumer/intake.h"
+#include "consumer/kafka_options.h"
+#include "dedup/batch.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/ledger.h"
+#include "dedup/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/sink.h"
+#include "dedup/steps.h"
+#include "dedup/topic_policy.h"
+
+namespace onceward {
+
+struct WorkerTopic {
+    std::string name;
+    FormatOptions format;
+    KeyOptions key;
+    LedgerOptions ledger;
+    RejectPolicy reject;
+    StartPosition start;
+    OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
+    // Makes the topic's sink; called once for each worker.
+    std::function<std::unique_ptr<Sink>()> sink;
+    // Makes the ledger's store; empty: by ledger.store.
+    std::function<std::unique_ptr<ClaimStore>(const RegisteredLedger&)> claims;
+    // Only the bench says false: no key, no digest, no claim; everything else as ever.
+    bool dedup = true;
+};
+
+struct WorkerOptions {
+    int number = 0;  // among the workers of the process; part of a static member's id
+    KafkaOptions kafka;
+    ConnectionOptions postgres;
+    BatchLimits batch;
+    // How long a revoke or a shutdown waits for the batch in flight. Shorter hands over sooner and repeats more work;
+    // nothing is lost either way.
+    std::chrono::milliseconds drain_timeout{10'000};
+    std::vector<WorkerTopic> topics;
+    std::function<std::unique_ptr<Sink>()> dead_letters;
+    // Told of each session with PostgreSQL by its backend's pid; the guard watches over these. May be empty.
+    std::function<void(int pid)> session_opened;
+    std::function<void(int pid)> session_closed;
+    // The shortest time between two samples of a partition's end, by which retention counts. Longer keeps claims longer
+    // by as much; shorter asks the broker more often.
+    std::chrono::milliseconds watermark_every{10'000};
+    StepObserver* observer = nullptr;
+};
+
+}  // namespace onceward

@@ -1,0 +1,286 @@
+#include "consumer/writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "dedup/claims/table_store.h"
+#include "dedup/log.h"
+#include "dedup/migration.h"
+#include "dedup/server_check.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto idle = 200ms;              // how long the writer waits for work at most
+constexpr auto offsets_every = 250ms;     // offset commits are advisory; each batch would only load the broker
+constexpr auto halted_look_every = 3s;    // whether a halted partition's fence was moved by hand
+constexpr auto first_slow_retry = 30s;    // of a stopped topic
+constexpr std::chrono::milliseconds longest_reconnect{5000};
+constexpr std::chrono::milliseconds longest_retry{2000};
+
+std::string owner_name(int worker) {
+    std::string host(256, '\0');
+    if (gethostname(host.data(), host.size() - 1) != 0) host = "unknown";
+    host.resize(host.find('\0'));
+    return host + ":" + std::to_string(getpid()) + "/" + std::to_string(worker);
+}
+
+// 50 ms, doubled each time, jittered, up to `longest`.
+std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, double jitter) {
+    const auto whole = std::min(longest.count(), 50L << std::min(tries, 10));
+    return std::chrono::milliseconds(static_cast<long>(static_cast<double>(whole) * (0.5 + jitter / 2)));
+}
+
+}  // namespace
+
+Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
+               std::vector<Sink*> sinks)
+    : options_(options),
+      exchange_(exchange),
+      source_(source),
+      dead_letters_(options.dead_letters()),
+      fences_(options.kafka.group, owner_name(options.number)),
+      watermarks_(std::make_unique<Watermarks>(options.kafka.group, options.watermark_every)) {
+    for (std::size_t i = 0; i < options.topics.size(); ++i) {
+        Topic topic;
+        topic.options = &options.topics[i];
+        topic.sink = sinks[i];
+        topics_.push_back(std::move(topic));
+    }
+}
+
+Writer::~Writer() = default;
+
+Totals Writer::totals() const {
+    const std::lock_guard lock(totals_mutex_);
+    return totals_;
+}
+
+Writer::Topic& Writer::find(const std::string& topic) {
+    return *std::ranges::find(topics_, topic, [](const Topic& t) { return t.options->name; });
+}
+
+void Writer::run() {
+    while (true) {
+        if (!connection_ && !exchange_.stopping()) connect();
+        const auto now = Clock::now();
+        Exchange::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
+        switch (work.kind) {
+            case Exchange::Work::Kind::stop: return;
+            case Exchange::Work::Kind::none: break;
+            case Exchange::Work::Kind::take_over: take_over(work.partition); break;
+            case Exchange::Work::Kind::batch:
+                process(topics_[work.topic], std::move(work.batch));
+                exchange_.done();
+                break;
+        }
+        if (exchange_.stopping()) continue;
+        commit_offsets(false);
+        tick_watermarks();
+        look_after_halted();
+    }
+}
+
+void Writer::connect() {
+    try {
+        auto connection = std::make_unique<Connection>(options_.postgres);
+        check_server(*connection);
+        require_version(*connection);
+        connection_ = std::move(connection);
+        failed_connects_ = 0;
+        connected_ = true;
+        if (options_.session_opened) options_.session_opened(connection_->pid());
+        log_info("postgres.connected", {{"worker", options_.number}, {"pid", connection_->pid()}});
+    } catch (const std::exception& error) {
+        const auto pause = backoff(++failed_connects_, longest_reconnect, jitter());
+        log_error("postgres.unreachable", {{"worker", options_.number}, {"error", error.what()}, {"retry_ms", pause.count()}});
+        exchange_.pause(pause);
+    }
+}
+
+void Writer::prepare(Topic& topic) {
+    if (topic.ready) return;
+    topic.registered = register_ledger(*connection_, topic.options->ledger, options_.kafka.group,
+                                       topic.options->name);
+    topic.sink->prepare(*connection_);
+    if (!topic.claims && topic.options->dedup) {
+        topic.claims = topic.options->claims
+                           ? topic.options->claims(topic.registered)
+                           : std::make_unique<TableStore>(topic.registered.ledger, topic.registered.source);
+    }
+    if (!topic.processor) {
+        const std::string name = topic.options->name;
+        topic.processor = std::make_unique<Processor>(
+            BatchContext{options_.kafka.group, name}, topic.options->reject,
+            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, options_.observer},
+            [this, name](std::span<const FenceMove> moves) {
+                exchange_.committed(name, moves);
+                watermarks_->moved(name, moves);
+                const std::lock_guard lock(totals_mutex_);
+                for (const FenceMove& move : moves) totals_ += move.totals;
+                ++batches_;
+                retries_ = 0;
+            });
+    }
+    topic.ready = true;
+}
+
+// DANGER: all that memory knew is forgotten with the session, and every fence is taken again before any batch. A COMMIT
+// in doubt is decided by the take-over, which waits for the row's lock; nothing ever asks by SELECT.
+void Writer::lose_connection(const std::string& why) {
+    if (!connection_) return;
+    log_warning("postgres.connection_lost", {{"worker", options_.number}, {"error", why}});
+    if (options_.session_closed) options_.session_closed(connection_->pid());
+    connected_ = false;
+    connection_.reset();
+    fences_.connection_lost();
+    watermarks_->forget();
+    for (Topic& topic : topics_) {
+        topic.ready = false;
+        if (topic.claims) topic.claims->connection_lost();
+        if (topic.processor) topic.processor->abandon();
+    }
+    exchange_.with([](Assignment& assignment) { assignment.retake_all(); });
+}
+
+void Writer::process(Topic& topic, Batch batch) {
+    topic.processor->start(std::move(batch));
+    retries_ = 0;
+    while (!topic.processor->idle()) {
+        try {
+            const std::set<Partition> missed = topic.processor->run(*connection_);
+            for (const Partition partition : missed) {
+                fences_.drop(topic.options->name, partition);
+                log_warning("fence.missed", {{"topic", topic.options->name}, {"partition", partition.raw()}});
+                exchange_.with([&](Assignment& assignment) {
+                    assignment.missed({topic.options->name, partition}, Clock::now(), jitter());
+                });
+            }
+            reached(options_.observer, Step::after_offset);
+        } catch (const ProcessingError& error) {
+            if (!recover(topic, error)) return;
+        } catch (const TopicHalted& halted) {
+            topic.processor->abandon();
+            log_error("topic.halted", {{"topic", topic.options->name},
+                                       {"partition", halted.partition.raw()},
+                                       {"offset", halted.offset.raw()}});
+            stop_topic(topic, halted.what(), first_slow_retry);
+            return;
+        } catch (const SinkMismatch& mismatch) {
+            topic.processor->abandon();
+            stop_topic(topic, mismatch.what(), first_slow_retry);
+            return;
+        }
+    }
+}
+
+bool Writer::recover(Topic& topic, const ProcessingError& error) {
+    switch (error.action) {
+        case FailureAction::retry: {
+            log_warning("batch.retried", {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
+            exchange_.pause(backoff(++retries_, longest_retry, jitter()));
+            topic.processor->abandon(exchange_.leaving());
+            if (!exchange_.stopping()) return true;
+            topic.processor->abandon();
+            return false;
+        }
+        case FailureAction::reconnect: lose_connection(error.summary()); return false;
+        case FailureAction::reject:
+        case FailureAction::stop:
+            topic.processor->abandon();
+            stop_topic(topic, error.what(), first_slow_retry);
+            return false;
+    }
+    return false;
+}
+
+void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry) {
+    topic.ready = false;  // The sink is looked at again before the next try.
+    const auto mine = exchange_.with([&](Assignment& assignment) {
+        std::vector<TopicPartition> partitions;
+        for (const auto& [partition, entry] : assignment.entries()) {
+            if (partition.topic == topic.options->name) partitions.push_back(partition);
+        }
+        return partitions;
+    });
+    log_error("topic.stopped", {{"topic", topic.options->name},
+                                {"partitions", mine.size()},
+                                {"error", why},
+                                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
+    for (const TopicPartition& partition : mine) halt(partition, why, first_retry);
+}
+
+void Writer::halt(const TopicPartition& partition, const std::string& why,
+                  std::chrono::milliseconds first_retry) {
+    log_error("partition.halted", {{"topic", partition.topic}, {"partition", partition.partition.raw()}, {"error", why}});
+    exchange_.with([&](Assignment& assignment) {
+        assignment.halt(partition, why, Clock::now(), first_retry);
+    });
+    source_.wake();
+}
+
+// What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.
+void Writer::handle(const PostgresError& error, Topic* topic) {
+    switch (classify(error.diagnosis(), Origin::ours, 0)) {
+        case FailureAction::retry: exchange_.pause(backoff(++retries_, longest_retry, jitter())); return;
+        case FailureAction::reconnect: lose_connection(error.summary()); return;
+        case FailureAction::reject:
+        case FailureAction::stop:
+            if (topic != nullptr) {
+                stop_topic(*topic, error.what(), first_slow_retry);
+            } else {
+                lose_connection(error.summary());
+            }
+            return;
+    }
+}
+
+void Writer::look_after_halted() {
+    const auto now = Clock::now();
+    if (!connection_ || now < next_look_) return;
+    next_look_ = now + halted_look_every;
+    exchange_.with([&](Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.due_retries(now)) assignment.wake(partition);
+    });
+    const auto halted = exchange_.with(
+        [](Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
+    try {
+        for (const TopicPartition& partition : halted) {
+            const auto fence = fences_.look(*connection_, partition.topic, partition.partition);
+            const std::string mine = exchange_.with([&](Assignment& assignment) {
+                const Assignment::Entry* entry = assignment.find(partition);
+                return entry == nullptr ? std::string() : entry->owner;
+            });
+            // Another owner than the one that halted: the fence was moved by hand, or its row was made.
+            if (fence && !fence->retired && fence->owner != mine) {
+                log_info("partition.resumed", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+                exchange_.with([&](Assignment& assignment) { assignment.wake(partition); });
+            }
+        }
+    } catch (const PostgresError& error) {
+        handle(error, nullptr);
+    }
+}
+
+void Writer::tick_watermarks() {
+    if (!connection_) return;
+    try {
+        watermarks_->tick(*connection_, exchange_, source_, fences_);
+    } catch (const PostgresError& error) {
+        handle(error, nullptr);
+    }
+}
+
+void Writer::commit_offsets(bool wait) {
+    const auto now = Clock::now();
+    if (now < next_offsets_) return;
+    next_offsets_ = now + offsets_every;
+    const std::vector<CommittedOffset> offsets = exchange_.take_offsets();
+    // DANGER: only what a COMMIT was answered for is in this list.
+    source_.commit_through(offsets, wait);
+}
+
+}  // namespace onceward

@@ -1,0 +1,83 @@
+#pragma once
+// The writer's thread: takes fences, runs the processors, reconnects. Used by that thread alone; borrows the rest.
+
+#include <atomic>
+#include <random>
+
+#include "consumer/exchange.h"
+#include "consumer/first_position.h"
+#include "consumer/watermarks.h"
+#include "consumer/worker_options.h"
+#include "dedup/fence.h"
+#include "dedup/processor.h"
+
+namespace onceward {
+
+class Writer {
+  public:
+    // The sinks, one for each topic of the options, in their order; they outlive the writer.
+    Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
+           std::vector<Sink*> sinks);
+    ~Writer();
+    // Until the exchange says stop.
+    void run();
+    bool connected() const { return connected_; }
+    Totals totals() const;
+    std::int64_t batches() const { return batches_; }
+
+  private:
+    using Clock = Exchange::Clock;
+    struct Topic {
+        const WorkerTopic* options = nullptr;
+        Sink* sink = nullptr;
+        RegisteredLedger registered;
+        std::unique_ptr<ClaimStore> claims;
+        std::unique_ptr<Processor> processor;
+        LogIdentity identity;
+        Clock::time_point identity_known{};  // when; asked again now and then
+        bool ready = false;                  // registered, and the sink fits, in this session
+    };
+
+    void connect();
+    void prepare(Topic& topic);
+    void lose_connection(const std::string& why);
+    void take_over(const TopicPartition& partition);
+    void create_fences(Topic& topic);
+    LogQuestions questions(const TopicPartition& partition);
+    void settle_refusal(Topic& topic, const TopicPartition& partition, const FenceState& fence);
+    // Where to read on when the log does not hold the fence's offset; none: the partition was halted.
+    std::optional<Offset> beyond_the_gap(Topic& topic, const TopicPartition& partition,
+                                         const FenceState& fence);
+    void process(Topic& topic, Batch batch);
+    // Whether the batch is to be tried again on this session.
+    bool recover(Topic& topic, const ProcessingError& error);
+    void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry);
+    void halt(const TopicPartition& partition, const std::string& why,
+              std::chrono::milliseconds first_retry);
+    void handle(const PostgresError& error, Topic* topic);
+    void look_after_halted();
+    void tick_watermarks();
+    void commit_offsets(bool wait);
+    double jitter() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+    Topic& find(const std::string& topic);
+
+    const WorkerOptions& options_;
+    Exchange& exchange_;
+    KafkaSource& source_;
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<Sink> dead_letters_;
+    Fences fences_;
+    std::vector<Topic> topics_;
+    std::unique_ptr<Watermarks> watermarks_;
+    std::mt19937_64 random_{std::random_device{}()};
+    int failed_connects_ = 0;
+    int retries_ = 0;  // of the batch in flight
+    Clock::time_point next_look_{};
+    Clock::time_point next_offsets_{};
+    std::atomic<bool> connected_{false};
+    std::atomic<std::int64_t> batches_{0};
+    mutable std::mutex totals_mutex_;
+    Totals totals_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,112 @@
+// How the writer takes the fence of a partition, before a message of it is read.
+
+#include <algorithm>
+
+#include "consumer/first_position.h"
+#include "consumer/writer.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto identity_age = 60s;
+constexpr auto kafka_pause = 1s;
+
+}  // namespace
+
+LogQuestions Writer::questions(const TopicPartition& partition) {
+    return {[this, partition] { return source_.group_offset(partition); },
+            [this, partition] { return source_.range(partition); },
+            [this, partition](std::chrono::milliseconds time) { return source_.offset_at(partition, time); }};
+}
+
+// The first time of a topic: where each of its partitions begins is resolved to a number, stored and committed before a
+// message is read. All at once, so that a partition without a row is later known to be a new one.
+void Writer::create_fences(Topic& topic) {
+    const int count = source_.partition_count(topic.options->name);
+    std::vector<std::pair<Partition, FirstPosition>> positions;
+    for (int number = 0; number < count; ++number) {
+        const TopicPartition partition{topic.options->name, Partition{number}};
+        positions.emplace_back(partition.partition,
+                               first_position(topic.options->start, false, questions(partition)));
+    }
+    fences_.create(*connection_, topic.options->name, positions, topic.registered.ledger);
+}
+
+void Writer::take_over(const TopicPartition& partition) {
+    Topic& topic = find(partition.topic);
+    reached(options_.observer, Step::before_take_over);
+    try {
+        prepare(topic);
+        if (Clock::now() - topic.identity_known > identity_age) {
+            topic.identity = source_.identity(partition.topic);
+            topic.identity_known = Clock::now();
+            watermarks_->identity(partition.topic, topic.identity);
+        }
+        if (!fences_.topic_has_fences(*connection_, partition.topic)) create_fences(topic);
+        if (!fences_.look(*connection_, partition.topic, partition.partition)) {
+            const FirstPosition first =
+                first_position(topic.options->start, true, questions(partition));
+            fences_.create(*connection_, partition.topic, {{partition.partition, first}},
+                           topic.registered.ledger);
+        }
+        FenceState fence = fences_.take_over(
+            *connection_, partition.topic, partition.partition, topic.identity,
+            topic.registered.ledger,
+            [&] { return exchange_.with([&](Assignment& a) { return a.holds(partition); }); });
+        if (fence.owner.empty()) {
+            settle_refusal(topic, partition, fence);
+            return;
+        }
+        if (topic.claims) topic.claims->partitions_taken(*connection_, {&partition, 1});
+        log_info("fence.taken", {{"topic", partition.topic},
+                                 {"partition", partition.partition.raw()},
+                                 {"offset", fence.next_offset.raw()},
+                                 {"epoch", fence.epoch.raw()}});
+        const bool out_of_range = exchange_.with([&](Assignment& assignment) {
+            const Assignment::Entry* entry = assignment.find(partition);
+            const bool gap = entry != nullptr && entry->out_of_range;
+            if (!gap) assignment.taken(partition, fence);
+            return gap;
+        });
+        if (out_of_range) {
+            exchange_.with([&](Assignment& assignment) { assignment.owned(partition, fence.owner); });
+            const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
+            if (!begin) return;
+            fence.next_offset = *begin;
+            exchange_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
+        }
+        watermarks_->taken(partition, topic.registered.ledger, fence);
+        source_.wake();
+        reached(options_.observer, Step::after_take_over);
+    } catch (const PostgresError& error) {
+        handle(error, &topic);
+    } catch (const SinkMismatch& mismatch) {
+        stop_topic(topic, mismatch.what(), 30s);
+    } catch (const FenceLost& lost) {
+        halt(partition, lost.what(), 0ms);
+    } catch (const KafkaError& error) {
+        log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
+        exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + kafka_pause); });
+    } catch (const std::runtime_error& error) {
+        stop_topic(topic, error.what(), 30s);
+    }
+}
+
+void Writer::settle_refusal(Topic& topic, const TopicPartition& partition, const FenceState& fence) {
+    if (fence.retired) {
+        halt(partition, "the group was retired, so that its claims may be gone; `onceward groups retire --undo` brings it back", 0ms);
+    } else if (!same_log(fence, topic.identity)) {
+        // Same name is not the same log: the fence's number means nothing in another one.
+        stop_topic(topic,
+                   "the topic is another log than the one that the fence counts in (cluster " + fence.cluster_id + ", topic id " +
+                       fence.topic_id + "; now " + topic.identity.cluster_id + ", " + topic.identity.topic_id +
+                       "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
+                   0ms);
+    }
+    // Else the partition was revoked meanwhile: nothing to do.
+}
+
+}  // namespace onceward
