@@ -77,9 +77,9 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.oid = oid(relation, 0, 0);
     table.schema = relation.text(0, 1);
     table.name = relation.text(0, 2);
-    table.quoted_name = connection.quote_identifier(table.schema) + "." +
-                        connection.quote_identifier(table.name);
-    // DANGER: before the columns. A change between this look and theirs then shows at the first write.
+    table.quoted_name =
+        connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
+    // Read before the columns: a change between this look and theirs then shows at the first write.
     table.fingerprint =
         connection.query(sql::sink_fingerprint, Parameters{}.text(table.quoted_name)).text(0, 0);
     table.kind = letter(relation, 0, 3);

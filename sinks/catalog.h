@@ -1,5 +1,6 @@
 #pragma once
-// What PostgreSQL's catalog says of one table, read and not yet judged. Plain values; reading throws PostgresError.
+// What PostgreSQL's catalog says of one table, read and not yet judged. Plain values; reading
+// throws PostgresError.
 
 #include <cstdint>
 #include <map>
@@ -26,10 +27,10 @@ struct CatalogColumn {
 };
 
 struct CatalogType {
-    char kind = 'b';              // pg_type.typtype
-    std::uint32_t base = 0;       // of a domain
-    std::uint32_t element = 0;    // of an array
-    int modifier = -1;            // of a domain
+    char kind = 'b';            // pg_type.typtype
+    std::uint32_t base = 0;     // of a domain
+    std::uint32_t element = 0;  // of an array
+    int modifier = -1;          // of a domain
     std::string name;
 };
 

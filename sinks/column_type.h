@@ -1,5 +1,6 @@
 #pragma once
-// A column's type as far as writing it matters. Plain values; made from the catalog by table_plan.h.
+// A column's type as far as writing it matters. Plain values; made from the catalog by
+// table_plan.h.
 
 #include <cstdint>
 #include <memory>
@@ -40,11 +41,13 @@ struct ColumnType {
 struct CatalogColumn;
 struct CatalogTable;
 
-// The column's type, domains and arrays followed to what they stand on; none where this sink cannot write it.
+// The column's type, domains and arrays followed to what they stand on; none where this sink cannot
+// write it.
 std::optional<ColumnType> supported_type(const CatalogTable& table, const CatalogColumn& column);
 
-// Where a column's values come from, as far as it changes what they mean. Bytes that came whole (a header, a record
-// key, a raw payload, a constant) are taken as they are by bytea and json columns; a decoded field's text is not.
+// Where a column's values come from, as far as it changes what they mean. Bytes that came whole (a
+// header, a record key, a raw payload, a constant) are taken as they are by bytea and json columns;
+// a decoded field's text is not.
 enum class Provenance : std::uint8_t { field, whole };
 
 }  // namespace onceward

@@ -12,7 +12,8 @@ namespace {
 
 using Bytes = std::optional<std::string_view>;
 
-// What a timestamptz holds, with room to spare: 0001-01-01 to 9999-12-31. A producer may write anything.
+// What a timestamptz holds, with room to spare: 0001-01-01 to 9999-12-31. A producer may write
+// anything.
 constexpr std::chrono::milliseconds earliest{-62'135'596'800'000};
 constexpr std::chrono::milliseconds latest{253'402'300'799'999};
 
@@ -43,7 +44,8 @@ struct Columns {
         std::string reason = printable(rejection.reason);
         milliseconds.emplace_back();
         if (record.timestamp && (*record.timestamp < earliest || *record.timestamp > latest)) {
-            // DANGER: handed to the server, it would fail our own statement and stop the topic for good.
+            // DANGER: handed to the server, it would fail our own statement and stop the topic for
+            // good.
             reason += " (record timestamp " + std::to_string(record.timestamp->count()) +
                       " ms is beyond any calendar)";
         } else if (record.timestamp) {
@@ -102,7 +104,8 @@ std::string headers_json(std::span<const Header> headers) {
         } else {
             json += "\"name_base64\": \"" + base64(header.name) + "\"";
         }
-        json += header.value ? ", \"value\": \"" + base64(*header.value) + "\"}" : ", \"value\": null}";
+        json +=
+            header.value ? ", \"value\": \"" + base64(*header.value) + "\"}" : ", \"value\": null}";
     }
     return json + "]";
 }

@@ -1,20 +1,21 @@
 #pragma once
-// Rejected messages, whole, in {schema}.dead_letters: in the transaction that moves the fence past them.
-// Used by the writer's thread. The same message again changes nothing. Throws PostgresError; 23502 on `identity` where
-// the partition has no fence.
+// Rejected messages, whole, in {schema}.dead_letters: in the transaction that moves the fence past
+// them. Used by the writer's thread. The same message again changes nothing. Throws PostgresError;
+// 23502 on `identity` where the partition has no fence.
 
 #include "dedup/sink.h"
 
 namespace onceward {
 
 class DeadLetterSink final : public Sink {
-  public:
+ public:
     // REQUIRES: each message has a rejection.
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
 };
 
-// A record's headers as the table's JSON: [{"name": text, "value": base64 or null}, ...], in their order.
+// A record's headers as the table's JSON: [{"name": text, "value": base64 or null}, ...], in their
+// order.
 std::string headers_json(std::span<const Header> headers);
 
 // Text for people that PostgreSQL surely takes: what is no UTF-8, and NUL, become question marks.

@@ -62,7 +62,8 @@ std::optional<std::int64_t> whole_number(const Decimal& decimal) {
         digits.remove_suffix(1);
         ++exponent;
     }
-    if (exponent < 0 || static_cast<long>(digits.size()) + exponent > most_digits) return std::nullopt;
+    if (exponent < 0 || static_cast<long>(digits.size()) + exponent > most_digits)
+        return std::nullopt;
     // Counted downwards, since the smallest integer has no positive twin.
     std::int64_t value = 0;
     for (int at = 0; at < static_cast<int>(digits.size()) + exponent; ++at) {

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers as text, without loss: what a double would round, numeric keeps. Pure, thread-safe, throws only bad_alloc.
+// Numbers as text, without loss: what a double would round, numeric keeps. Pure, thread-safe,
+// throws only bad_alloc.
 
 #include <cstdint>
 #include <optional>
@@ -21,12 +22,16 @@ std::optional<Decimal> parse_decimal(std::string_view text);
 // The value as an integer, none where it has a fraction or is out of range.
 std::optional<std::int64_t> whole_number(const Decimal& decimal);
 
-// Appends PostgreSQL's binary numeric (groups of four decimal digits). False, with nothing appended, where the number
-// is beyond what numeric can hold.
+// Appends PostgreSQL's binary numeric (groups of four decimal digits). False, with nothing
+// appended, where the number is beyond what numeric can hold.
 [[nodiscard]] bool append_numeric(const Decimal& decimal, std::string& out);
 
 // Not a number, and the two infinities (PostgreSQL 14).
-enum class SpecialNumber : std::uint16_t { nan = 0xC000, infinity = 0xD000, minus_infinity = 0xF000 };
+enum class SpecialNumber : std::uint16_t {
+    nan = 0xC000,
+    infinity = 0xD000,
+    minus_infinity = 0xF000
+};
 void append_numeric(SpecialNumber special, std::string& out);
 
 }  // namespace onceward

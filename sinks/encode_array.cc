@@ -10,7 +10,8 @@ namespace ondemand = simdjson::ondemand;
 constexpr Misfit no_array = "is not a JSON array";
 
 std::string_view trimmed(std::string_view token) {
-    while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
+    while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ')
+        token.remove_suffix(1);
     return token;
 }
 
@@ -63,7 +64,8 @@ Misfit array(const Value& value, const ColumnType& type, std::string& out) {
         ondemand::value member;
         Value item;
         if (std::move(entry).get(member) || read_member(member, item)) return "holds broken JSON";
-        if (item.kind == Value::Kind::json && !takes_json) return "holds a member that is not a scalar";
+        if (item.kind == Value::Kind::json && !takes_json)
+            return "holds a member that is not a scalar";
         const Misfit misfit = append_value(item, element, Provenance::field, out);
         if (!misfit.empty()) return "holds a member that does not fit the array's type";
         ++count;

@@ -1,6 +1,7 @@
 #pragma once
-// The families of types behind append_value(), one file each: numbers, text and JSON, times, arrays. Each appends the
-// value's bytes without their length. REQUIRES: the value is neither absent nor null. Pure, thread-safe.
+// The families of types behind append_value(), one file each: numbers, text and JSON, times,
+// arrays. Each appends the value's bytes without their length. REQUIRES: the value is neither
+// absent nor null. Pure, thread-safe.
 
 #include <array>
 #include <string>
@@ -31,11 +32,11 @@ Misfit check_text(std::string_view bytes);
 
 // An integer, natural or real as text.
 class NumberText {
-  public:
+ public:
     explicit NumberText(const Value& value);
     std::string_view view() const { return {buffer_.data(), size_}; }
 
-  private:
+ private:
     std::array<char, 32> buffer_;
     std::size_t size_ = 0;
 };

@@ -35,7 +35,8 @@ Whole whole_of(const Value& value) {
         case Value::Kind::integer:
             return {value.integer};
         case Value::Kind::natural:
-            if (value.natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+            if (value.natural >
+                static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
                 return {0, out_of_range};
             }
             return {static_cast<std::int64_t>(value.natural)};
@@ -79,7 +80,8 @@ Misfit real_of(const Value& value, Real& result) {
             result = static_cast<Real>(value.natural);
             return {};
         case Value::Kind::real:
-            if (std::isfinite(value.real) && std::abs(value.real) > std::numeric_limits<Real>::max()) {
+            if (std::isfinite(value.real) &&
+                std::abs(value.real) > std::numeric_limits<Real>::max()) {
                 return out_of_range;
             }
             result = static_cast<Real>(value.real);
@@ -104,7 +106,8 @@ Misfit numeric_from_text(std::string_view text, std::string& out) {
         // Only the words that PostgreSQL itself prints.
         if (text == "NaN") return append_numeric(SpecialNumber::nan, out), Misfit{};
         if (text == "Infinity") return append_numeric(SpecialNumber::infinity, out), Misfit{};
-        if (text == "-Infinity") return append_numeric(SpecialNumber::minus_infinity, out), Misfit{};
+        if (text == "-Infinity")
+            return append_numeric(SpecialNumber::minus_infinity, out), Misfit{};
         return no_number;
     }
     return append_numeric(*decimal, out) ? Misfit{} : out_of_range;
@@ -150,8 +153,8 @@ Misfit numeric(const Value& value, std::string& out) {
         case Value::Kind::real:
             if (std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
             if (std::isinf(value.real)) {
-                append_numeric(value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity,
-                               out);
+                append_numeric(
+                    value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity, out);
                 return {};
             }
             [[fallthrough]];
@@ -176,7 +179,8 @@ NumberText::NumberText(const Value& value) {
     } else if (value.kind == Value::Kind::natural) {
         result = std::to_chars(buffer_.data(), end, value.natural);
     } else {
-        result = std::to_chars(buffer_.data(), end, value.real);  // the shortest that reads back the same
+        result = std::to_chars(buffer_.data(), end,
+                               value.real);  // the shortest that reads back the same
     }
     size_ = static_cast<std::size_t>(result.ptr - buffer_.data());
 }

@@ -85,7 +85,8 @@ Misfit append_quoted(std::string_view text, std::string& out) {
 
 Misfit append_time(const Value& value, std::string& out) {
     const std::chrono::microseconds moment{value.integer};
-    if (moment < begin_of_1 || moment >= end_of_9999) return "is a time outside the years 1 to 9999";
+    if (moment < begin_of_1 || moment >= end_of_9999)
+        return "is a time outside the years 1 to 9999";
     out.append(iso_text(moment));
     return {};
 }
@@ -138,7 +139,8 @@ Misfit json(const Value& value, Provenance provenance, std::string& out) {
             [[fallthrough]];
         case Value::Kind::json:
         case Value::Kind::number:
-            // Whether it is JSON is for the server to say: a field's raw text was only skimmed by the decoder.
+            // Whether it is JSON is for the server to say: a field's raw text was only skimmed by
+            // the decoder.
             if (const Misfit misfit = check_text(value.text); !misfit.empty()) return misfit;
             out.append(value.text);
             return {};

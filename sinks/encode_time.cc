@@ -58,7 +58,8 @@ Misfit time_of_day(const Value& value, std::string& out) {
 }
 
 Misfit timestamp(const Value& value, std::string& out) {
-    if (value.kind == Value::Kind::timestamp) return append_moment(microseconds{value.integer}, out);
+    if (value.kind == Value::Kind::timestamp)
+        return append_moment(microseconds{value.integer}, out);
     if (is_number(value)) return no_unit;
     const auto moment = is_text(value) ? parse_iso_moment(value.text) : std::nullopt;
     if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09";
@@ -70,12 +71,14 @@ Misfit timestamp(const Value& value, std::string& out) {
 }
 
 Misfit timestamptz(const Value& value, std::string& out) {
-    if (value.kind == Value::Kind::timestamp) return append_moment(microseconds{value.integer}, out);
+    if (value.kind == Value::Kind::timestamp)
+        return append_moment(microseconds{value.integer}, out);
     if (is_number(value)) return no_unit;
     const auto moment = is_text(value) ? parse_iso_moment(value.text) : std::nullopt;
     if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09Z";
     // PostgreSQL would take the session's time zone, which says nothing about the sender's.
-    if (!moment->offset) return "has no offset from UTC (such as Z), so that it is no point in time";
+    if (!moment->offset)
+        return "has no offset from UTC (such as Z), so that it is no point in time";
     return append_moment(moment->local - *moment->offset, out);
 }
 

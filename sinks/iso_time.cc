@@ -5,9 +5,10 @@
 namespace onceward {
 namespace {
 
-// Reads from the front of a text; after a failure `good` stays false and whatever was read means nothing.
+// Reads from the front of a text; after a failure `good` stays false and whatever was read means
+// nothing.
 class Reader {
-  public:
+ public:
     explicit Reader(std::string_view text) : text_(text) {}
     int number(std::size_t digits) {
         int value = 0;
@@ -44,7 +45,7 @@ class Reader {
     bool good() const { return good_; }
     bool at_end() const { return good_ && text_.empty(); }
 
-  private:
+ private:
     std::string_view text_;
     bool good_ = true;
 };
@@ -76,8 +77,8 @@ std::chrono::microseconds read_time(Reader& reader) {
     }
     // A leap second is written as :60 and becomes the minute's end.
     if (hour > 23 || minute > 59 || second > 60) reader.refuse();
-    return std::chrono::hours{hour} + std::chrono::minutes{minute} +
-           std::chrono::seconds{second} + fraction;
+    return std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second} +
+           fraction;
 }
 
 std::optional<std::chrono::minutes> read_offset(Reader& reader) {
@@ -124,11 +125,11 @@ std::string iso_text(std::chrono::microseconds since_1970) {
     const std::chrono::year_month_day date{std::chrono::sys_days{day}};
     const std::chrono::hh_mm_ss time{since_1970 - day};
     char text[64];
-    std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                  static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                  static_cast<int>(time.subseconds().count()));
+    std::snprintf(
+        text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+        static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+        static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
     return text;
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 Rejection unmappable(const PlannedColumn& column, Misfit misfit) {
     return {.kind = Rejection::Kind::unmappable,
-            .reason = "column `" + column.name + "` (" + column.type.name +
-                      "): the value " + std::string(misfit),
+            .reason = "column `" + column.name + "` (" + column.type.name + "): the value " +
+                      std::string(misfit),
             .sqlstate = {}};
 }
 
@@ -21,12 +21,13 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
     const bool removes = message.operation == Operation::remove;
     const Value& value = message.fields[column.field];
     const bool nothing = value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
-    if (nothing && column.key) return unmappable(column, "is missing, and it says which row is meant");
+    if (nothing && column.key)
+        return unmappable(column, "is missing, and it says which row is meant");
     if (value.kind == Value::Kind::absent && column.required && !removes) {
         return unmappable(column, "is missing, and the column is marked `required`");
     }
-    const Misfit misfit = append_value(removes && !column.key ? Value{} : value, column.type,
-                                       column.provenance, out);
+    const Misfit misfit =
+        append_value(removes && !column.key ? Value{} : value, column.type, column.provenance, out);
     if (!misfit.empty()) return unmappable(column, misfit);
     return std::nullopt;
 }
@@ -37,8 +38,9 @@ std::optional<Rejection> append_row(const TablePlan& plan, const Message& messag
                                     std::string& out) {
     if (message.operation == Operation::remove && !plan.upserts) {
         return Rejection{.kind = Rejection::Kind::unmappable,
-                         .reason = "a sink with `mode: insert` cannot remove a row; use `mode: upsert`, "
-                                   "or another tombstone policy",
+                         .reason =
+                             "a sink with `mode: insert` cannot remove a row; use `mode: upsert`, "
+                             "or another tombstone policy",
                          .sqlstate = {}};
     }
     if (plan.copies) {

@@ -9,8 +9,9 @@
 
 namespace onceward {
 
-// Appends the row to `out`: a COPY tuple, or a value of the table's row type. A removal's row holds its key alone.
-// A Rejection names the column and its type, never the value.
-std::optional<Rejection> append_row(const TablePlan& plan, const Message& message, std::string& out);
+// Appends the row to `out`: a COPY tuple, or a value of the table's row type. A removal's row holds
+// its key alone. A Rejection names the column and its type, never the value.
+std::optional<Rejection> append_row(const TablePlan& plan, const Message& message,
+                                    std::string& out);
 
 }  // namespace onceward

@@ -38,7 +38,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 // Gathers what is wrong, so that one look at the message shows all of it.
 class Judge {
-  public:
+ public:
     Judge(const TableSinkOptions& options, const CatalogTable& table)
         : options_(options), table_(table), name_(table.schema + "." + table.name) {}
 
@@ -64,7 +64,8 @@ class Judge {
         }
         if (!table_.may_insert) say("refuses INSERT to this role; GRANT INSERT ON " + name_);
         if (options_.removes && !table_.may_delete) {
-            say("refuses DELETE to this role, and tombstones remove rows; GRANT DELETE ON " + name_);
+            say("refuses DELETE to this role, and tombstones remove rows; GRANT DELETE ON " +
+                name_);
         }
     }
 
@@ -73,9 +74,11 @@ class Judge {
             if (candidate.name == column) return &candidate;
         }
         const auto nearest = std::ranges::min_element(
-            table_.columns, {}, [&](const auto& candidate) { return distance(candidate.name, column); });
+            table_.columns, {},
+            [&](const auto& candidate) { return distance(candidate.name, column); });
         std::string hint;
-        if (nearest != table_.columns.end() && distance(nearest->name, column) <= column.size() / 3 + 1) {
+        if (nearest != table_.columns.end() &&
+            distance(nearest->name, column) <= column.size() / 3 + 1) {
             hint = "; did you mean `" + nearest->name + "`?";
         }
         say("has no column `" + column + "`" + hint);
@@ -98,8 +101,8 @@ class Judge {
             return say("has column `" + column.name + "` of type " + column.type_name +
                        ", which this sink cannot write; make it text, or leave it out");
         }
-        const bool record_time = wanted.source.kind == FieldSource::Kind::metadata &&
-                                 wanted.source.text == "timestamp";
+        const bool record_time =
+            wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
                                 type->kind == TypeKind::json || type->kind == TypeKind::jsonb;
@@ -122,7 +125,8 @@ class Judge {
         const std::set<std::string> target(options_.conflict_target.begin(),
                                            options_.conflict_target.end());
         for (const std::string& name : target) {
-            if (!mapped_.contains(name)) say("has conflict target `" + name + "`, which is not mapped");
+            if (!mapped_.contains(name))
+                say("has conflict target `" + name + "`, which is not mapped");
         }
         const bool unique = std::ranges::any_of(table_.unique_keys, [&](const auto& key) {
             return std::set<std::string>(key.begin(), key.end()) == target;
@@ -132,7 +136,8 @@ class Judge {
                 ") that is valid, not partial and not deferrable, as ON CONFLICT demands");
         }
         if (!options_.only_if_newer.empty() && !mapped_.contains(options_.only_if_newer)) {
-            say("is upserted only_if_newer by `" + options_.only_if_newer + "`, which is not mapped");
+            say("is upserted only_if_newer by `" + options_.only_if_newer +
+                "`, which is not mapped");
         }
     }
 
@@ -140,7 +145,7 @@ class Judge {
         if (!problems_.empty()) throw SinkMismatch(joined(problems_, "\n"));
     }
 
-  private:
+ private:
     bool upserts() const { return options_.mode == TableSinkOptions::Mode::upsert; }
     void say(const std::string& what) { problems_.push_back("table " + name_ + " " + what); }
     const TableSinkOptions& options_;
@@ -176,7 +181,8 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     std::string action = "UPDATE SET " + joined(assignments);
     if (!options.only_if_newer.empty()) {
         const std::string version = quoted_name(options.only_if_newer);
-        // A row without a version gives way to any that has one; a message without one never replaces a row.
+        // A row without a version gives way to any that has one; a message without one never
+        // replaces a row.
         action += " WHERE target." + version + " < excluded." + version + " OR target." + version +
                   " IS NULL AND excluded." + version + " IS NOT NULL";
     }
@@ -188,8 +194,8 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     for (std::size_t at = 0; at < table.columns.size(); ++at) {
         aliases.push_back("c" + std::to_string(at + 1));
     }
-    // Several messages for a row: the last one stands, or the first of those with the highest version, exactly as if
-    // they came one by one.
+    // Several messages for a row: the last one stands, or the first of those with the highest
+    // version, exactly as if they came one by one.
     plan.newest = "position DESC";
     for (const PlannedColumn& column : plan.columns) {
         const std::string alias = "incoming." + aliases[column.place];
@@ -200,7 +206,8 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
             target.push_back(quoted_name(column.name));
             target_keys.push_back("target." + quoted_name(column.name));
         }
-        if (column.name == options.only_if_newer) plan.newest = alias + " DESC NULLS LAST, position";
+        if (column.name == options.only_if_newer)
+            plan.newest = alias + " DESC NULLS LAST, position";
     }
     plan.table = table.quoted_name;
     plan.column_list = joined(columns);

@@ -1,5 +1,6 @@
 #include "sinks/table_sink.h"
 
+#include <cassert>
 #include <cstring>
 #include <deque>
 
@@ -79,6 +80,7 @@ void TableSink::prepare(Connection& connection) {
 std::optional<Rejection> TableSink::encode(Message& message,
                                            std::pmr::memory_resource& arena) const {
     const auto plan = current();
+    assert(plan && "prepare() comes before encode()");
     thread_local std::string row;
     row.assign(reinterpret_cast<const char*>(&plan->number), number_bytes);
     if (auto rejection = append_row(plan->plan, message, row)) return rejection;
@@ -96,8 +98,9 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     rows.reserve(messages.size());
     for (const Message* message : messages) {
         std::string_view bytes = message->encoded;
-        // DANGER: rows that wait in a queue while the table changes were encoded for its old columns, and the guard
-        // above compares the new ones. COPY would take an int8 of theirs for a float8.
+        // DANGER: rows that wait in a queue while the table changes were encoded for its old
+        // columns, and the guard above compares the new ones. COPY would take an int8 of theirs for
+        // a float8.
         if (number_of(bytes) != plan->number) {
             bytes = anew.emplace_back(encoded_anew(plan->plan, *message));
         } else {

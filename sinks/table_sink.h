@@ -1,8 +1,9 @@
 #pragma once
-// Messages as rows of a table of the user's: insert by binary COPY or from one typed array, upsert, remove.
-// One object for each worker and topic. encode() may run on the reader's thread beside prepare() and write(), which
-// belong to the writer's: they share the plan alone, which never changes once it is made, and a row remembers which
-// plan made it. write() throws PostgresError, and SinkMismatch where the table is not what prepare() saw.
+// Messages as rows of a table of the user's: insert by binary COPY or from one typed array, upsert,
+// remove. One object for each worker and topic. encode() may run on the reader's thread beside
+// prepare() and write(), which belong to the writer's: they share the plan alone, which never
+// changes once it is made, and a row remembers which plan made it. write() throws PostgresError,
+// and SinkMismatch where the table is not what prepare() saw.
 
 #include <memory>
 #include <mutex>
@@ -15,7 +16,7 @@ namespace onceward {
 struct TablePlan;
 
 class TableSink final : public Sink {
-  public:
+ public:
     explicit TableSink(TableSinkOptions options);
     ~TableSink() override;
     std::vector<FieldSource> fields() const override;
@@ -25,7 +26,7 @@ class TableSink final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
 
-  private:
+ private:
     // A plan with its number, which stands before every row that it made.
     struct Numbered;
     std::shared_ptr<const Numbered> current() const;

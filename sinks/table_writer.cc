@@ -12,9 +12,11 @@ namespace {
 constexpr std::size_t piece_bytes = 64 * 1024;
 
 Connection::Names names_of(const TablePlan& plan) {
-    return {{"table", plan.table},       {"columns", plan.column_list}, {"aliases", plan.aliases},
-            {"incoming", plan.incoming}, {"keys", plan.keys},           {"target_keys", plan.target_keys},
-            {"target", plan.target},     {"newest", plan.newest},       {"action", plan.action}};
+    return {{"table", plan.table},     {"columns", plan.column_list},
+            {"aliases", plan.aliases}, {"incoming", plan.incoming},
+            {"keys", plan.keys},       {"target_keys", plan.target_keys},
+            {"target", plan.target},   {"newest", plan.newest},
+            {"action", plan.action}};
 }
 
 void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
@@ -40,8 +42,8 @@ void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const 
 
 void guard_table(Transaction& transaction, const TablePlan& plan) {
     transaction.query(sql::sink_lock, {}, {{"table", plan.table}});
-    // DANGER: a statement of its own, after the lock. Its snapshot then cannot be older than a change that the lock
-    // waited for.
+    // DANGER: a statement of its own, after the lock. Its snapshot then cannot be older than a
+    // change that the lock waited for.
     const Result now = transaction.prepared(sql::sink_fingerprint, Parameters{}.text(plan.table));
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +

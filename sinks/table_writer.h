@@ -1,5 +1,6 @@
 #pragma once
-// The statements behind TableSink::write(). Used by the writer's thread; throws PostgresError and SinkMismatch.
+// The statements behind TableSink::write(). Used by the writer's thread; throws PostgresError and
+// SinkMismatch.
 
 #include <span>
 #include <string_view>

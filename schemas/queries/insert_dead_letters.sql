@@ -1,5 +1,6 @@
--- One row for each rejected message. The fence's row names the log that the offsets belong to; where there is no fence,
--- identity is null and the statement fails: joined away instead, the message would be in no place.
+-- One row for each rejected message. The fence's row names the log that the offsets belong to;
+-- where there is no fence, identity is null and the statement fails: joined away instead, the
+-- message would be in no place.
 INSERT INTO {schema}.dead_letters (consumer_group, topic, identity, partition, record_offset,
     record_timestamp, record_key, headers, payload, key_text, digest, error_class, sqlstate, reason,
     attempts)

@@ -1,4 +1,5 @@
--- The columns of each unique index that ON CONFLICT can take: valid, not partial, not deferrable, without expressions.
+-- The columns of each unique index that ON CONFLICT can take: valid, not partial, not deferrable,
+-- without expressions.
 SELECT i.indexrelid, a.attname
 FROM pg_catalog.pg_index i
     CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) AS position
