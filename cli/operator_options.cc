@@ -10,8 +10,8 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
         ->capture_default_str()
         ->each([&options](const std::string&) { options.config_given = true; });
     command.add_option("--dsn", options.dsn,
-                       "PostgreSQL connection string, instead of the configuration's")
-        ->envname("ONCEWARD_DSN");
+                       "PostgreSQL connection string, instead of the configuration's (a password is "
+                       "better left to PGPASSWORD or a password file)");
     command.add_option("--schema", options.schema, "The schema of Onceward's tables");
 }
 

@@ -25,7 +25,7 @@ struct OperatorOptions {
     bool config_given = false;
 };
 
-// Adds -c/--config, --dsn (or ONCEWARD_DSN) and --schema. `options` must outlive the program's run.
+// Adds -c/--config, --dsn and --schema. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
 
 struct OperatorSetup {

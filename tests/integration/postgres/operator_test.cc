@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
+#include "consumer/mock_cluster.h"
+#include "consumer/producer.h"
 #include "dedup/digest.h"
 #include "dedup/ledger.h"
 #include "tests/support/postgres.h"
@@ -42,6 +44,28 @@ Outcome onceward(std::vector<std::string> arguments) {
     std::filesystem::remove(output);
     return {status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, text.str()};
 }
+
+// A configuration's file, for as long as this object lives.
+class Configured {
+  public:
+    explicit Configured(const std::string& bootstrap_servers)
+        : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
+        std::ofstream(file_) << "group: billing\n"
+                                "kafka: {bootstrap_servers: '" << bootstrap_servers << "'}\n"
+                                "postgres: {dsn: host=nowhere}\n"
+                                "topics:\n"
+                                "  - name: orders\n"
+                                "    format: json\n"
+                                "    key: {sources: [{header: request-id}, {field: /id}], tenant: "
+                                "/merchant}\n"
+                                "    sink: {table: orders, columns: {id: /id}}\n";
+    }
+    ~Configured() { std::filesystem::remove(file_); }
+    std::string file() const { return file_.string(); }
+
+  private:
+    std::filesystem::path file_;
+};
 
 class Operator : public testing::Test {
   protected:
@@ -115,6 +139,20 @@ TEST_F(Operator, ExplainTellsKindsAndTenantsApart) {
     EXPECT_EQ(with({"--kind", "header:Id", "--tenant", "acme"}), 0);
 }
 
+TEST_F(Operator, ExplainTriesEveryKeySourceOfTheTopicsConfiguration) {
+    const Configured configured("localhost:1");
+    claim(1, uuid_of("field:/id", "k-1", "acme"), 41);
+    const auto with = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"explain", "k-1", "-c", configured.file()});
+        return run(arguments);
+    };
+    EXPECT_EQ(with({"--topic", "orders", "--tenant", "acme"}).exit_code, 0);
+    EXPECT_EQ(with({"--topic", "orders", "--tenant", "other"}).exit_code, 3);
+    EXPECT_THAT(with({"--topic", "orders"}).output, HasSubstr("--tenant"));
+    EXPECT_EQ(with({"--topic", "orders"}).exit_code, 64);
+    EXPECT_THAT(with({"--topic", "ordres"}).output, HasSubstr("it has orders"));
+}
+
 TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
     database().execute("INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
                        "record_offset, key_text, error_class, sqlstate, reason, attempts) VALUES "
@@ -175,6 +213,45 @@ TEST_F(Operator, AMoveForwardIsWrittenDownAsSkipped) {
                                "FROM skipped_ranges"),
               "orders 0 100 150");
     EXPECT_EQ(row("next_offset, watermark IS NULL"), "150 f");
+}
+
+TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
+    MockCluster cluster;
+    cluster.create_topic("orders", 2);
+    ProducerOptions options;
+    options.bootstrap_servers = cluster.bootstrap_servers();
+    Producer producer(options);
+    for (int record = 0; record < 5; ++record) {
+        OutgoingRecord outgoing;
+        outgoing.topic = "orders";
+        outgoing.partition = Partition{0};
+        outgoing.payload = "{}";
+        producer.send(outgoing);
+    }
+    ASSERT_TRUE(producer.flush(std::chrono::seconds(20)));
+    fence(0, 2);
+    const Configured configured(cluster.bootstrap_servers());
+    const Outcome shown = run({"offsets", "-c", configured.file(), "--json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.output;
+    EXPECT_EQ(shown.json()["fences"][0]["end"], 5);
+    EXPECT_EQ(shown.json()["fences"][0]["lag"], 3);
+    const auto planned = [&](const std::string& position) {
+        return run({"offsets", "-c", configured.file(), "--topic", "orders", "--partition", "0", "--set",
+                    position, "--json"}).json()[0];
+    };
+    EXPECT_EQ(planned("latest")["to"], 5);
+    EXPECT_EQ(planned("earliest")["to"], 0);
+    EXPECT_EQ(planned("2099-01-01T00:00:00Z")["to"], 5);
+    EXPECT_THAT(planned("9")["warnings"].dump(), HasSubstr("the log holds 0 to 5"));
+}
+
+TEST_F(Operator, FencesAreShownThoughNoBrokerAnswers) {
+    fence(0, 2);
+    const Configured configured("127.0.0.1:1");
+    const Outcome shown = run({"offsets", "-c", configured.file()});
+    EXPECT_EQ(shown.exit_code, 0);
+    EXPECT_THAT(shown.output, HasSubstr("the log's ends are unknown"));
+    EXPECT_THAT(shown.output, HasSubstr("orders"));
 }
 
 TEST_F(Operator, ANewFenceIsMadeWhereTheRowWasLost) {
