@@ -120,8 +120,7 @@ std::string unknown_property(const std::string& name, const std::string& value) 
         case RD_KAFKA_CONF_OK: return {};
         case RD_KAFKA_CONF_UNKNOWN: {
             const std::string guess = did_you_mean(name, known_names());
-            return "librdkafka " + std::string(rd_kafka_version_str()) + " knows no property `" + name +
-                   "`" + (guess.empty() ? "." : guess);
+            return "librdkafka knows no property `" + name + "`" + (guess.empty() ? "." : guess);
         }
         case RD_KAFKA_CONF_INVALID:
             // DANGER: librdkafka's own words repeat the value.

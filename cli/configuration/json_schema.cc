@@ -89,11 +89,16 @@ Json value_schema(const OptionSpec& spec) {
     return {};
 }
 
+Json default_of(const OptionSpec& spec) {
+    const bool number = spec.type == OptionType::integer || spec.type == OptionType::number;
+    return number ? Json::parse(spec.default_text) : Json(spec.default_text);
+}
+
 Json tree_schema(const OptionTree& tree) {
     if (tree.spec != nullptr) {
         Json schema = {{"description", tree.spec->meaning}};
         if (!tree.spec->default_text.empty() && !tree.spec->default_text.starts_with('<')) {
-            schema["default"] = tree.spec->default_text;
+            schema["default"] = default_of(*tree.spec);
         }
         schema.update(value_schema(*tree.spec));
         return schema;

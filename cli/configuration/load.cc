@@ -53,12 +53,14 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
 }
 
 LoadResult load_configuration(const std::string& file, const LoadOptions& options) {
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(file, ignored);
     errno = 0;
     std::ifstream stream(file, std::ios::binary);
     std::string text;
-    if (stream) text.assign(std::istreambuf_iterator<char>(stream), {});
-    if (!stream || stream.bad() || std::filesystem::is_directory(file)) {
-        const char* why = errno == 0 ? "it is no file" : std::strerror(errno);
+    if (stream && !folder) text.assign(std::istreambuf_iterator<char>(stream), {});
+    if (!stream || folder) {
+        const char* why = folder ? "it is a folder" : std::strerror(errno);
         LoadResult result;
         result.findings.push_back({Finding::Severity::error, {}, "",
                                    "The file cannot be read: " + std::string(why) +

@@ -94,32 +94,8 @@ std::vector<OptionSpec> postgres_options() {
     };
 }
 
-}  // namespace
-
-std::vector<OptionSpec> process_options() {
-    std::vector<OptionSpec> options{
-        {.path = "group", .required = true,
-         .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
-                    "another name begins anew.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.group = to.configuration.kafka.group = value.text;
-         }},
-        {.path = "workers", .type = OptionType::integer, .default_text = "1",
-         .meaning = "Workers in this process, each with a consumer and a session of its own.",
-         .cost = "Each holds up to three batches in memory, one session and two threads. More than "
-                 "there are partitions stand idle.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.workers = static_cast<int>(value.integer);
-         },
-         .minimum = 1, .maximum = 256},
-        {.path = "drain_timeout", .type = OptionType::duration, .default_text = "10s",
-         .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
-                    "it is rolled back. Nothing is lost either way.",
-         .cost = "Longer holds up a rebalance, shorter does work twice.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.drain_timeout = value.duration;
-         },
-         .minimum = 100, .maximum = hour},
+std::vector<OptionSpec> limits_and_logging() {
+    return {
         {.path = "batch.messages", .type = OptionType::integer, .default_text = "5000",
          .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
                     "behind the commit before it.",
@@ -148,7 +124,36 @@ std::vector<OptionSpec> process_options() {
          },
          .choices = {"text", "json"}},
     };
-    for (auto* part : {&kafka_options, &postgres_options}) {
+}
+
+}  // namespace
+
+std::vector<OptionSpec> process_options() {
+    std::vector<OptionSpec> options{
+        {.path = "group", .required = true,
+         .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
+                    "another name begins anew.",
+         .bind = [](To& to, const In& value) {
+             to.configuration.group = to.configuration.kafka.group = value.text;
+         }},
+        {.path = "workers", .type = OptionType::integer, .default_text = "1",
+         .meaning = "Workers in this process, each with a consumer and a session of its own.",
+         .cost = "Each holds up to three batches in memory, one session and two threads. More than "
+                 "there are partitions stand idle.",
+         .bind = [](To& to, const In& value) {
+             to.configuration.workers = static_cast<int>(value.integer);
+         },
+         .minimum = 1, .maximum = 256},
+        {.path = "drain_timeout", .type = OptionType::duration, .default_text = "10s",
+         .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
+                    "it is rolled back. Nothing is lost either way.",
+         .cost = "Longer holds up a rebalance, shorter does work twice.",
+         .bind = [](To& to, const In& value) {
+             to.configuration.drain_timeout = value.duration;
+         },
+         .minimum = 100, .maximum = hour},
+    };
+    for (auto* part : {&kafka_options, &postgres_options, &limits_and_logging}) {
         for (OptionSpec& spec : part()) options.push_back(std::move(spec));
     }
     return options;

@@ -71,7 +71,8 @@ class Reader {
         if (node != nullptr) {
             for (std::size_t index = 0; index < parent.keys.size(); ++index) {
                 if (parent.keys[index].name == child.name) {
-                    report_.locate(path, child.spec != nullptr ? node->mark : parent.keys[index].mark);
+                    const bool value = child.spec != nullptr && node->kind != Node::Kind::null;
+                    report_.locate(path, value ? node->mark : parent.keys[index].mark);
                 }
             }
         }
@@ -106,8 +107,11 @@ class Reader {
 
     void read_topics(const Node* node, const OptionTree& tree, Mark parent, const std::string& path) {
         if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
+            const bool other = node != nullptr && node->kind != Node::Kind::sequence;
             report_.error(node == nullptr ? parent : node->mark, path,
-                          "There is no topic. Write a list: `topics:`, and below it `- name: ...`.");
+                          (other ? shown(*node) + " stands where a list of topics is wanted."
+                                 : std::string("There is no topic.")) +
+                              " Write `topics:`, and below it `- name: ...` for each.");
             return;
         }
         for (std::size_t index = 0; index < node->items.size(); ++index) {

@@ -28,8 +28,7 @@ error with `--strict-env` and in `run`.
 neither in logs nor in messages about mistakes.
 )";
 
-constexpr const char* sources_section = R"(
-## Sources
+constexpr const char* sources_section = R"(## Sources
 
 Where a column, a key or a tenant comes from.
 
@@ -107,12 +106,12 @@ std::string name_of(std::string_view path) {
 }  // namespace
 
 std::string configuration_reference() {
-    std::string page = opening;
+    std::string page = std::string(opening) + "\n";
     std::string section = "none yet";
     for (const OptionSpec& spec : option_table()) {
         if (section_of(spec.path) != section) {
             section = section_of(spec.path);
-            page += "\n## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
+            page += "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
         }
         page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
         if (spec.required) {
@@ -124,7 +123,6 @@ std::string configuration_reference() {
         if (!spec.cost.empty()) page += " *Cost:* " + std::string(spec.cost);
         page += "\n\n";
     }
-    page.pop_back();
     return page + sources_section;
 }
 

@@ -204,8 +204,8 @@ std::string one_of(const std::vector<std::string>& names) {
 std::string shown(const Node& node) {
     switch (node.kind) {
         case Node::Kind::null: return "Nothing";
-        case Node::Kind::sequence: return "A list";
-        case Node::Kind::mapping: return "A mapping";
+        case Node::Kind::sequence: return node.items.empty() ? "An empty list" : "A list";
+        case Node::Kind::mapping: return node.items.empty() ? "An empty mapping" : "A mapping";
         case Node::Kind::scalar: break;
     }
     constexpr std::size_t longest = 60;

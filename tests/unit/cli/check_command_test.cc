@@ -1,0 +1,82 @@
+// `init`, `check` and `config`, through the program itself.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace onceward {
+namespace {
+
+struct Answer {
+    int exit_code = -1;
+    std::string output;  // standard output
+};
+
+Answer run(const std::string& arguments) {
+    const std::string command = std::string("env -u ONCEWARD_DSN -u KAFKA_SERVERS '") +
+                                ONCEWARD_EXECUTABLE + "' " + arguments + " 2>/dev/null";
+    Answer answer;
+    FILE* pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("cannot start a shell");
+    std::array<char, 4096> block{};
+    for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
+        answer.output.append(block.data(), count);
+    }
+    const int status = ::pclose(pipe);
+    answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return answer;
+}
+
+std::string starter_file() {
+    const auto path = std::filesystem::path(testing::TempDir()) / "check_command_test.yaml";
+    std::ofstream(path) << run("init table").output;
+    return path.string();
+}
+
+TEST(CheckCommand, TheStarterPassesAsItIs) {
+    const Answer answer = run("check -c " + starter_file());
+    EXPECT_EQ(answer.exit_code, 0);
+    EXPECT_NE(answer.output.find("good, 1 warning"), std::string::npos) << answer.output;
+}
+
+TEST(CheckCommand, AnUnsetVariableIsAnErrorWithAStrictEnvironment) {
+    EXPECT_EQ(run("check --strict-env -c " + starter_file()).exit_code, 78);
+}
+
+TEST(CheckCommand, FindingsCanBeReadByPrograms) {
+    const Answer answer = run("check --json --strict-env -c " + starter_file());
+    const auto findings = nlohmann::json::parse(answer.output);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].at("severity"), "error");
+    EXPECT_GT(findings[0].at("line"), 1);
+    EXPECT_NE(findings[0].at("message").get<std::string>().find("ONCEWARD_DSN"), std::string::npos);
+}
+
+TEST(CheckCommand, AMissingFileExits78) {
+    EXPECT_EQ(run("check -c no-such-file.yaml").exit_code, 78);
+}
+
+TEST(CheckCommand, EveryBrokenConfigurationExits78) {
+    const auto folder = std::filesystem::path(ONCEWARD_SOURCE_FOLDER) / "tests" / "configs";
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        const std::string path = entry.path().string();
+        EXPECT_EQ(run("check --strict-env -c '" + path + "'").exit_code, 78) << path;
+    }
+}
+
+TEST(CommandLine, AMisspeltCommandExits64) { EXPECT_EQ(run("chek").exit_code, 64); }
+
+TEST(CommandLine, HelpAndVersionExit0) {
+    EXPECT_EQ(run("--help").exit_code, 0);
+    const Answer version = run("--version");
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_EQ(version.output.find("onceward "), 0U);
+}
+
+}  // namespace
+}  // namespace onceward

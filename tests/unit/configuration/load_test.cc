@@ -1,0 +1,137 @@
+#include "cli/configuration/load.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/configuration/texts.h"
+
+namespace onceward {
+namespace {
+
+using test::all_findings;
+using test::good_text;
+using test::load;
+using namespace std::chrono_literals;
+
+TEST(Loading, TheShortestFileIsGoodAndHasTheDefaults) {
+    const LoadResult result = load(good_text());
+    ASSERT_TRUE(result.findings.empty()) << all_findings(result);
+    const Configuration& configuration = result.configuration;
+    EXPECT_EQ(configuration.group, "orders");
+    EXPECT_EQ(configuration.kafka.group, "orders");
+    EXPECT_EQ(configuration.workers, 1);
+    EXPECT_EQ(configuration.batch.messages, 5000U);
+    EXPECT_EQ(configuration.batch.bytes, 8U << 20);
+    ASSERT_EQ(configuration.topics.size(), 1U);
+    const TopicConfiguration& topic = configuration.topics[0];
+    EXPECT_EQ(topic.key.operation, "orders/payments");
+    EXPECT_EQ(topic.ledger, "orders/payments");
+    EXPECT_EQ(topic.format.format, Format::json);
+    EXPECT_EQ(topic.on_out_of_range, OutOfRangePolicy::halt);
+    EXPECT_EQ(topic.reject.action, RejectPolicy::Action::dead_letter);
+    EXPECT_EQ(configuration.ledgers.at("orders/payments").retention, 24h);
+}
+
+TEST(Loading, DefaultsOfTheTableAreThoseOfTheStructs) {
+    const Configuration read = load(good_text()).configuration;
+    const Configuration plain;
+    EXPECT_EQ(read.drain_timeout, plain.drain_timeout);
+    EXPECT_EQ(read.postgres.schema, plain.postgres.schema);
+    EXPECT_EQ(read.postgres.connect_timeout, plain.postgres.connect_timeout);
+    EXPECT_EQ(read.postgres.statement_timeout, plain.postgres.statement_timeout);
+    EXPECT_EQ(read.postgres.lock_timeout, plain.postgres.lock_timeout);
+    EXPECT_EQ(read.postgres.idle_in_transaction_timeout, plain.postgres.idle_in_transaction_timeout);
+    EXPECT_EQ(read.postgres.tcp_user_timeout, plain.postgres.tcp_user_timeout);
+    EXPECT_EQ(read.postgres.client_check_interval, plain.postgres.client_check_interval);
+    EXPECT_EQ(read.topics[0].format.tombstones, FormatOptions{}.tombstones);
+    EXPECT_EQ(read.topics[0].reject.cap_share, RejectPolicy{}.cap_share);
+    EXPECT_EQ(read.topics[0].reject.cap_window, RejectPolicy{}.cap_window);
+    EXPECT_EQ(read.topics[0].reject.cap_minimum, RejectPolicy{}.cap_minimum);
+    EXPECT_EQ(read.topics[0].key.length_max, KeyOptions{}.length_max);
+    EXPECT_EQ(read.ledgers.begin()->second.rotate_after, LedgerOptions{}.rotate_after);
+    EXPECT_EQ(read.ledgers.begin()->second.rotate_claims, LedgerOptions{}.rotate_claims);
+}
+
+TEST(Loading, EveryKindOfOptionArrives) {
+    const LoadResult result = load(good_text(
+        "workers: 3\nlogging: {level: warning, format: json}\n"
+        "batch: {messages: 10, bytes: 1MB}\n",
+        "    start_fallback: latest\n"
+        "    start: committed\n"
+        "    tombstones: delete\n"
+        "    on_reject: dead_letter\n"
+        "    reject_cap: {share: 0.25, window: 2m}\n"
+        "    ledger: {name: shared, retention: 2d, rotate_after: 1500ms, rotate_claims: 1000}\n"
+        "    sink:\n"
+        "      table: shop.payments\n"
+        "      mode: upsert\n"
+        "      conflict_target: [id]\n"
+        "      only_if_newer: at\n"
+        "      columns:\n"
+        "        id: {header: id, required: true}\n"
+        "        at: {metadata: timestamp}\n"
+        "        key: {metadata: record_key}\n"
+        "        whole: ''\n"
+        "        kind: {constant: card}\n"));
+    ASSERT_TRUE(result.usable()) << all_findings(result);
+    const Configuration& configuration = result.configuration;
+    EXPECT_EQ(configuration.workers, 3);
+    EXPECT_EQ(configuration.logging.level, LogLevel::warning);
+    EXPECT_EQ(configuration.logging.format, LogOptions::Format::json);
+    EXPECT_EQ(configuration.batch.bytes, 1'000'000U);
+    const TopicConfiguration& topic = configuration.topics[0];
+    EXPECT_EQ(topic.start.fallback, StartPosition::Fallback::latest);
+    EXPECT_EQ(topic.format.tombstones, TombstonePolicy::remove);
+    EXPECT_EQ(topic.reject.cap_share, 0.25);
+    EXPECT_EQ(topic.reject.cap_window, 120s);
+    EXPECT_EQ(topic.ledger, "shared");
+    EXPECT_EQ(configuration.ledgers.at("shared").retention, 48h);
+    EXPECT_EQ(configuration.ledgers.at("shared").rotate_after, 1500ms);
+    const auto& table = std::get<TableSinkOptions>(topic.sink);
+    EXPECT_EQ(table.mode, TableSinkOptions::Mode::upsert);
+    EXPECT_EQ(table.only_if_newer, "at");
+    ASSERT_EQ(table.columns.size(), 5U);
+    EXPECT_TRUE(table.columns[0].required);
+    EXPECT_EQ(table.columns[0].source, (FieldSource{FieldSource::Kind::header, "id"}));
+    EXPECT_EQ(table.columns[1].source, (FieldSource{FieldSource::Kind::metadata, "timestamp"}));
+    EXPECT_EQ(table.columns[2].source.kind, FieldSource::Kind::record_key);
+    EXPECT_EQ(table.columns[3].source, (FieldSource{FieldSource::Kind::field, ""}));
+    EXPECT_EQ(table.columns[4].source, (FieldSource{FieldSource::Kind::constant, "card"}));
+}
+
+TEST(Loading, ATimeStartsAtThatInstant) {
+    const LoadResult result = load(good_text("", "    start: 2026-01-31T12:00:00+02:00\n"));
+    ASSERT_TRUE(result.usable()) << all_findings(result);
+    EXPECT_EQ(result.configuration.topics[0].start.kind, StartPosition::Kind::timestamp);
+    EXPECT_EQ(result.configuration.topics[0].start.timestamp, 1'769'853'600'000ms);
+}
+
+TEST(Loading, AllMistakesAreFoundInOneRunInTheirOrder) {
+    const LoadResult result = load(good_text("workers: none\nbatch: {messages: 0}\nnonsense: 1\n"));
+    ASSERT_EQ(result.findings.size(), 3U) << all_findings(result);
+    EXPECT_EQ(result.findings[0].mark.line, 4);
+    EXPECT_EQ(result.findings[1].mark.line, 5);
+    EXPECT_EQ(result.findings[2].mark.line, 6);
+}
+
+TEST(Loading, ThePayloadsHashAsKeyIsAWarningOnly) {
+    std::string text = good_text();
+    text.replace(text.find("idempotency-key"), 15, "body-sha256");
+    const LoadResult result = load(text);
+    EXPECT_TRUE(result.usable());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_EQ(result.findings[0].severity, Finding::Severity::warning);
+    EXPECT_NE(result.findings[0].message.find("two equal orders"), std::string::npos);
+}
+
+TEST(Loading, AMissingFileIsAFinding) {
+    const LoadResult result = load_configuration("no/such/file.yaml");
+    EXPECT_FALSE(result.usable());
+    EXPECT_EQ(all_findings(result).find("test.yaml: error: The file cannot be read"), 0U);
+}
+
+TEST(Loading, AFolderIsNoConfiguration) {
+    EXPECT_FALSE(load_configuration(ONCEWARD_SOURCE_FOLDER).usable());
+}
+
+}  // namespace
+}  // namespace onceward

@@ -1,0 +1,76 @@
+#include "cli/configuration/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/configuration/option_table.h"
+#include "cli/configuration/values.h"
+
+namespace onceward {
+namespace {
+
+std::string repository_file(const char* path) {
+    std::ifstream stream(std::filesystem::path(ONCEWARD_SOURCE_FOLDER) / path);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(Reference, ThePageInDocsIsWhatTheProgramPrints) {
+    EXPECT_EQ(repository_file("docs/configuration.md"), configuration_reference())
+        << "run: onceward config reference > docs/configuration.md";
+}
+
+TEST(Reference, TheSchemaInSchemasIsWhatTheProgramPrints) {
+    EXPECT_EQ(repository_file("schemas/config.schema.json"), configuration_schema())
+        << "run: onceward config schema > schemas/config.schema.json";
+}
+
+TEST(Reference, EveryOptionIsDescribedAndBound) {
+    std::set<std::string_view> paths;
+    for (const OptionSpec& spec : option_table()) {
+        EXPECT_TRUE(paths.insert(spec.path).second) << spec.path << " is there twice";
+        EXPECT_FALSE(spec.meaning.empty()) << spec.path;
+        EXPECT_NE(spec.bind, nullptr) << spec.path;
+    }
+}
+
+TEST(Reference, EveryDefaultIsAValueThatTheLoaderTakes) {
+    for (const OptionSpec& spec : option_table()) {
+        if (spec.default_text.empty() || spec.default_text.starts_with('<')) continue;
+        EXPECT_NO_THROW(default_value(spec)) << spec.path;
+    }
+}
+
+TEST(Reference, ThePresetsAreThoseOfTheKeys) {
+    const std::vector<std::string> names = key_preset_names();
+    for (const OptionSpec& spec : option_table()) {
+        if (spec.path != "topics[].key.preset") continue;
+        EXPECT_EQ(std::vector<std::string>(spec.choices.begin(), spec.choices.end()), names);
+    }
+    for (const std::string& name : names) EXPECT_TRUE(key_preset(name)) << name;
+}
+
+TEST(Reference, TheSchemaKnowsEveryOption) {
+    const auto schema = nlohmann::json::parse(configuration_schema());
+    for (const OptionSpec& spec : option_table()) {
+        const nlohmann::json* node = &schema;
+        std::string_view rest = spec.path;
+        while (!rest.empty()) {
+            const std::size_t dot = std::min(rest.find('.'), rest.size());
+            std::string part(rest.substr(0, dot));
+            const bool list = part.ends_with("[]");
+            if (list) part.resize(part.size() - 2);
+            node = &node->at("properties").at(part);
+            if (list) node = &node->at("items");
+            rest.remove_prefix(std::min(dot + 1, rest.size()));
+        }
+        EXPECT_TRUE(node->contains("description")) << spec.path;
+    }
+}
+
+}  // namespace
+}  // namespace onceward

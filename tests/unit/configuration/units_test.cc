@@ -1,0 +1,57 @@
+#include "cli/configuration/units.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Units, DurationsNeedAUnit) {
+    EXPECT_EQ(parse_duration("500ms"), 500ms);
+    EXPECT_EQ(parse_duration("5s"), 5s);
+    EXPECT_EQ(parse_duration("3m"), 3min);
+    EXPECT_EQ(parse_duration("24h"), 24h);
+    EXPECT_EQ(parse_duration("7d"), 168h);
+    for (const char* wrong : {"", "5", "s", "-5s", "1.5h", "5 s", "5S", "99999999999999999d"}) {
+        EXPECT_FALSE(parse_duration(wrong)) << wrong;
+    }
+}
+
+TEST(Units, SizesTellThousandsFrom1024) {
+    EXPECT_EQ(parse_size("8MiB"), 8 << 20);
+    EXPECT_EQ(parse_size("100MB"), 100'000'000);
+    EXPECT_EQ(parse_size("1KiB"), 1024);
+    EXPECT_EQ(parse_size("0B"), 0);
+    for (const char* wrong : {"", "8", "8M", "8mb", "-1MB", "9999999999GiB"}) {
+        EXPECT_FALSE(parse_size(wrong)) << wrong;
+    }
+}
+
+TEST(Units, TimesNeedAZone) {
+    EXPECT_EQ(parse_timestamp("1970-01-01T00:00:01Z"), 1000ms);
+    EXPECT_EQ(parse_timestamp("1970-01-01T00:00:00.25Z"), 250ms);
+    EXPECT_EQ(parse_timestamp("1970-01-01T02:00:00+02:00"), 0ms);
+    EXPECT_EQ(parse_timestamp("1969-12-31T22:00:00-02:00"), 0ms);
+    for (const char* wrong : {"2026-01-31", "2026-01-31T12:00:00", "2026-02-30T00:00:00Z",
+                              "2026-01-31T25:00:00Z", "yesterday"}) {
+        EXPECT_FALSE(parse_timestamp(wrong)) << wrong;
+    }
+}
+
+TEST(Units, AreWrittenInTheLargestUnitThatFits) {
+    EXPECT_EQ(duration_text(24h), "1d");
+    EXPECT_EQ(duration_text(1500ms), "1500ms");
+    EXPECT_EQ(duration_text(0ms), "0ms");
+    EXPECT_EQ(size_text(8 << 20), "8MiB");
+    EXPECT_EQ(size_text(1'000'000), "1MB");
+}
+
+TEST(Units, AdviceSaysWhatToWrite) {
+    EXPECT_NE(duration_advice("5").find("`5s`"), std::string::npos);
+    EXPECT_NE(duration_advice("24 hours").find("`24h`"), std::string::npos);
+    EXPECT_NE(size_advice("8m").find("`8MiB`"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace onceward
