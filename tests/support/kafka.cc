@@ -213,17 +213,9 @@ std::vector<ReadMessage> Kafka::read_all(const std::string& topic, int partition
     return messages;
 }
 
-const std::string& kafka_bootstrap_servers() {
-    static std::unique_ptr<KafkaBroker> broker;
-    static const std::string address = [] {
-        const char* given = std::getenv("ONCEWARD_TEST_KAFKA");
-        if (given != nullptr) return std::string(given);
-        KafkaBrokerOptions options;
-        options.secure = true;
-        broker = std::make_unique<KafkaBroker>(options);
-        return broker->bootstrap_servers();
-    }();
-    return address;
+std::string kafka_bootstrap_servers() {
+    const char* given = std::getenv("ONCEWARD_TEST_KAFKA");
+    return given != nullptr ? given : shared_broker().bootstrap_servers();
 }
 
 Kafka& kafka() {

@@ -87,7 +87,7 @@ class Kafka {
 
 // The broker that the tests of one executable share: started by the first who asks, on the main
 // thread. Where ONCEWARD_TEST_KAFKA holds bootstrap servers, that broker is used instead.
-const std::string& kafka_bootstrap_servers();
+std::string kafka_bootstrap_servers();
 Kafka& kafka();
 
 }  // namespace onceward::support

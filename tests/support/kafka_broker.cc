@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 KafkaBroker::KafkaBroker(KafkaBrokerOptions options)
     : options_(std::move(options)),
-      port_(free_port()),
+      port_(options_.port != 0 ? options_.port : free_port()),
       controller_port_(free_port()),
       secure_port_(free_port()) {
     std::string pattern =
@@ -39,6 +39,9 @@ std::string KafkaBroker::secure_bootstrap_servers() const {
 
 std::vector<std::string> KafkaBroker::properties() const {
     std::vector<std::string> lines = options_.properties;
+    if (options_.advertised_port != 0)
+        lines.push_back("advertised.listeners=PLAINTEXT://127.0.0.1:" +
+                        std::to_string(options_.advertised_port));
     if (!options_.secure) return lines;
     const std::string plain = "127.0.0.1:" + std::to_string(port_);
     const std::string secure = "127.0.0.1:" + std::to_string(secure_port_);
@@ -96,5 +99,14 @@ void KafkaBroker::kill_now() {
 void KafkaBroker::freeze() { process_->send(SIGSTOP); }
 
 void KafkaBroker::thaw() { process_->send(SIGCONT); }
+
+KafkaBroker& shared_broker() {
+    static KafkaBroker broker([] {
+        KafkaBrokerOptions options;
+        options.secure = true;
+        return options;
+    }());
+    return broker;
+}
 
 }  // namespace onceward::support

@@ -22,6 +22,11 @@ struct KafkaBrokerOptions {
     bool secure = false;
     // The secure listener's certificate ended yesterday.
     bool expired_certificate = false;
+    // Where it listens. 0: a free port.
+    std::uint16_t port = 0;
+    // Where clients are sent after the first answer: the port of a proxy in front, which must know
+    // `port` before the start. 0: straight here.
+    std::uint16_t advertised_port = 0;
     std::chrono::milliseconds start_limit{120'000};
 };
 
@@ -55,5 +60,9 @@ class KafkaBroker {
     std::uint16_t secure_port_ = 0;
     std::optional<ChildProcess> process_;
 };
+
+// The broker that the tests of one executable share, with its secure listener: started by the first
+// who asks, which must be the main thread.
+KafkaBroker& shared_broker();
 
 }  // namespace onceward::support

@@ -1,0 +1,188 @@
+#include "tests/support/proxied_link.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace onceward::support {
+namespace {
+
+constexpr std::size_t read_size = 64 * 1024;
+constexpr std::size_t parcels_limit = 256;  // of read_size at most: beyond, the sender has to wait
+
+}  // namespace
+
+ProxiedLink::ProxiedLink(Socket client, Socket server, CuttingProxy::Protocol protocol,
+                         std::optional<ByteCut> byte_cut)
+    : client_(std::move(client)),
+      server_(std::move(server)),
+      protocol_(protocol),
+      byte_cut_(byte_cut) {}
+
+bool ProxiedLink::wants_to_read(Direction direction) const {
+    if (direction == Direction::to_server && (hole_ || cut_)) return false;
+    return source(direction).open() && !way(direction).source_ended &&
+           way(direction).parcels.size() < parcels_limit;
+}
+
+bool ProxiedLink::wants_to_write(Direction direction, Clock::time_point now) const {
+    return target(direction).open() && !way(direction).parcels.empty() &&
+           way(direction).parcels.front().due <= now;
+}
+
+std::optional<ProxiedLink::Clock::time_point> ProxiedLink::next_due() const {
+    std::optional<Clock::time_point> earliest;
+    for (const Way& way : ways_) {
+        if (!way.parcels.empty() && (!earliest || way.parcels.front().due < *earliest))
+            earliest = way.parcels.front().due;
+    }
+    return earliest;
+}
+
+void ProxiedLink::read(Direction direction, Clock::time_point due, const CommitRule& rule) {
+    std::string bytes(read_size, '\0');
+    const ssize_t size = recv(source(direction).get(), bytes.data(), bytes.size(), 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+        ended(direction);
+        return;
+    }
+    bytes.resize(static_cast<std::size_t>(size));
+    if (direction == Direction::to_server) {
+        from_client(bytes, due, rule);
+    } else {
+        from_server(std::move(bytes), due);
+    }
+}
+
+// The side that is read has no more to say.
+void ProxiedLink::ended(Direction direction) {
+    way(direction).source_ended = true;
+    way(direction).end_follows = true;
+    if (direction == Direction::to_client) {
+        server_.close();
+        way(Direction::to_server).parcels.clear();
+    }
+    end_if_due(direction);
+}
+
+// Hands the end on when all that was before it is written.
+void ProxiedLink::end_if_due(Direction direction) {
+    if (!way(direction).end_follows || !way(direction).parcels.empty()) return;
+    if (direction == Direction::to_client) {
+        client_.close();
+        if (!cut_) server_.close();
+    } else if (server_.open()) {
+        shutdown(server_.get(), SHUT_WR);
+    }
+}
+
+void ProxiedLink::from_client(std::string_view bytes, Clock::time_point due,
+                              const CommitRule& rule) {
+    if (protocol_ == CuttingProxy::Protocol::bytes) {
+        forward(Direction::to_server, std::string(bytes), due);
+        return;
+    }
+    for (FrontendParser::Piece& piece : parser_.take(bytes)) {
+        if (cut_ || hole_) return;
+        if (piece.commit) {
+            const CommitFault fault = rule(parser_.application_name());
+            commit_arrived(std::move(piece.bytes), fault, due);
+        } else {
+            forward(Direction::to_server, std::move(piece.bytes), due);
+        }
+    }
+}
+
+void ProxiedLink::commit_arrived(std::string bytes, CommitFault fault, Clock::time_point due) {
+    switch (fault) {
+        case CommitFault::none:
+            forward(Direction::to_server, std::move(bytes), due);
+            return;
+        case CommitFault::cut_before:
+            cut();
+            return;
+        case CommitFault::cut_inside_request:
+            forward(Direction::to_server, bytes.substr(0, bytes.size() / 2), due);
+            cut();
+            return;
+        case CommitFault::cut_after:
+            forward(Direction::to_server, std::move(bytes), due);
+            cut();
+            return;
+        case CommitFault::cut_inside_answer:
+            answer_ = Answer::cut_in_half;
+            forward(Direction::to_server, std::move(bytes), due);
+            return;
+        case CommitFault::hole_before:
+            hole_ = true;
+            answer_ = Answer::discard;
+            return;
+        case CommitFault::hole_after:
+            forward(Direction::to_server, std::move(bytes), due);
+            hole_ = true;
+            answer_ = Answer::discard;
+            return;
+    }
+}
+
+void ProxiedLink::from_server(std::string bytes, Clock::time_point due) {
+    if (cut_) return;
+    switch (answer_) {
+        case Answer::forward:
+            forward(Direction::to_client, std::move(bytes), due);
+            return;
+        case Answer::cut_in_half:
+            bytes.resize(std::max<std::size_t>(1, bytes.size() / 2));
+            forward(Direction::to_client, std::move(bytes), due);
+            cut();
+            return;
+        case Answer::discard:
+            return;
+    }
+}
+
+void ProxiedLink::forward(Direction direction, std::string bytes, Clock::time_point due) {
+    Way& way = this->way(direction);
+    bool reached = false;
+    if (byte_cut_ && byte_cut_->direction == direction &&
+        way.passed + bytes.size() >= byte_cut_->position) {
+        bytes.resize(static_cast<std::size_t>(byte_cut_->position - way.passed));
+        reached = true;
+    }
+    way.passed += bytes.size();
+    if (!bytes.empty()) way.parcels.push_back({due, std::move(bytes)});
+    if (reached) cut();
+}
+
+void ProxiedLink::write(Direction direction, Clock::time_point now) {
+    Way& way = this->way(direction);
+    while (wants_to_write(direction, now)) {
+        std::string& bytes = way.parcels.front().bytes;
+        const ssize_t size =
+            send(target(direction).get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (size < 0) {
+            // The reader is gone: nothing more for it, and the other side shall know.
+            way.parcels.clear();
+            ended(direction == Direction::to_server ? Direction::to_client : Direction::to_server);
+            if (direction == Direction::to_client) client_.close();
+            return;
+        }
+        bytes.erase(0, static_cast<std::size_t>(size));
+        if (bytes.empty()) way.parcels.pop_front();
+    }
+    end_if_due(direction);
+}
+
+void ProxiedLink::cut() {
+    if (cut_) return;
+    cut_ = true;
+    for (const Direction direction : {Direction::to_server, Direction::to_client}) {
+        way(direction).end_follows = true;
+        end_if_due(direction);
+    }
+}
+
+}  // namespace onceward::support

@@ -1,0 +1,112 @@
+#pragma once
+// One connection that goes through the proxy: two sockets and what waits to be written to them.
+// Belongs to the proxy's thread.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tests/support/cutting_proxy.h"
+#include "tests/support/frontend_parser.h"
+
+namespace onceward::support {
+
+class Socket {
+  public:
+    explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
+    ~Socket() { close(); }
+    Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    Socket& operator=(Socket&& other) noexcept {
+        close();
+        descriptor_ = std::exchange(other.descriptor_, -1);
+        return *this;
+    }
+    int get() const { return descriptor_; }
+    bool open() const { return descriptor_ >= 0; }
+    void close() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+        descriptor_ = -1;
+    }
+
+  private:
+    int descriptor_;
+};
+
+struct ByteCut {
+    CuttingProxy::Direction direction;
+    std::uint64_t position;
+};
+
+using CommitRule = std::function<CommitFault(const std::string& application_name)>;
+
+class ProxiedLink {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Direction = CuttingProxy::Direction;
+
+    ProxiedLink(Socket client, Socket server, CuttingProxy::Protocol protocol,
+                std::optional<ByteCut> byte_cut);
+
+    // What to poll for: whether that socket is to be read, or has something due to be written.
+    bool wants_to_read(Direction direction) const;
+    bool wants_to_write(Direction direction, Clock::time_point now) const;
+    // When the next delayed piece is due.
+    std::optional<Clock::time_point> next_due() const;
+    int reading_socket(Direction direction) const { return source(direction).get(); }
+    int writing_socket(Direction direction) const { return target(direction).get(); }
+
+    void read(Direction direction, Clock::time_point due, const CommitRule& rule);
+    void write(Direction direction, Clock::time_point now);
+    // The client's end breaks when what is on its way is written; the server is let to finish with
+    // what it got, then sees the end: its unread bytes must not be lost to a reset.
+    void cut();
+    bool was_cut() const { return cut_; }
+    bool finished() const { return !client_.open() && !server_.open(); }
+
+  private:
+    struct Parcel {
+        Clock::time_point due;
+        std::string bytes;
+    };
+    struct Way {
+        std::deque<Parcel> parcels;
+        std::uint64_t passed = 0;
+        bool source_ended = false;  // nothing more can be read
+        bool end_follows = false;   // after the last parcel
+    };
+    enum class Answer : std::uint8_t { forward, cut_in_half, discard };
+
+    Way& way(Direction direction) { return ways_[static_cast<int>(direction)]; }
+    const Way& way(Direction direction) const { return ways_[static_cast<int>(direction)]; }
+    const Socket& source(Direction direction) const {
+        return direction == Direction::to_server ? client_ : server_;
+    }
+    const Socket& target(Direction direction) const {
+        return direction == Direction::to_server ? server_ : client_;
+    }
+    void ended(Direction direction);
+    void end_if_due(Direction direction);
+    void forward(Direction direction, std::string bytes, Clock::time_point due);
+    void from_client(std::string_view bytes, Clock::time_point due, const CommitRule& rule);
+    void commit_arrived(std::string bytes, CommitFault fault, Clock::time_point due);
+    void from_server(std::string bytes, Clock::time_point due);
+
+    Socket client_;
+    Socket server_;
+    Way ways_[2];
+    CuttingProxy::Protocol protocol_;
+    std::optional<ByteCut> byte_cut_;
+    FrontendParser parser_;
+    Answer answer_ = Answer::forward;
+    bool hole_ = false;  // nothing is read from the client any more
+    bool cut_ = false;
+};
+
+}  // namespace onceward::support

@@ -1,0 +1,54 @@
+#include "tests/support/scripted_log.h"
+
+namespace onceward::support {
+
+Digest scripted_digest(const std::string& key) { return digest_of({"test", "", "field", key}); }
+
+Offset ScriptedLog::append(int partition, LogEntry entry) {
+    Log& log = partitions_.at(static_cast<std::size_t>(partition));
+    log.entries.emplace(log.end, std::move(entry));
+    return Offset{log.end++};
+}
+
+void ScriptedLog::leave_gap(int partition, std::int64_t offsets) {
+    partitions_.at(static_cast<std::size_t>(partition)).end += offsets;
+}
+
+Offset ScriptedLog::end(int partition) const { return Offset{log(partition).end}; }
+
+std::int64_t ScriptedLog::message_count() const {
+    std::size_t count = 0;
+    for (const Log& log : partitions_) count += log.entries.size();
+    return static_cast<std::int64_t>(count);
+}
+
+const std::map<std::int64_t, LogEntry>& ScriptedLog::entries(int partition) const {
+    return log(partition).entries;
+}
+
+Chunk ScriptedLog::read(Partition partition, Offset begin, std::size_t messages) const {
+    const Log& log = this->log(partition.raw());
+    Chunk chunk;
+    Offset end = begin;
+    auto entry = log.entries.lower_bound(begin.raw());
+    for (; entry != log.entries.end() && chunk.messages.size() < messages; ++entry) {
+        const LogEntry& source = entry->second;
+        Message& message = chunk.messages.emplace_back();
+        message.record.partition = partition;
+        message.record.offset = Offset{entry->first};
+        message.record.key = source.key;
+        message.record.payload = source.payload;
+        message.digest = scripted_digest(source.key);
+        message.key_text = source.key;
+        message.fingerprint = source.fingerprint;
+        message.rejection = source.rejection;
+        message.skipped = source.skipped;
+        chunk.bytes += source.key.size() + source.payload.size();
+        end = next(message.record.offset);
+    }
+    if (entry == log.entries.end()) end = Offset{log.end};
+    if (begin < end) chunk.spans.push_back({partition, begin, end});
+    return chunk;
+}
+
+}  // namespace onceward::support
