@@ -1,5 +1,6 @@
 // `onceward check`: everything that is wrong with a configuration, in one go.
-// Without --connect it opens no connection; what a file and the environment tell is all it looks at.
+// Without --connect it opens no connection; what a file and the environment tell is all it looks
+// at.
 
 #include <iostream>
 #include <memory>

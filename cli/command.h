@@ -2,7 +2,8 @@
 // How a command plugs into the program. Each command is one file in cli/ with one function
 //     void add_<name>(CLI::App& program, Commands& commands);
 // that adds its subcommand and options and registers what to run; see cli/commands.h for the list.
-// A command returns its exit code; an exception ends the program with a line on standard error (cli/main.cc).
+// A command returns its exit code; an exception ends the program with a line on standard error
+// (cli/main.cc).
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -14,17 +15,17 @@ namespace onceward {
 enum ExitCode : int {
     exit_ok = 0,
     exit_failure = 1,
-    exit_not_found = 3,    // `explain`: no such key
-    exit_usage = 64,       // EX_USAGE
-    exit_software = 70,    // EX_SOFTWARE
-    exit_config = 78,      // EX_CONFIG
+    exit_not_found = 3,      // `explain`: no such key
+    exit_usage = 64,         // EX_USAGE
+    exit_software = 70,      // EX_SOFTWARE
+    exit_config = 78,        // EX_CONFIG
     exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
 };
 
 class Commands {
-  public:
-    // `run` is called after the command line was read, if the user chose `subcommand`. What its options are bound to
-    // must outlive the call: keep it in a std::shared_ptr that `run` captures.
+ public:
+    // `run` is called after the command line was read, if the user chose `subcommand`. What its
+    // options are bound to must outlive the call: keep it in a std::shared_ptr that `run` captures.
     void add(CLI::App& subcommand, std::function<int()> run) {
         entries_.emplace_back(&subcommand, std::move(run));
     }
@@ -36,7 +37,7 @@ class Commands {
         return exit_usage;
     }
 
-  private:
+ private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> entries_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The list of commands, in the order in which --help shows them. A new one takes a line here, one in commands.cc
-// and its file in cli/CMakeLists.txt.
+// The list of commands, in the order in which --help shows them. A new one takes a line here, one
+// in commands.cc and its file in cli/CMakeLists.txt.
 
 namespace CLI {
 class App;

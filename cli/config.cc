@@ -1,4 +1,5 @@
-// `onceward config`: what a configuration may hold, for people (reference) and for editors (schema).
+// `onceward config`: what a configuration may hold, for people (reference) and for editors
+// (schema).
 
 #include <iostream>
 #include <memory>

@@ -1,5 +1,5 @@
-// The program: reads the command line and runs one command. Every failure ends here, as a line on standard error and an
-// exit code.
+// The program: reads the command line and runs one command. Every failure ends here, as a line on
+// standard error and an exit code.
 
 #include <exception>
 #include <iostream>
@@ -12,8 +12,9 @@ namespace {
 
 int run(int argument_count, char** arguments) {
     using namespace onceward;
-    CLI::App program{"Consumes Kafka topics into PostgreSQL; each idempotency key takes effect once.",
-                     "onceward"};
+    CLI::App program{
+        "Consumes Kafka topics into PostgreSQL; each idempotency key takes effect once.",
+        "onceward"};
     program.require_subcommand(1);
     program.set_version_flag("--version", std::string("onceward ") + ONCEWARD_VERSION);
     program.get_formatter()->column_width(36);

@@ -1,5 +1,5 @@
-// Which librdkafka properties a user may set. Validated against librdkafka itself, on a scratch configuration that
-// never becomes a client.
+// Which librdkafka properties a user may set. Validated against librdkafka itself, on a scratch
+// configuration that never becomes a client.
 
 #include <librdkafka/rdkafka.h>
 
@@ -18,7 +18,8 @@ namespace {
 
 struct Refusal {
     std::string_view name;
-    std::string_view harmless;  // the one value that may stand, as it is what is set anyway; '' for none
+    std::string_view
+        harmless;  // the one value that may stand, as it is what is set anyway; '' for none
     std::string_view reason;
 };
 
@@ -33,26 +34,31 @@ constexpr std::array refusals = {
     Refusal{"offset.store.method", "", commits},
     Refusal{"offset.store.path", "", commits},
     Refusal{"offset.store.sync.interval.ms", "", commits},
-    Refusal{"auto.offset.reset", "error",
-            "librdkafka would skip messages without an error. Write `start` and `on_out_of_range` at "
-            "the topic."},
+    Refusal{
+        "auto.offset.reset", "error",
+        "librdkafka would skip messages without an error. Write `start` and `on_out_of_range` at "
+        "the topic."},
     Refusal{"isolation.level", "read_committed",
             "messages of aborted transactions would be applied. Remove it."},
     Refusal{"check.crcs", "true", "a damaged batch would be read as if it were sound. Remove it."},
     Refusal{"enable.partition.eof", "true",
             "the end of a partition must be known to move past control records. Remove it."},
     Refusal{"group.id", "", "the group has an option of its own. Write `group` at the top level."},
-    Refusal{"group.instance.id", "",
-            "two workers must not share one. Write `kafka.instance_id`; the worker's number is added."},
-    Refusal{"bootstrap.servers", "", "the brokers have an option of their own: `kafka.bootstrap_servers`."},
+    Refusal{
+        "group.instance.id", "",
+        "two workers must not share one. Write `kafka.instance_id`; the worker's number is added."},
+    Refusal{"bootstrap.servers", "",
+            "the brokers have an option of their own: `kafka.bootstrap_servers`."},
     Refusal{"metadata.broker.list", "",
             "the brokers have an option of their own: `kafka.bootstrap_servers`."},
     Refusal{"allow.auto.create.topics", "false",
             "a misspelt topic would be made, and wait empty for ever. Create topics first."},
     Refusal{"plugin.library.paths", "",
             "foreign code between Kafka and the worker could drop messages unseen. Remove it."},
-    Refusal{"test.mock.num.brokers", "", "the worker would read from a broker inside itself. Remove it."},
-    Refusal{"transactional.id", "", "it belongs to producers; the worker's transaction is PostgreSQL's. Remove it."},
+    Refusal{"test.mock.num.brokers", "",
+            "the worker would read from a broker inside itself. Remove it."},
+    Refusal{"transactional.id", "",
+            "it belongs to producers; the worker's transaction is PostgreSQL's. Remove it."},
     Refusal{"enable.gapless.guarantee", "", "it belongs to producers. Remove it."},
 };
 
@@ -114,18 +120,21 @@ bool secret_property(const std::string& name) {
 std::string unknown_property(const std::string& name, const std::string& value) {
     const ScratchConfiguration scratch(rd_kafka_conf_new(), &rd_kafka_conf_destroy);
     std::array<char, 512> error{};
-    const rd_kafka_conf_res_t result = rd_kafka_conf_set(scratch.get(), name.c_str(), value.c_str(),
-                                                         error.data(), error.size());
+    const rd_kafka_conf_res_t result =
+        rd_kafka_conf_set(scratch.get(), name.c_str(), value.c_str(), error.data(), error.size());
     switch (result) {
-        case RD_KAFKA_CONF_OK: return {};
+        case RD_KAFKA_CONF_OK:
+            return {};
         case RD_KAFKA_CONF_UNKNOWN: {
             const std::string guess = did_you_mean(name, known_names());
             return "librdkafka knows no property `" + name + "`" + (guess.empty() ? "." : guess);
         }
         case RD_KAFKA_CONF_INVALID:
             // DANGER: librdkafka's own words repeat the value.
-            if (secret_property(name)) return "librdkafka does not take this value of `" + name + "`.";
-            return std::string(error.data()) + ". See librdkafka's CONFIGURATION.md for what it takes.";
+            if (secret_property(name))
+                return "librdkafka does not take this value of `" + name + "`.";
+            return std::string(error.data()) +
+                   ". See librdkafka's CONFIGURATION.md for what it takes.";
     }
     return {};
 }

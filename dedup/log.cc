@@ -33,11 +33,16 @@ std::string value_text(const LogField& field) {
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
     switch (level) {
-        case LogLevel::debug: return spdlog::level::debug;
-        case LogLevel::info: return spdlog::level::info;
-        case LogLevel::warning: return spdlog::level::warn;
-        case LogLevel::error: return spdlog::level::err;
-        case LogLevel::off: return spdlog::level::off;
+        case LogLevel::debug:
+            return spdlog::level::debug;
+        case LogLevel::info:
+            return spdlog::level::info;
+        case LogLevel::warning:
+            return spdlog::level::warn;
+        case LogLevel::error:
+            return spdlog::level::err;
+        case LogLevel::off:
+            return spdlog::level::off;
     }
     return spdlog::level::off;
 }
@@ -53,8 +58,8 @@ struct Log {
         const char* pattern = wanted.format == LogOptions::Format::json
                                   ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
                                   : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
-        logger->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-            pattern, spdlog::pattern_time_type::utc));
+        logger->set_formatter(
+            std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
         logger->set_level(spdlog_level(wanted.level));
     }
 };

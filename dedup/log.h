@@ -26,8 +26,7 @@ struct LogField {
     std::variant<std::string, std::int64_t, double, bool> value;
 
     LogField(std::string_view field, std::string text) : name(field), value(std::move(text)) {}
-    LogField(std::string_view field, std::string_view text)
-        : LogField(field, std::string(text)) {}
+    LogField(std::string_view field, std::string_view text) : LogField(field, std::string(text)) {}
     LogField(std::string_view field, const char* text) : LogField(field, std::string(text)) {}
     LogField(std::string_view field, bool flag) : name(field), value(flag) {}
     LogField(std::string_view field, double number) : name(field), value(number) {}

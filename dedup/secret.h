@@ -1,7 +1,7 @@
 #pragma once
 // A text that must never be printed: a password, a connection string, a private key.
-// A plain value. It goes in silently and comes out only through reveal(), so that every place that handles the clear
-// text can be found by that word; streams and logs get `***`.
+// A plain value. It goes in silently and comes out only through reveal(), so that every place that
+// handles the clear text can be found by that word; streams and logs get `***`.
 
 #include <ostream>
 #include <string>
@@ -10,7 +10,7 @@
 namespace onceward {
 
 class Secret {
-  public:
+ public:
     Secret() = default;
     Secret(std::string text) : text_(std::move(text)) {}
     Secret(const char* text) : text_(text) {}
@@ -18,11 +18,13 @@ class Secret {
     bool empty() const { return text_.empty(); }
     friend bool operator==(const Secret&, const Secret&) = default;
 
-  private:
+ private:
     std::string text_;
 };
 
 inline std::string to_text(const Secret&) { return "***"; }
-inline std::ostream& operator<<(std::ostream& stream, const Secret& secret) { return stream << to_text(secret); }
+inline std::ostream& operator<<(std::ostream& stream, const Secret& secret) {
+    return stream << to_text(secret);
+}
 
 }  // namespace onceward

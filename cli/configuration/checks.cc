@@ -21,7 +21,8 @@ std::int64_t property(const Configuration& configuration, const std::string& nam
 std::string property_text(const Configuration& configuration, const std::string& name) {
     const auto found = configuration.kafka.properties.find(name);
     std::string text = found == configuration.kafka.properties.end() ? "" : found->second.reveal();
-    for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    for (char& letter : text)
+        letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
     return text;
 }
 
@@ -52,17 +53,21 @@ void check_session(const Configuration& configuration, Report& report) {
         for (const char* name :
              {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}) {
             if (!has(configuration, name)) continue;
-            report.error_at(of(name), "With `group.protocol: consumer` the broker decides this. Remove "
-                                      "it here and set it on the broker.");
+            report.error_at(of(name),
+                            "With `group.protocol: consumer` the broker decides this. Remove "
+                            "it here and set it on the broker.");
         }
         return;
     }
     if (heartbeat >= session) {
         report.error_at(has(configuration, "heartbeat.interval.ms") ? of("heartbeat.interval.ms")
                                                                     : of("session.timeout.ms"),
-                        "Heartbeats every " + std::to_string(heartbeat) + " ms come too late for a "
-                        "session of " + std::to_string(session) + " ms: every member would be "
-                        "expelled. Make the interval a third of the session timeout at most.");
+                        "Heartbeats every " + std::to_string(heartbeat) +
+                            " ms come too late for a "
+                            "session of " +
+                            std::to_string(session) +
+                            " ms: every member would be "
+                            "expelled. Make the interval a third of the session timeout at most.");
     } else if (heartbeat * 3 > session) {
         report.warning_at(has(configuration, "heartbeat.interval.ms") ? of("heartbeat.interval.ms")
                                                                       : of("session.timeout.ms"),
@@ -72,14 +77,18 @@ void check_session(const Configuration& configuration, Report& report) {
     if (poll < session) {
         report.error_at(has(configuration, "max.poll.interval.ms") ? of("max.poll.interval.ms")
                                                                    : of("session.timeout.ms"),
-                        "`max.poll.interval.ms` (" + std::to_string(poll) + ") is below "
-                        "`session.timeout.ms` (" + std::to_string(session) + "), which librdkafka "
-                        "refuses. Raise the first or lower the second.");
+                        "`max.poll.interval.ms` (" + std::to_string(poll) +
+                            ") is below "
+                            "`session.timeout.ms` (" +
+                            std::to_string(session) +
+                            "), which librdkafka "
+                            "refuses. Raise the first or lower the second.");
     }
     if (configuration.drain_timeout.count() >= poll) {
         report.error_at("drain_timeout",
                         "Waiting " + duration_text(configuration.drain_timeout) +
-                            " for a batch outlasts `max.poll.interval.ms` (" + std::to_string(poll) +
+                            " for a batch outlasts `max.poll.interval.ms` (" +
+                            std::to_string(poll) +
                             " ms): the member would be expelled first. Write less.");
     }
 }
@@ -87,17 +96,22 @@ void check_session(const Configuration& configuration, Report& report) {
 void check_receive_limits(const Configuration& configuration, Report& report) {
     const auto bytes = static_cast<std::int64_t>(configuration.batch.bytes);
     const std::int64_t receive = property(configuration, "receive.message.max.bytes", 100'000'000);
-    const std::int64_t queued = property(configuration, "queued.max.messages.kbytes", 65'536) * 1024;
+    const std::int64_t queued =
+        property(configuration, "queued.max.messages.kbytes", 65'536) * 1024;
     if (bytes > receive) {
-        report.error_at("batch.bytes",
-                        size_text(bytes) + " is more than librdkafka takes in one answer "
-                        "(`receive.message.max.bytes`: " + std::to_string(receive) +
-                            "). Write less here, or raise that property.");
+        report.error_at("batch.bytes", size_text(bytes) +
+                                           " is more than librdkafka takes in one answer "
+                                           "(`receive.message.max.bytes`: " +
+                                           std::to_string(receive) +
+                                           "). Write less here, or raise that property.");
     } else if (bytes > queued) {
-        report.error_at("batch.bytes",
-                        size_text(bytes) + " is more than librdkafka holds ready "
-                        "(`queued.max.messages.kbytes`: " + std::to_string(queued / 1024) +
-                            "), so no batch would get that full. Write less here, or raise that property.");
+        report.error_at(
+            "batch.bytes",
+            size_text(bytes) +
+                " is more than librdkafka holds ready "
+                "(`queued.max.messages.kbytes`: " +
+                std::to_string(queued / 1024) +
+                "), so no batch would get that full. Write less here, or raise that property.");
     }
 }
 
@@ -107,12 +121,14 @@ void check_security(const Configuration& configuration, Report& report) {
     const bool tls = protocol.ends_with("ssl");
     for (const auto& [name, value] : configuration.kafka.properties) {
         if (name.starts_with("sasl.") && !sasl) {
-            report.error_at(of(name), "This does nothing without SASL. Write `security.protocol: SASL_SSL` "
-                                      "(or SASL_PLAINTEXT), or remove it.");
+            report.error_at(of(name),
+                            "This does nothing without SASL. Write `security.protocol: SASL_SSL` "
+                            "(or SASL_PLAINTEXT), or remove it.");
         }
         if ((name.starts_with("ssl.") || name == "enable.ssl.certificate.verification") && !tls) {
-            report.error_at(of(name), "This does nothing without TLS. Write `security.protocol: SSL` (or "
-                                      "SASL_SSL), or remove it.");
+            report.error_at(of(name),
+                            "This does nothing without TLS. Write `security.protocol: SSL` (or "
+                            "SASL_SSL), or remove it.");
         }
     }
     const std::string mechanism = property_text(configuration, "sasl.mechanism") +
@@ -141,10 +157,11 @@ void check_kafka(const Configuration& configuration, Report& report) {
 void check_postgres(const Configuration& configuration, Report& report) {
     const ConnectionOptions& postgres = configuration.postgres;
     if (!postgres.dsn.empty() && !valid_connection_string(postgres.dsn)) {
-        report.error_at("postgres.dsn",
-                        "libpq does not understand this connection string (not shown, as it may hold a "
-                        "password). Write `host=... dbname=... user=...` or "
-                        "`postgresql://user@host/database`; quote values with blanks.");
+        report.error_at(
+            "postgres.dsn",
+            "libpq does not understand this connection string (not shown, as it may hold a "
+            "password). Write `host=... dbname=... user=...` or "
+            "`postgresql://user@host/database`; quote values with blanks.");
     }
     if (postgres.lock_timeout >= postgres.statement_timeout) {
         report.error_at(report.given("postgres.lock_timeout") ? "postgres.lock_timeout"
@@ -155,13 +172,13 @@ void check_postgres(const Configuration& configuration, Report& report) {
                             "), else it never speaks. Lower the first or raise the second.");
     }
     if (postgres.client_check_interval >= postgres.idle_in_transaction_timeout) {
-        report.error_at(report.given("postgres.client_check_interval")
-                            ? "postgres.client_check_interval"
-                            : "postgres.idle_in_transaction_timeout",
-                        "`client_check_interval` (" + duration_text(postgres.client_check_interval) +
-                            ") must be below `idle_in_transaction_timeout` (" +
-                            duration_text(postgres.idle_in_transaction_timeout) +
-                            "): a killed worker's locks should go before a frozen one's.");
+        report.error_at(
+            report.given("postgres.client_check_interval") ? "postgres.client_check_interval"
+                                                           : "postgres.idle_in_transaction_timeout",
+            "`client_check_interval` (" + duration_text(postgres.client_check_interval) +
+                ") must be below `idle_in_transaction_timeout` (" +
+                duration_text(postgres.idle_in_transaction_timeout) +
+                "): a killed worker's locks should go before a frozen one's.");
     }
     if (postgres.idle_in_transaction_timeout <= postgres.lock_timeout) {
         report.warning_at(report.given("postgres.idle_in_transaction_timeout")
@@ -170,12 +187,14 @@ void check_postgres(const Configuration& configuration, Report& report) {
                           "`idle_in_transaction_timeout` (" +
                               duration_text(postgres.idle_in_transaction_timeout) +
                               ") ends a paused worker before others even give up waiting for it (" +
-                              duration_text(postgres.lock_timeout) + "). Raise it above `lock_timeout`.");
+                              duration_text(postgres.lock_timeout) +
+                              "). Raise it above `lock_timeout`.");
     }
     if (postgres.schema.starts_with("pg_") || postgres.schema == "information_schema") {
-        report.error_at("postgres.schema", "`" + postgres.schema +
-                                               "` belongs to PostgreSQL. Write another name, such as "
-                                               "`onceward`.");
+        report.error_at("postgres.schema",
+                        "`" + postgres.schema +
+                            "` belongs to PostgreSQL. Write another name, such as "
+                            "`onceward`.");
     }
 }
 
@@ -188,9 +207,9 @@ void check_combinations(const Configuration& configuration, Report& report) {
         const std::string path = "topics[" + std::to_string(index) + "]";
         const auto [first, is_first] = seen.emplace(topic.name, topic.mark);
         if (!is_first && !topic.name.empty()) {
-            report.error_at(path + ".name", "The topic `" + topic.name + "` is given twice, first in line " +
-                                                std::to_string(first->second.line) +
-                                                ". Keep one of them.");
+            report.error_at(path + ".name",
+                            "The topic `" + topic.name + "` is given twice, first in line " +
+                                std::to_string(first->second.line) + ". Keep one of them.");
         }
         check_topic(topic, configuration.ledgers.at(topic.ledger), path, report);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What one option allows of another: combinations that cannot work, and those that only look as if they did.
-// Pure but for looking whether files that are named exist; opens no connection.
+// What one option allows of another: combinations that cannot work, and those that only look as if
+// they did. Pure but for looking whether files that are named exist; opens no connection.
 
 #include "cli/configuration/report.h"
 

@@ -1,7 +1,8 @@
 #pragma once
 // The whole configuration of a process, as the loader made it from a YAML file. A plain value.
-// What each option means, its default and its cost stand in one table (cli/configuration/option_table.cc), from which
-// the loader, docs/configuration.md and schemas/config.schema.json are made.
+// What each option means, its default and its cost stand in one table
+// (cli/configuration/option_table.cc), from which the loader, docs/configuration.md and
+// schemas/config.schema.json are made.
 
 #include <chrono>
 #include <map>
@@ -31,10 +32,11 @@ using SinkOptions = std::variant<TableSinkOptions>;
 
 struct TopicConfiguration {
     std::string name;
-    Mark mark;                  // where the topic stands in the file
-    FormatOptions format;       // with its tombstone policy; paths are resolved against the file's folder
-    KeyOptions key;             // `operation` is filled in
-    std::string ledger;         // a name in Configuration::ledgers
+    Mark mark;  // where the topic stands in the file
+    FormatOptions
+        format;          // with its tombstone policy; paths are resolved against the file's folder
+    KeyOptions key;      // `operation` is filled in
+    std::string ledger;  // a name in Configuration::ledgers
     SinkOptions sink;
     Mark sink_mark;
     StartPosition start;
@@ -43,8 +45,8 @@ struct TopicConfiguration {
 };
 
 struct Configuration {
-    std::string file;           // for messages
-    std::string group;          // also kafka.group
+    std::string file;   // for messages
+    std::string group;  // also kafka.group
     KafkaOptions kafka;
     Mark kafka_mark;
     ConnectionOptions postgres;
@@ -54,7 +56,7 @@ struct Configuration {
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.
     std::chrono::milliseconds drain_timeout{10'000};
     LogOptions logging;
-    std::vector<TopicConfiguration> topics;      // in the file's order; names are unique
+    std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
 };
 

@@ -8,7 +8,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A value that is made of a variable is a text whatever its type; what it holds is checked when the file is read.
+// A value that is made of a variable is a text whatever its type; what it holds is checked when the
+// file is read.
 constexpr const char* variable_pattern = "\\$\\{.+\\}";
 
 Json or_variable(Json schema) {
@@ -21,7 +22,8 @@ Json source_object(bool with_required) {
     Json properties = {
         {"field", {{"type", "string"}}},
         {"header", {{"type", "string"}, {"minLength", 1}}},
-        {"metadata", {{"enum", {"topic", "partition", "offset", "timestamp", "record_key", "payload"}}}},
+        {"metadata",
+         {{"enum", {"topic", "partition", "offset", "timestamp", "record_key", "payload"}}}},
         {"constant", any_text()},
     };
     if (with_required) properties["required"] = {{"type", "boolean"}};
@@ -65,12 +67,18 @@ Json text_with_pattern(const char* pattern) {
 Json value_schema(const OptionSpec& spec) {
     switch (spec.type) {
         case OptionType::text:
-        case OptionType::secret: return any_text();
-        case OptionType::integer: return limited(spec, "integer");
-        case OptionType::number: return limited(spec, "number");
-        case OptionType::duration: return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
-        case OptionType::size: return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
-        case OptionType::choice: return or_variable({{"enum", spec.choices}});
+        case OptionType::secret:
+            return any_text();
+        case OptionType::integer:
+            return limited(spec, "integer");
+        case OptionType::number:
+            return limited(spec, "number");
+        case OptionType::duration:
+            return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
+        case OptionType::size:
+            return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
+        case OptionType::choice:
+            return or_variable({{"enum", spec.choices}});
         case OptionType::texts:
             return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
         case OptionType::properties:
@@ -82,9 +90,11 @@ Json value_schema(const OptionSpec& spec) {
                       {{"type", "string"}, {"pattern", variable_pattern}}}}};
         case OptionType::key_sources:
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
-        case OptionType::source: return source(false);
+        case OptionType::source:
+            return source(false);
         case OptionType::columns:
-            return {{"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};
+            return {
+                {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};
     }
     return {};
 }

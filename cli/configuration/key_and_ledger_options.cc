@@ -6,118 +6,145 @@ namespace {
 using To = OptionTarget;
 using In = OptionValue;
 
-std::vector<OptionSpec> ledger_options() {
-    return {
-        {.path = "topics[].ledger.name", .default_text = "<group>/<topic>",
-         .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
-                    "duplicate in the other, if the operations are the same too.",
-         .bind = [](To& to, const In& value) { to.ledger->name = value.text; }},
-        {.path = "topics[].ledger.store", .type = OptionType::choice, .default_text = "table",
-         .meaning = "How claims are kept. `table`: plain rows under a unique index.",
-         .bind = [](To& to, const In& value) {
-             to.ledger->store = static_cast<StoreKind>(value.choice);
-         },
-         .choices = {"table", "log", "lease"}},
-        {.path = "topics[].ledger.reach", .type = OptionType::choice, .default_text = "global",
-         .meaning = "`global`: a duplicate is found wherever it turns up.",
-         .bind = [](To& to, const In& value) {
-             to.ledger->reach = static_cast<Reach>(value.choice);
-         },
-         .choices = {"global", "partition"}},
-        {.path = "topics[].ledger.retention", .type = OptionType::duration, .default_text = "24h",
-         .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
-                    "readable within this after its original was applied is found, however long the "
-                    "workers were down.",
-         .cost = "Longer takes more disk.",
-         .bind = [](To& to, const In& value) {
+const OptionSpec ledger_entries[] = {
+    {.path = "topics[].ledger.name",
+     .default_text = "<group>/<topic>",
+     .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
+                "duplicate in the other, if the operations are the same too.",
+     .bind = [](To& to, const In& value) { to.ledger->name = value.text; }},
+    {.path = "topics[].ledger.store",
+     .type = OptionType::choice,
+     .default_text = "table",
+     .meaning = "How claims are kept. `table`: plain rows under a unique index.",
+     .bind = [](To& to,
+                const In& value) { to.ledger->store = static_cast<StoreKind>(value.choice); },
+     .choices = {"table", "log", "lease"}},
+    {.path = "topics[].ledger.reach",
+     .type = OptionType::choice,
+     .default_text = "global",
+     .meaning = "`global`: a duplicate is found wherever it turns up.",
+     .bind = [](To& to, const In& value) { to.ledger->reach = static_cast<Reach>(value.choice); },
+     .choices = {"global", "partition"}},
+    {.path = "topics[].ledger.retention",
+     .type = OptionType::duration,
+     .default_text = "24h",
+     .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
+                "readable within this after its original was applied is found, however long the "
+                "workers were down.",
+     .cost = "Longer takes more disk.",
+     .bind =
+         [](To& to, const In& value) {
              to.ledger->retention =
                  std::chrono::duration_cast<std::chrono::seconds>(value.duration);
          },
-         .minimum = 1000, .maximum = std::int64_t{3660} * 86'400'000},
-        {.path = "topics[].ledger.rotate_after", .type = OptionType::duration,
-         .default_text = "3h",
-         .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
-         .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
-         .bind = [](To& to, const In& value) { to.ledger->rotate_after = value.duration; },
-         .minimum = 100, .maximum = std::int64_t{3660} * 86'400'000},
-        {.path = "topics[].ledger.rotate_claims", .type = OptionType::integer,
-         .default_text = "50000000",
-         .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
-                    "each).",
-         .cost = "As for `rotate_after`.",
-         .bind = [](To& to, const In& value) { to.ledger->rotate_claims = value.integer; },
-         .minimum = 1000},
-    };
-}
+     .minimum = 1000,
+     .maximum = std::int64_t{3660} * 86'400'000},
+    {.path = "topics[].ledger.rotate_after",
+     .type = OptionType::duration,
+     .default_text = "3h",
+     .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
+     .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
+     .bind = [](To& to, const In& value) { to.ledger->rotate_after = value.duration; },
+     .minimum = 100,
+     .maximum = std::int64_t{3660} * 86'400'000},
+    {.path = "topics[].ledger.rotate_claims",
+     .type = OptionType::integer,
+     .default_text = "50000000",
+     .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
+                "each).",
+     .cost = "As for `rotate_after`.",
+     .bind = [](To& to, const In& value) { to.ledger->rotate_claims = value.integer; },
+     .minimum = 1000},
+};
 
-std::vector<OptionSpec> key_options() {
-    return {
-        {.path = "topics[].key.preset", .type = OptionType::choice,
-         .meaning = "A well-known place of the key. Give this or `sources`.",
-         .cost = "`kafka-coordinates` only finds what Kafka itself delivers twice; `body-sha256` "
-                 "takes two equal orders for one.",
-         .bind = [](To& to, const In& value) {
+const OptionSpec key_entries[] = {
+    {.path = "topics[].key.preset",
+     .type = OptionType::choice,
+     .meaning = "A well-known place of the key. Give this or `sources`.",
+     .cost = "`kafka-coordinates` only finds what Kafka itself delivers twice; `body-sha256` "
+             "takes two equal orders for one.",
+     .bind =
+         [](To& to, const In& value) {
              static const std::vector<std::string> names = key_preset_names();
              to.topic->key.sources = key_preset(names.at(value.choice)).value();
          },
-         .choices = {"idempotency-key", "cloudevents", "debezium-outbox", "masstransit",
-                     "nservicebus", "kafka-coordinates", "body-sha256"}},
-        {.path = "topics[].key.sources", .type = OptionType::key_sources,
-         .meaning = "Where the key may be; the first that a message has wins.",
-         .bind = [](To& to, const In& value) { to.topic->key.sources = value.key_sources; }},
-        {.path = "topics[].key.operation", .default_text = "<group>/<topic>",
-         .meaning = "What the key is a key of. Topics that carry the same commands name the same "
-                    "operation; a key of one operation is never a duplicate in another.",
-         .cost = "Another name makes every key new.",
-         .bind = [](To& to, const In& value) { to.topic->key.operation = value.text; }},
-        {.path = "topics[].key.tenant", .type = OptionType::source,
-         .meaning = "Where the tenant is, if keys are only unique within one. A message without it "
-                    "has no key.",
-         .bind = [](To& to, const In& value) { to.topic->key.tenant = value.source; }},
-        {.path = "topics[].key.length_min", .type = OptionType::integer, .default_text = "1",
-         .meaning = "Shortest key, in bytes.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"idempotency-key", "cloudevents", "debezium-outbox", "masstransit", "nservicebus",
+                 "kafka-coordinates", "body-sha256"}},
+    {.path = "topics[].key.sources",
+     .type = OptionType::key_sources,
+     .meaning = "Where the key may be; the first that a message has wins.",
+     .bind = [](To& to, const In& value) { to.topic->key.sources = value.key_sources; }},
+    {.path = "topics[].key.operation",
+     .default_text = "<group>/<topic>",
+     .meaning = "What the key is a key of. Topics that carry the same commands name the same "
+                "operation; a key of one operation is never a duplicate in another.",
+     .cost = "Another name makes every key new.",
+     .bind = [](To& to, const In& value) { to.topic->key.operation = value.text; }},
+    {.path = "topics[].key.tenant",
+     .type = OptionType::source,
+     .meaning = "Where the tenant is, if keys are only unique within one. A message without it "
+                "has no key.",
+     .bind = [](To& to, const In& value) { to.topic->key.tenant = value.source; }},
+    {.path = "topics[].key.length_min",
+     .type = OptionType::integer,
+     .default_text = "1",
+     .meaning = "Shortest key, in bytes.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->key.length_min = static_cast<std::size_t>(value.integer);
          },
-         .minimum = 1, .maximum = 1 << 20},
-        {.path = "topics[].key.length_max", .type = OptionType::integer, .default_text = "255",
-         .meaning = "Longest key, in bytes.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 1,
+     .maximum = 1 << 20},
+    {.path = "topics[].key.length_max",
+     .type = OptionType::integer,
+     .default_text = "255",
+     .meaning = "Longest key, in bytes.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->key.length_max = static_cast<std::size_t>(value.integer);
          },
-         .minimum = 1, .maximum = 1 << 20},
-        {.path = "topics[].key.charset", .type = OptionType::choice, .default_text = "any",
-         .meaning = "What a key may consist of. `any` still refuses a NUL byte.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 1,
+     .maximum = 1 << 20},
+    {.path = "topics[].key.charset",
+     .type = OptionType::choice,
+     .default_text = "any",
+     .meaning = "What a key may consist of. `any` still refuses a NUL byte.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->key.charset = static_cast<KeyOptions::Charset>(value.choice);
          },
-         .choices = {"any", "ascii_printable", "uuid"}},
-        {.path = "topics[].key.pattern",
-         .meaning = "An ECMAScript regular expression that the whole key must match.",
-         .cost = "Costs time for every message.",
-         .bind = [](To& to, const In& value) { to.topic->key.pattern = value.text; }},
-        {.path = "topics[].key.on_missing", .type = OptionType::choice, .default_text = "reject",
-         .meaning = "A message without a key: `reject` it, `derive` one from topic, partition and "
-                    "offset, or `skip` and count it.",
-         .cost = "`derive` applies a message that was produced twice twice.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"any", "ascii_printable", "uuid"}},
+    {.path = "topics[].key.pattern",
+     .meaning = "An ECMAScript regular expression that the whole key must match.",
+     .cost = "Costs time for every message.",
+     .bind = [](To& to, const In& value) { to.topic->key.pattern = value.text; }},
+    {.path = "topics[].key.on_missing",
+     .type = OptionType::choice,
+     .default_text = "reject",
+     .meaning = "A message without a key: `reject` it, `derive` one from topic, partition and "
+                "offset, or `skip` and count it.",
+     .cost = "`derive` applies a message that was produced twice twice.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->key.on_missing = static_cast<KeyPolicy>(value.choice);
          },
-         .choices = {"reject", "derive", "skip"}},
-        {.path = "topics[].key.on_invalid", .type = OptionType::choice, .default_text = "reject",
-         .meaning = "The same for a key that breaks the rules above.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"reject", "derive", "skip"}},
+    {.path = "topics[].key.on_invalid",
+     .type = OptionType::choice,
+     .default_text = "reject",
+     .meaning = "The same for a key that breaks the rules above.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->key.on_invalid = static_cast<KeyPolicy>(value.choice);
          },
-         .choices = {"reject", "derive", "skip"}},
-    };
-}
+     .choices = {"reject", "derive", "skip"}},
+};
 
 }  // namespace
 
 std::vector<OptionSpec> key_and_ledger_options() {
-    std::vector<OptionSpec> options = key_options();
-    for (OptionSpec& spec : ledger_options()) options.push_back(std::move(spec));
+    std::vector<OptionSpec> options(std::begin(key_entries), std::end(key_entries));
+    options.insert(options.end(), std::begin(ledger_entries), std::end(ledger_entries));
     return options;
 }
 

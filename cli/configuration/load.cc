@@ -62,9 +62,12 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
     if (!stream || folder) {
         const char* why = folder ? "it is a folder" : std::strerror(errno);
         LoadResult result;
-        result.findings.push_back({Finding::Severity::error, {}, "",
-                                   "The file cannot be read: " + std::string(why) +
-                                       ". `onceward init > onceward.yaml` makes one to start from."});
+        result.findings.push_back(
+            {Finding::Severity::error,
+             {},
+             "",
+             "The file cannot be read: " + std::string(why) +
+                 ". `onceward init > onceward.yaml` makes one to start from."});
         return result;
     }
     return load_configuration_text(text, file, options);

@@ -1,6 +1,6 @@
 #pragma once
-// Reads a configuration file and says everything that is wrong with it in one go, with file, line and column.
-// Opens no connection. Thread-safe as far as the environment is left alone meanwhile.
+// Reads a configuration file and says everything that is wrong with it in one go, with file, line
+// and column. Opens no connection. Thread-safe as far as the environment is left alone meanwhile.
 
 #include <functional>
 #include <optional>
@@ -40,11 +40,13 @@ struct LoadResult {
 
 LoadResult load_configuration(const std::string& file, const LoadOptions& options = {});
 // The same from a text; `file` is for messages and the folder that relative paths start from.
-LoadResult load_configuration_text(const std::string& text, const std::string& file, const LoadOptions& options = {});
+LoadResult load_configuration_text(const std::string& text, const std::string& file,
+                                   const LoadOptions& options = {});
 
-// The findings of a file that cannot be used, a line each. main() turns it into exit 78 (EX_CONFIG).
+// The findings of a file that cannot be used, a line each. main() turns it into exit 78
+// (EX_CONFIG).
 class ConfigurationError : public std::runtime_error {
-  public:
+ public:
     using std::runtime_error::runtime_error;
 };
 

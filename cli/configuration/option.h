@@ -1,6 +1,7 @@
 #pragma once
-// What an option is. The table of all options (option_table.h) is the one place that says what a configuration may
-// hold: the loader, the reference in docs/ and the JSON Schema are made from it. Plain values.
+// What an option is. The table of all options (option_table.h) is the one place that says what a
+// configuration may hold: the loader, the reference in docs/ and the JSON Schema are made from it.
+// Plain values.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace onceward {
 
 enum class OptionType : std::uint8_t {
     text,
-    secret,       // a text that is never printed
+    secret,  // a text that is never printed
     integer,
     number,
     duration,     // `500ms`, `5s`, `24h`
@@ -32,11 +33,11 @@ enum class OptionType : std::uint8_t {
 
 // An option's value; which member holds it follows from the type.
 struct OptionValue {
-    std::string text;                       // text, secret
-    std::int64_t integer = 0;               // integer, size
+    std::string text;          // text, secret
+    std::int64_t integer = 0;  // integer, size
     double number = 0;
     std::chrono::milliseconds duration{0};
-    std::size_t choice = 0;                 // index in OptionSpec::choices
+    std::size_t choice = 0;  // index in OptionSpec::choices
     std::vector<std::string> texts;
     std::map<std::string, Secret> properties;
     StartPosition start;
@@ -49,21 +50,22 @@ struct OptionValue {
 struct OptionTarget {
     Configuration& configuration;
     TopicConfiguration* topic = nullptr;
-    LedgerOptions* ledger = nullptr;      // the topic's own
-    TableSinkOptions* table = nullptr;    // the topic's own
+    LedgerOptions* ledger = nullptr;    // the topic's own
+    TableSinkOptions* table = nullptr;  // the topic's own
 };
 
 struct OptionSpec {
-    std::string_view path{};           // such as `topics[].key.length_max`
+    std::string_view path{};  // such as `topics[].key.length_max`
     OptionType type = OptionType::text;
-    // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only described.
+    // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
+    // described.
     std::string_view default_text{};
     bool required = false;
     std::string_view meaning{};
-    std::string_view cost{};           // what another value costs or risks; '' where nothing is worth saying
+    std::string_view cost{};  // what another value costs or risks; '' where nothing is worth saying
     void (*bind)(OptionTarget& to, const OptionValue& value) = nullptr;
     std::vector<std::string_view> choices{};
-    std::int64_t minimum = 0;        // integer, size; milliseconds for durations
+    std::int64_t minimum = 0;  // integer, size; milliseconds for durations
     std::int64_t maximum = INT64_MAX;
 };
 

@@ -9,9 +9,9 @@
 namespace onceward {
 
 struct OptionTree {
-    std::string name;                    // `postgres`, `dsn`; '' for the root
-    const OptionSpec* spec = nullptr;    // of a leaf
-    bool list = false;                   // a list of such mappings (`topics[]`)
+    std::string name;                  // `postgres`, `dsn`; '' for the root
+    const OptionSpec* spec = nullptr;  // of a leaf
+    bool list = false;                 // a list of such mappings (`topics[]`)
     std::vector<OptionTree> children;
 
     const OptionTree* find(const std::string& child) const;

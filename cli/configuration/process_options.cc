@@ -8,155 +8,173 @@ using In = OptionValue;
 constexpr std::int64_t second = 1000;
 constexpr std::int64_t hour = 3600 * second;
 
-std::vector<OptionSpec> kafka_options() {
-    return {
-        {.path = "kafka.bootstrap_servers", .required = true,
-         .meaning = "Brokers to begin with: `host:port`, more than one separated by commas.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.kafka.bootstrap_servers = value.text;
+const OptionSpec entries[] = {
+    {.path = "group",
+     .required = true,
+     .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
+                "another name begins anew.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.group = to.configuration.kafka.group = value.text;
          }},
-        {.path = "kafka.instance_id",
-         .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `-` and the "
-                    "worker's number. Each process needs a name of its own, such as `${HOSTNAME}`.",
-         .cost = "A restart within the session timeout then moves no partition; a process that is "
-                 "gone for good is noticed only after that timeout.",
-         .bind = [](To& to, const In& value) { to.configuration.kafka.instance_id = value.text; }},
-        {.path = "kafka.properties", .type = OptionType::properties,
-         .meaning = "librdkafka's properties, passed on as they are: SASL, TLS, time-outs, fetch "
-                    "sizes, `group.protocol`. Those that would break the guarantee are refused.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.kafka.properties = value.properties;
-         }},
-    };
-}
-
-std::vector<OptionSpec> postgres_options() {
-    return {
-        {.path = "postgres.dsn", .type = OptionType::secret, .required = true,
-         .meaning = "libpq's connection string or URI. A secret: it is never printed. Keep it out of "
-                    "the file: `${ONCEWARD_DSN}` or `${file:dsn.secret}`.",
-         .bind = [](To& to, const In& value) { to.configuration.postgres.dsn = value.text; }},
-        {.path = "postgres.schema", .default_text = "onceward",
-         .meaning = "The schema of Onceward's own tables: fences, ledgers, dead letters.",
-         .bind = [](To& to, const In& value) { to.configuration.postgres.schema = value.text; }},
-        {.path = "postgres.application_name", .default_text = "onceward",
-         .meaning = "What pg_stat_activity shows.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.postgres.application_name = value.text;
-         }},
-        {.path = "postgres.connect_timeout", .type = OptionType::duration, .default_text = "5s",
-         .meaning = "How long to wait for a server to answer at connect.",
-         .cost = "Longer finds slow servers, shorter fails over sooner.",
-         .bind = [](To& to, const In& value) {
+    {.path = "workers",
+     .type = OptionType::integer,
+     .default_text = "1",
+     .meaning = "Workers in this process, each with a consumer and a session of its own.",
+     .cost = "Each holds up to three batches in memory, one session and two threads. More than "
+             "there are partitions stand idle.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.workers = static_cast<int>(value.integer); },
+     .minimum = 1,
+     .maximum = 256},
+    {.path = "drain_timeout",
+     .type = OptionType::duration,
+     .default_text = "10s",
+     .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
+                "it is rolled back. Nothing is lost either way.",
+     .cost = "Longer holds up a rebalance, shorter does work twice.",
+     .bind = [](To& to, const In& value) { to.configuration.drain_timeout = value.duration; },
+     .minimum = 100,
+     .maximum = hour},
+    {.path = "kafka.bootstrap_servers",
+     .required = true,
+     .meaning = "Brokers to begin with: `host:port`, more than one separated by commas.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.kafka.bootstrap_servers = value.text; }},
+    {.path = "kafka.instance_id",
+     .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `-` and the "
+                "worker's number. Each process needs a name of its own, such as `${HOSTNAME}`.",
+     .cost = "A restart within the session timeout then moves no partition; a process that is "
+             "gone for good is noticed only after that timeout.",
+     .bind = [](To& to, const In& value) { to.configuration.kafka.instance_id = value.text; }},
+    {.path = "kafka.properties",
+     .type = OptionType::properties,
+     .meaning = "librdkafka's properties, passed on as they are: SASL, TLS, time-outs, fetch "
+                "sizes, `group.protocol`. Those that would break the guarantee are refused.",
+     .bind = [](To& to, const In& value) { to.configuration.kafka.properties = value.properties; }},
+    {.path = "postgres.dsn",
+     .type = OptionType::secret,
+     .required = true,
+     .meaning = "libpq's connection string or URI. A secret: it is never printed. Keep it out of "
+                "the file: `${ONCEWARD_DSN}` or `${file:dsn.secret}`.",
+     .bind = [](To& to, const In& value) { to.configuration.postgres.dsn = value.text; }},
+    {.path = "postgres.schema",
+     .default_text = "onceward",
+     .meaning = "The schema of Onceward's own tables: fences, ledgers, dead letters.",
+     .bind = [](To& to, const In& value) { to.configuration.postgres.schema = value.text; }},
+    {.path = "postgres.application_name",
+     .default_text = "onceward",
+     .meaning = "What pg_stat_activity shows.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.postgres.application_name = value.text; }},
+    {.path = "postgres.connect_timeout",
+     .type = OptionType::duration,
+     .default_text = "5s",
+     .meaning = "How long to wait for a server to answer at connect.",
+     .cost = "Longer finds slow servers, shorter fails over sooner.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.postgres.connect_timeout =
                  std::chrono::duration_cast<std::chrono::seconds>(value.duration);
          },
-         .minimum = 2 * second, .maximum = 300 * second},
-        {.path = "postgres.statement_timeout", .type = OptionType::duration, .default_text = "60s",
-         .meaning = "A statement that runs longer is cancelled and its batch tried again. Never "
-                    "applies to COMMIT.",
-         .cost = "Too short for a big batch on a slow disk: the same batch again and again.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.postgres.statement_timeout = value.duration;
-         },
-         .minimum = 100, .maximum = hour},
-        {.path = "postgres.lock_timeout", .type = OptionType::duration, .default_text = "10s",
-         .meaning = "A wait for one lock that is longer fails, and the batch is tried again.",
-         .cost = "Shorter gives up sooner where another session holds the sink's rows.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.postgres.lock_timeout = value.duration;
-         },
-         .minimum = 100, .maximum = hour},
-        {.path = "postgres.idle_in_transaction_timeout", .type = OptionType::duration,
-         .default_text = "30s",
-         .meaning = "The server ends a session that is idle inside a transaction for longer: frees "
-                    "the locks of a worker that is frozen between statements.",
-         .cost = "Longer makes others wait longer behind a frozen worker.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 2 * second,
+     .maximum = 300 * second},
+    {.path = "postgres.statement_timeout",
+     .type = OptionType::duration,
+     .default_text = "60s",
+     .meaning = "A statement that runs longer is cancelled and its batch tried again. Never "
+                "applies to COMMIT.",
+     .cost = "Too short for a big batch on a slow disk: the same batch again and again.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.postgres.statement_timeout = value.duration; },
+     .minimum = 100,
+     .maximum = hour},
+    {.path = "postgres.lock_timeout",
+     .type = OptionType::duration,
+     .default_text = "10s",
+     .meaning = "A wait for one lock that is longer fails, and the batch is tried again.",
+     .cost = "Shorter gives up sooner where another session holds the sink's rows.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.postgres.lock_timeout = value.duration; },
+     .minimum = 100,
+     .maximum = hour},
+    {.path = "postgres.idle_in_transaction_timeout",
+     .type = OptionType::duration,
+     .default_text = "30s",
+     .meaning = "The server ends a session that is idle inside a transaction for longer: frees "
+                "the locks of a worker that is frozen between statements.",
+     .cost = "Longer makes others wait longer behind a frozen worker.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.postgres.idle_in_transaction_timeout = value.duration;
          },
-         .minimum = second, .maximum = hour},
-        {.path = "postgres.tcp_user_timeout", .type = OptionType::duration, .default_text = "15s",
-         .meaning = "Bytes unacknowledged for longer mean that the peer is gone, on both ends.",
-         .cost = "Shorter notices a dead network sooner, and takes a short outage for one.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.postgres.tcp_user_timeout = value.duration;
-         },
-         .minimum = second, .maximum = hour},
-        {.path = "postgres.client_check_interval", .type = OptionType::duration,
-         .default_text = "2s",
-         .meaning = "How often the server looks whether the client of a running query is there.",
-         .cost = "Longer keeps the locks of a killed worker longer.",
-         .bind = [](To& to, const In& value) {
+     .minimum = second,
+     .maximum = hour},
+    {.path = "postgres.tcp_user_timeout",
+     .type = OptionType::duration,
+     .default_text = "15s",
+     .meaning = "Bytes unacknowledged for longer mean that the peer is gone, on both ends.",
+     .cost = "Shorter notices a dead network sooner, and takes a short outage for one.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.postgres.tcp_user_timeout = value.duration; },
+     .minimum = second,
+     .maximum = hour},
+    {.path = "postgres.client_check_interval",
+     .type = OptionType::duration,
+     .default_text = "2s",
+     .meaning = "How often the server looks whether the client of a running query is there.",
+     .cost = "Longer keeps the locks of a killed worker longer.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.postgres.client_check_interval = value.duration;
          },
-         .minimum = 100, .maximum = hour},
-    };
-}
-
-std::vector<OptionSpec> limits_and_logging() {
-    return {
-        {.path = "batch.messages", .type = OptionType::integer, .default_text = "5000",
-         .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
-                    "behind the commit before it.",
-         .cost = "More is faster under load and holds more memory and locks.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 100,
+     .maximum = hour},
+    {.path = "batch.messages",
+     .type = OptionType::integer,
+     .default_text = "5000",
+     .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
+                "behind the commit before it.",
+     .cost = "More is faster under load and holds more memory and locks.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.batch.messages = static_cast<std::size_t>(value.integer);
          },
-         .minimum = 1, .maximum = 1'000'000},
-        {.path = "batch.bytes", .type = OptionType::size, .default_text = "8MiB",
-         .meaning = "Most bytes of keys, headers and payloads in one transaction.",
-         .cost = "Bounds the memory of a worker: about three times this.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 1,
+     .maximum = 1'000'000},
+    {.path = "batch.bytes",
+     .type = OptionType::size,
+     .default_text = "8MiB",
+     .meaning = "Most bytes of keys, headers and payloads in one transaction.",
+     .cost = "Bounds the memory of a worker: about three times this.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.batch.bytes = static_cast<std::size_t>(value.integer);
          },
-         .minimum = 1024, .maximum = std::int64_t{1} << 30},
-        {.path = "logging.level", .type = OptionType::choice, .default_text = "info",
-         .meaning = "What is written to standard error.",
-         .bind = [](To& to, const In& value) {
+     .minimum = 1024,
+     .maximum = std::int64_t{1} << 30},
+    {.path = "logging.level",
+     .type = OptionType::choice,
+     .default_text = "info",
+     .meaning = "What is written to standard error.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.logging.level = static_cast<LogLevel>(value.choice);
          },
-         .choices = {"debug", "info", "warning", "error", "off"}},
-        {.path = "logging.format", .type = OptionType::choice, .default_text = "text",
-         .meaning = "Lines for people, or one JSON object a line.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"debug", "info", "warning", "error", "off"}},
+    {.path = "logging.format",
+     .type = OptionType::choice,
+     .default_text = "text",
+     .meaning = "Lines for people, or one JSON object a line.",
+     .bind =
+         [](To& to, const In& value) {
              to.configuration.logging.format = static_cast<LogOptions::Format>(value.choice);
          },
-         .choices = {"text", "json"}},
-    };
-}
+     .choices = {"text", "json"}},
+};
 
 }  // namespace
 
-std::vector<OptionSpec> process_options() {
-    std::vector<OptionSpec> options{
-        {.path = "group", .required = true,
-         .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
-                    "another name begins anew.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.group = to.configuration.kafka.group = value.text;
-         }},
-        {.path = "workers", .type = OptionType::integer, .default_text = "1",
-         .meaning = "Workers in this process, each with a consumer and a session of its own.",
-         .cost = "Each holds up to three batches in memory, one session and two threads. More than "
-                 "there are partitions stand idle.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.workers = static_cast<int>(value.integer);
-         },
-         .minimum = 1, .maximum = 256},
-        {.path = "drain_timeout", .type = OptionType::duration, .default_text = "10s",
-         .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
-                    "it is rolled back. Nothing is lost either way.",
-         .cost = "Longer holds up a rebalance, shorter does work twice.",
-         .bind = [](To& to, const In& value) {
-             to.configuration.drain_timeout = value.duration;
-         },
-         .minimum = 100, .maximum = hour},
-    };
-    for (auto* part : {&kafka_options, &postgres_options, &limits_and_logging}) {
-        for (OptionSpec& spec : part()) options.push_back(std::move(spec));
-    }
-    return options;
-}
+std::vector<OptionSpec> process_options() { return {std::begin(entries), std::end(entries)}; }
 
 }  // namespace onceward

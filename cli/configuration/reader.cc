@@ -9,10 +9,19 @@ namespace {
 
 // What people coming from elsewhere write, and what it is called here.
 const std::map<std::string, std::string> other_names = {
-    {"brokers", "bootstrap_servers"}, {"bootstrap.servers", "bootstrap_servers"},
-    {"servers", "bootstrap_servers"}, {"group.id", "group"}, {"consumer_group", "group"},
-    {"url", "dsn"}, {"connection_string", "dsn"}, {"topic", "name"}, {"fields", "columns"},
-    {"ttl", "retention"}, {"threads", "workers"}, {"size", "messages"}, {"log", "logging"},
+    {"brokers", "bootstrap_servers"},
+    {"bootstrap.servers", "bootstrap_servers"},
+    {"servers", "bootstrap_servers"},
+    {"group.id", "group"},
+    {"consumer_group", "group"},
+    {"url", "dsn"},
+    {"connection_string", "dsn"},
+    {"topic", "name"},
+    {"fields", "columns"},
+    {"ttl", "retention"},
+    {"threads", "workers"},
+    {"size", "messages"},
+    {"log", "logging"},
 };
 
 // The whole path of another place where an option of that name stands; '' if there is none.
@@ -27,7 +36,7 @@ std::string elsewhere(const OptionTree& tree, const std::string& name, const std
 }
 
 class Reader {
-  public:
+ public:
     Reader(Configuration& configuration, Report& report)
         : configuration_(configuration), report_(report), to_{configuration} {}
 
@@ -48,7 +57,7 @@ class Reader {
         }
     }
 
-  private:
+ private:
     void refuse(const Node::Key& key, const OptionTree& tree, const std::string& path) {
         const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
         std::string advice;
@@ -93,7 +102,8 @@ class Reader {
         }
     }
 
-    void read_option(const Node* node, const OptionSpec& spec, Mark parent, const std::string& path) {
+    void read_option(const Node* node, const OptionSpec& spec, Mark parent,
+                     const std::string& path) {
         if (node != nullptr) {
             if (const auto value = read_value(spec, *node, path, report_)) spec.bind(to_, *value);
         } else if (spec.required) {
@@ -105,7 +115,8 @@ class Reader {
         }
     }
 
-    void read_topics(const Node* node, const OptionTree& tree, Mark parent, const std::string& path) {
+    void read_topics(const Node* node, const OptionTree& tree, Mark parent,
+                     const std::string& path) {
         if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
             const bool other = node != nullptr && node->kind != Node::Kind::sequence;
             report_.error(node == nullptr ? parent : node->mark, path,

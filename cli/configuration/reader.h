@@ -1,5 +1,6 @@
 #pragma once
-// Walks a file's tree along the table of options and fills a Configuration. Used once, by one thread.
+// Walks a file's tree along the table of options and fills a Configuration. Used once, by one
+// thread.
 
 #include <string>
 
@@ -9,8 +10,8 @@
 
 namespace onceward {
 
-// Reads `root` into `configuration`; defaults are bound where the file is silent. Everything that does not fit is in the
-// report.
+// Reads `root` into `configuration`; defaults are bound where the file is silent. Everything that
+// does not fit is in the report.
 void read_configuration(const Node& root, Configuration& configuration, Report& report);
 
 }  // namespace onceward

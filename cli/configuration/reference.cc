@@ -19,9 +19,9 @@ instead. Anchors, aliases and tags are not allowed.
 **Units.** Durations: `ms`, `s`, `m`, `h`, `d`, as in `500ms`, `24h`. Sizes: `B`, `KB`, `MB`, `GB`
 (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024). Whole numbers only.
 
-**Variables.** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `${file:path}` (without its last
-newline; relative to the configuration's folder) are put into values after the YAML was read, so
-what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`, an
+**Variables.** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `${file:path}` (without its
+last newline; relative to the configuration's folder) are put into values after the YAML was read,
+so what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`, an
 error with `--strict-env` and in `run`.
 
 **Secrets** (`postgres.dsn`, passwords and keys among librdkafka's properties) are never printed,
@@ -37,7 +37,7 @@ Where a column, a key or a tenant comes from.
 | `/order/id` or `{field: /order/id}` | JSON: a JSON pointer (RFC 6901), `''` is the whole payload |
 | `order.id` or `{field: order.id}` | Protobuf: a dotted path |
 | `{header: NAME}` | a header; the last one where it is repeated |
-| `{metadata: NAME}` | `topic`, `partition`, `offset`, `timestamp`, `record_key` or `payload` (the raw bytes) |
+| `{metadata: NAME}` | `topic`, `partition`, `offset`, `timestamp`, `record_key`, `payload` (raw) |
 | `{constant: TEXT}` | always this text |
 
 A column's mapping may add `required: true`: a message without the value is rejected; else the
@@ -58,19 +58,32 @@ What would break the guarantee: `enable.auto.commit`, `enable.auto.offset.store`
 
 std::string type_text(const OptionSpec& spec) {
     switch (spec.type) {
-        case OptionType::text: return "text";
-        case OptionType::secret: return "text, secret";
-        case OptionType::integer: return "whole number";
-        case OptionType::number: return "number";
-        case OptionType::duration: return "duration";
-        case OptionType::size: return "size";
-        case OptionType::texts: return "list of texts";
-        case OptionType::properties: return "mapping";
-        case OptionType::start: return "`committed`, `earliest`, `latest` or a time";
-        case OptionType::key_sources: return "list of key sources";
-        case OptionType::source: return "source";
-        case OptionType::columns: return "mapping from column to source";
-        case OptionType::choice: break;
+        case OptionType::text:
+            return "text";
+        case OptionType::secret:
+            return "text, secret";
+        case OptionType::integer:
+            return "whole number";
+        case OptionType::number:
+            return "number";
+        case OptionType::duration:
+            return "duration";
+        case OptionType::size:
+            return "size";
+        case OptionType::texts:
+            return "list of texts";
+        case OptionType::properties:
+            return "mapping";
+        case OptionType::start:
+            return "`committed`, `earliest`, `latest` or a time";
+        case OptionType::key_sources:
+            return "list of key sources";
+        case OptionType::source:
+            return "source";
+        case OptionType::columns:
+            return "mapping from column to source";
+        case OptionType::choice:
+            break;
     }
     std::string text;
     for (const std::string_view choice : spec.choices) {
@@ -90,7 +103,8 @@ std::string limits(const OptionSpec& spec) {
                          spec.type == OptionType::duration || spec.type == OptionType::size;
     if (!counted) return {};
     std::string text = ", " + limit_text(spec, spec.minimum);
-    return text + (spec.maximum == INT64_MAX ? " or more" : " to " + limit_text(spec, spec.maximum));
+    return text +
+           (spec.maximum == INT64_MAX ? " or more" : " to " + limit_text(spec, spec.maximum));
 }
 
 std::string section_of(std::string_view path) {
@@ -111,7 +125,8 @@ std::string configuration_reference() {
     for (const OptionSpec& spec : option_table()) {
         if (section_of(spec.path) != section) {
             section = section_of(spec.path);
-            page += "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
+            page +=
+                "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
         }
         page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
         if (spec.required) {

@@ -16,10 +16,11 @@ Mark Report::mark_of(std::string path) const {
 
 std::vector<Finding> Report::sorted() const {
     std::vector<Finding> findings = findings_;
-    std::stable_sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
-        return std::tie(left.mark.line, left.mark.column) <
-               std::tie(right.mark.line, right.mark.column);
-    });
+    std::stable_sort(findings.begin(), findings.end(),
+                     [](const Finding& left, const Finding& right) {
+                         return std::tie(left.mark.line, left.mark.column) <
+                                std::tie(right.mark.line, right.mark.column);
+                     });
     return findings;
 }
 
@@ -27,8 +28,10 @@ namespace {
 
 const char* severity_text(Finding::Severity severity) {
     switch (severity) {
-        case Finding::Severity::error: return "error";
-        case Finding::Severity::warning: return "warning";
+        case Finding::Severity::error:
+            return "error";
+        case Finding::Severity::warning:
+            return "warning";
     }
     return "";
 }

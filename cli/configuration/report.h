@@ -13,7 +13,7 @@
 namespace onceward {
 
 class Report {
-  public:
+ public:
     void error(Mark mark, const std::string& path, std::string message) {
         failed_.insert(path);
         add(Finding::Severity::error, mark, path, std::move(message));
@@ -21,8 +21,8 @@ class Report {
     void warning(Mark mark, const std::string& path, std::string message) {
         add(Finding::Severity::warning, mark, path, std::move(message));
     }
-    // At the option's place, or at the nearest part of the file around it that is there. Silent where the option itself
-    // has an error already: it holds no value that could be judged.
+    // At the option's place, or at the nearest part of the file around it that is there. Silent
+    // where the option itself has an error already: it holds no value that could be judged.
     void error_at(const std::string& path, std::string message) {
         if (known(path)) error(mark_of(path), path, std::move(message));
     }
@@ -40,7 +40,7 @@ class Report {
 
     std::vector<Finding> sorted() const;
 
-  private:
+ private:
     void add(Finding::Severity severity, Mark mark, const std::string& path, std::string message) {
         findings_.push_back({severity, mark, path, std::move(message)});
     }

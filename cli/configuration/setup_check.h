@@ -1,6 +1,6 @@
 #pragma once
-// The second look of `check`, at what a configuration names on this machine: descriptors, message types, paths.
-// Opens no connection.
+// The second look of `check`, at what a configuration names on this machine: descriptors, message
+// types, paths. Opens no connection.
 
 #include "cli/configuration/load.h"
 

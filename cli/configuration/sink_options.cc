@@ -4,46 +4,58 @@ namespace onceward {
 namespace {
 using To = OptionTarget;
 using In = OptionValue;
-}  // namespace
 
-std::vector<OptionSpec> sink_options() {
-    return {
-        {.path = "topics[].sink.table", .required = true,
-         .meaning = "The table that messages are written to: `name` or `schema.name`.",
-         .bind = [](To& to, const In& value) { to.table->table = value.text; }},
-        {.path = "topics[].sink.mode", .type = OptionType::choice, .default_text = "insert",
-         .meaning = "`insert`: a new row for each message. `upsert`: INSERT ... ON CONFLICT "
-                    "(conflict_target) DO UPDATE.",
-         .bind = [](To& to, const In& value) {
+const OptionSpec entries[] = {
+    {.path = "topics[].sink.table",
+     .required = true,
+     .meaning = "The table that messages are written to: `name` or `schema.name`.",
+     .bind = [](To& to, const In& value) { to.table->table = value.text; }},
+    {.path = "topics[].sink.mode",
+     .type = OptionType::choice,
+     .default_text = "insert",
+     .meaning = "`insert`: a new row for each message. `upsert`: INSERT ... ON CONFLICT "
+                "(conflict_target) DO UPDATE.",
+     .bind =
+         [](To& to, const In& value) {
              to.table->mode = static_cast<TableSinkOptions::Mode>(value.choice);
          },
-         .choices = {"insert", "upsert"}},
-        {.path = "topics[].sink.columns", .type = OptionType::columns, .required = true,
-         .meaning = "Each column and where its value comes from: a path in the payload as a plain "
-                    "text, or a mapping (see *Sources* below), there with `required: true` for a "
-                    "value without which the message is rejected.",
-         .bind = [](To& to, const In& value) { to.table->columns = value.columns; }},
-        {.path = "topics[].sink.conflict_target", .type = OptionType::texts,
-         .meaning = "Upsert: the columns of the unique index that tells which row is meant.",
-         .bind = [](To& to, const In& value) { to.table->conflict_target = value.texts; }},
-        {.path = "topics[].sink.only_if_newer",
-         .meaning = "Upsert: the row changes only where this column grows (a version or a time).",
-         .bind = [](To& to, const In& value) { to.table->only_if_newer = value.text; }},
-        {.path = "topics[].sink.transport", .type = OptionType::choice, .default_text = "copy",
-         .meaning = "How an insert travels. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
-                    "typed arrays, which also works for views and tables with rules.",
-         .cost = "`unnest` is slower.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"insert", "upsert"}},
+    {.path = "topics[].sink.columns",
+     .type = OptionType::columns,
+     .required = true,
+     .meaning = "Each column and where its value comes from: a path in the payload as a plain "
+                "text, or a mapping (see *Sources* below), there with `required: true` for a "
+                "value without which the message is rejected.",
+     .bind = [](To& to, const In& value) { to.table->columns = value.columns; }},
+    {.path = "topics[].sink.conflict_target",
+     .type = OptionType::texts,
+     .meaning = "Upsert: the columns of the unique index that tells which row is meant.",
+     .bind = [](To& to, const In& value) { to.table->conflict_target = value.texts; }},
+    {.path = "topics[].sink.only_if_newer",
+     .meaning = "Upsert: the row changes only where this column grows (a version or a time).",
+     .bind = [](To& to, const In& value) { to.table->only_if_newer = value.text; }},
+    {.path = "topics[].sink.transport",
+     .type = OptionType::choice,
+     .default_text = "copy",
+     .meaning = "How an insert travels. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
+                "typed arrays, which also works for views and tables with rules.",
+     .cost = "`unnest` is slower.",
+     .bind =
+         [](To& to, const In& value) {
              to.table->transport = static_cast<TableSinkOptions::Transport>(value.choice);
          },
-         .choices = {"copy", "unnest"}},
-    };
-}
+     .choices = {"copy", "unnest"}},
+};
+
+}  // namespace
+
+std::vector<OptionSpec> sink_options() { return {std::begin(entries), std::end(entries)}; }
 
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* part : {&process_options, &topic_options, &key_and_ledger_options, &sink_options}) {
+        for (auto* part :
+             {&process_options, &topic_options, &key_and_ledger_options, &sink_options}) {
             for (OptionSpec& spec : part()) all.push_back(std::move(spec));
         }
         return all;

@@ -16,8 +16,8 @@ const std::vector<std::string> metadata_names = {"topic",     "partition",  "off
                                                  "timestamp", "record_key", "payload"};
 
 std::string unknown_key(const std::string& name, const std::vector<std::string>& known) {
-    return "`" + name + "` is no option here" + guess(name, known) + " Known are " +
-           one_of(known) + ".";
+    return "`" + name + "` is no option here" + guess(name, known) + " Known are " + one_of(known) +
+           ".";
 }
 
 bool read_flag(const Node& node, const std::string& path, bool& flag, Report& report) {
@@ -30,15 +30,16 @@ bool read_flag(const Node& node, const std::string& path, bool& flag, Report& re
     return true;
 }
 
-std::optional<FieldSource> read_metadata(const Node& node, const std::string& path, Report& report) {
+std::optional<FieldSource> read_metadata(const Node& node, const std::string& path,
+                                         Report& report) {
     if (node.text == "record_key") return FieldSource{FieldSource::Kind::record_key, ""};
     if (node.text == "payload") return FieldSource{FieldSource::Kind::payload, ""};
     for (const std::string& name : metadata_names) {
         if (node.text == name) return FieldSource{FieldSource::Kind::metadata, name};
     }
     report.error(node.mark, path,
-                 shown(node) + " is no metadata" + guess(node.written, metadata_names) +
-                     " Write " + one_of(metadata_names) + ".");
+                 shown(node) + " is no metadata" + guess(node.written, metadata_names) + " Write " +
+                     one_of(metadata_names) + ".");
     return std::nullopt;
 }
 
@@ -113,7 +114,8 @@ std::optional<KeySource::Kind> plain_kind(const std::string& name) {
 
 std::optional<KeySource> read_named_key_source(const Node& node, const std::string& path,
                                                Report& report) {
-    const std::vector<std::string> known = {"header", "field", "record_key", "strip_quotes", "kind"};
+    const std::vector<std::string> known = {"header", "field", "record_key", "strip_quotes",
+                                            "kind"};
     KeySource source;
     int kinds = 0;
     bool good = true;
@@ -159,8 +161,9 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const s
                                                        Report& report) {
     if (node.kind != Node::Kind::mapping || node.items.empty()) {
         report.error(node.mark, path,
-                     shown(node) + " stands where columns are wanted. Write a mapping from each "
-                                   "column to its source, such as `amount: /amount`.");
+                     shown(node) +
+                         " stands where columns are wanted. Write a mapping from each "
+                         "column to its source, such as `amount: /amount`.");
         return std::nullopt;
     }
     std::vector<ColumnOptions> columns;
@@ -181,7 +184,8 @@ std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const s
                                                        Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
         report.error(node.mark, path,
-                     shown(node) + " stands where a list of key sources is wanted. Write a list of " +
+                     shown(node) +
+                         " stands where a list of key sources is wanted. Write a list of " +
                          key_source_help + ".");
         return std::nullopt;
     }
@@ -204,8 +208,8 @@ std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const s
         } else {
             report.error(item.mark, item_path,
                          shown(item) + " is no key source" +
-                             guess(item.written, {"record_key", "cloudevents",
-                                                         "payload_sha256", "coordinates"}) +
+                             guess(item.written,
+                                   {"record_key", "cloudevents", "payload_sha256", "coordinates"}) +
                              " Write " + key_source_help + ".");
             good = false;
         }

@@ -30,13 +30,15 @@ Expansion from_file(const std::string& name, const std::filesystem::path& folder
     const std::filesystem::path path = folder / name;
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
-        return {{}, "The file of `${file:" + name + "}` is not there: " + path.string() + ".", true};
+        return {
+            {}, "The file of `${file:" + name + "}` is not there: " + path.string() + ".", true};
     }
     std::ifstream stream(path, std::ios::binary);
     std::string text(largest_file + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (stream.bad() || (!stream.is_open())) {
-        return {{}, "The file of `${file:" + name + "}` cannot be read: " + path.string() + ".", true};
+        return {
+            {}, "The file of `${file:" + name + "}` cannot be read: " + path.string() + ".", true};
     }
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest_file) {
@@ -54,8 +56,8 @@ Expansion expand(const std::string& inside, const std::filesystem::path& folder,
     const std::size_t colon = inside.find(':');
     const std::string name = inside.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : inside.substr(colon + 1);
-    if (!valid_name(name) || (colon != std::string::npos && !rest.starts_with('-') &&
-                              !rest.starts_with('?'))) {
+    if (!valid_name(name) ||
+        (colon != std::string::npos && !rest.starts_with('-') && !rest.starts_with('?'))) {
         return {{},
                 "`${" + inside +
                     "}` is not understood. Write ${NAME}, ${NAME:-default}, ${NAME:?message} or "

@@ -38,8 +38,9 @@ void check_upsert(const TableSinkOptions& sink, const std::string& path, Report&
                         "An insert changes no row. Write `mode: upsert`, or remove it.");
     }
     if (upsert && report.given(path + ".transport")) {
-        report.error_at(path + ".transport", "An upsert always travels in arrays. Remove this, or write "
-                                             "`mode: insert`.");
+        report.error_at(path + ".transport",
+                        "An upsert always travels in arrays. Remove this, or write "
+                        "`mode: insert`.");
     }
     for (const std::string& name : sink.conflict_target) {
         expect_column(sink, name, path + ".conflict_target", path + ".columns", report);
@@ -54,9 +55,10 @@ void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink
     if (topic.format.tombstones != TombstonePolicy::remove) {
         if (topic.format.envelope == Envelope::debezium &&
             sink.mode == TableSinkOptions::Mode::insert) {
-            report.warning_at(path + ".envelope",
-                              "Delete events are rejected by an insert sink. Write `mode: upsert` if "
-                              "the topic holds deletes.");
+            report.warning_at(
+                path + ".envelope",
+                "Delete events are rejected by an insert sink. Write `mode: upsert` if "
+                "the topic holds deletes.");
         }
         return;
     }
@@ -69,21 +71,24 @@ void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink
     for (const std::string& name : sink.conflict_target) {
         const ColumnOptions* column = find_column(sink, name);
         if (column == nullptr || column->source.kind != FieldSource::Kind::field) continue;
-        report.error_at(path + ".tombstones",
-                        "A tombstone has no payload, so the row's `" + name +
-                            "` cannot come from a path in it. Take it from `{metadata: record_key}` or "
-                            "a header, or write `tombstones: skip`.");
+        report.error_at(
+            path + ".tombstones",
+            "A tombstone has no payload, so the row's `" + name +
+                "` cannot come from a path in it. Take it from `{metadata: record_key}` or "
+                "a header, or write `tombstones: skip`.");
     }
     const auto& sources = topic.key.sources;
     const bool only_payload =
-        !sources.empty() && std::all_of(sources.begin(), sources.end(), [](const KeySource& source) {
+        !sources.empty() &&
+        std::all_of(sources.begin(), sources.end(), [](const KeySource& source) {
             return source.kind == KeySource::Kind::field ||
                    source.kind == KeySource::Kind::payload_sha256;
         });
     if (only_payload && topic.key.on_missing == KeyPolicy::reject) {
-        report.warning_at(path + ".tombstones",
-                          "A tombstone has no payload, so it has no key here and is rejected. Add a "
-                          "header or `coordinates` to `key.sources`.");
+        report.warning_at(
+            path + ".tombstones",
+            "A tombstone has no payload, so it has no key here and is rejected. Add a "
+            "header or `coordinates` to `key.sources`.");
     }
 }
 
@@ -96,8 +101,9 @@ void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& s
     check_deletes(topic, sink, path, report);
     const auto dots = std::count(sink.table.begin(), sink.table.end(), '.');
     if (dots > 1) {
-        report.error_at(sink_path + ".table", "A table is `name` or `schema.name`; the database is "
-                                              "named in `postgres.dsn`.");
+        report.error_at(sink_path + ".table",
+                        "A table is `name` or `schema.name`; the database is "
+                        "named in `postgres.dsn`.");
     }
 }
 

@@ -26,8 +26,9 @@ void check_name(const TopicConfiguration& topic, const std::string& path, Report
 void check_files(const FormatOptions& format, const std::string& path, Report& report) {
     const auto check = [&](const std::string& file, const char* option) {
         if (std::filesystem::is_regular_file(file)) return;
-        report.error_at(path + ".protobuf." + option,
-                        "There is no file " + file + ". Paths start at this configuration's folder.");
+        report.error_at(
+            path + ".protobuf." + option,
+            "There is no file " + file + ". Paths start at this configuration's folder.");
     };
     if (!format.descriptor_set.empty()) check(format.descriptor_set, "descriptor_set");
     for (const std::string& file : format.proto_files) check(file, "proto_files");
@@ -37,17 +38,19 @@ void check_protobuf(const FormatOptions& format, const std::string& path, Report
     const std::string section = path + ".protobuf";
     if (format.format != Format::protobuf) {
         if (report.given(section)) {
-            report.error_at(section, "This has no meaning for another format. Write `format: protobuf`, "
-                                     "or remove it.");
+            report.error_at(section,
+                            "This has no meaning for another format. Write `format: protobuf`, "
+                            "or remove it.");
         }
         return;
     }
     const bool set = report.given(section + ".descriptor_set");
     const bool files = report.given(section + ".proto_files");
     if (!set && !files) {
-        report.error_at(section + ".descriptor_set",
-                        "Protobuf needs its types. Write `protobuf:` with `descriptor_set: FILE` "
-                        "(protoc --include_imports --descriptor_set_out=FILE) or `proto_files: [...]`.");
+        report.error_at(
+            section + ".descriptor_set",
+            "Protobuf needs its types. Write `protobuf:` with `descriptor_set: FILE` "
+            "(protoc --include_imports --descriptor_set_out=FILE) or `proto_files: [...]`.");
     } else if (set && files) {
         report.error_at(section + ".proto_files",
                         "Give either `descriptor_set` or `proto_files`, not both.");
@@ -78,7 +81,8 @@ void check_field_path(const std::string& text, Format format, const std::string&
             if (!text.empty() && text.front() != '/') {
                 std::string pointer = "/" + text;
                 std::replace(pointer.begin(), pointer.end(), '.', '/');
-                report.error_at(path, "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
+                report.error_at(path,
+                                "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
             }
             return;
         case Format::protobuf:
@@ -90,8 +94,9 @@ void check_field_path(const std::string& text, Format format, const std::string&
             return;
         case Format::raw:
             if (text.empty()) return;
-            report.error_at(path, "`format: raw` has no fields. Write `{header: ...}`, `{metadata: "
-                                  "record_key}` or `{metadata: payload}`, or another format.");
+            report.error_at(path,
+                            "`format: raw` has no fields. Write `{header: ...}`, `{metadata: "
+                            "record_key}` or `{metadata: payload}`, or another format.");
             return;
     }
 }
@@ -101,8 +106,9 @@ void check_key_pattern(const KeyOptions& key, const std::string& path, Report& r
     try {
         const std::regex compiled(key.pattern, std::regex::ECMAScript);
     } catch (const std::regex_error&) {
-        report.error_at(path + ".pattern",
-                        "This is no ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
+        report.error_at(
+            path + ".pattern",
+            "This is no ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
     }
 }
 
@@ -113,8 +119,9 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
     if (preset && sources) {
         report.error_at(path + ".sources", "Give either `preset` or `sources`, not both.");
     } else if (!preset && !sources) {
-        report.error_at(path, "The key is missing: without one no duplicate is found. Write `key:` with "
-                              "`preset: idempotency-key` or `sources: [{header: NAME}]`.");
+        report.error_at(path,
+                        "The key is missing: without one no duplicate is found. Write `key:` with "
+                        "`preset: idempotency-key` or `sources: [{header: NAME}]`.");
     }
     if (topic.key.length_min > topic.key.length_max) {
         report.error_at(path + ".length_min", "`length_min` is above `length_max`. Exchange them.");
@@ -123,13 +130,15 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
     for (std::size_t index = 0; index < topic.key.sources.size(); ++index) {
         const KeySource& source = topic.key.sources[index];
         const std::string source_path = path + ".sources[" + std::to_string(index) + "]";
-        if (source.kind == KeySource::Kind::field && sources && report.known(topic_path + ".format")) {
+        if (source.kind == KeySource::Kind::field && sources &&
+            report.known(topic_path + ".format")) {
             check_field_path(source.name, topic.format.format, source_path, report);
         }
         if (source.kind == KeySource::Kind::payload_sha256) {
-            report.warning_at(sources ? source_path : path + ".preset",
-                              "The payload's hash takes two equal orders for one. Let producers send "
-                              "a key, and write `preset: idempotency-key`.");
+            report.warning_at(
+                sources ? source_path : path + ".preset",
+                "The payload's hash takes two equal orders for one. Let producers send "
+                "a key, and write `preset: idempotency-key`.");
         }
     }
     if (topic.key.tenant && topic.key.tenant->kind == FieldSource::Kind::field) {
@@ -140,26 +149,28 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
 void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report) {
     const std::string path = topic_path + ".ledger";
     if (ledger.store != StoreKind::table) {
-        report.error_at(path + ".store", "This store is not available in this version. Write `store: table`.");
+        report.error_at(path + ".store",
+                        "This store is not available in this version. Write `store: table`.");
     } else if (ledger.reach == Reach::partition) {
-        report.error_at(path + ".reach",
-                        "The `table` store always finds duplicates everywhere. Write `reach: global`.");
+        report.error_at(
+            path + ".reach",
+            "The `table` store always finds duplicates everywhere. Write `reach: global`.");
     }
     if (ledger.rotate_after > ledger.retention) {
-        report.error_at(report.given(path + ".rotate_after") ? path + ".rotate_after"
-                                                             : path + ".retention",
-                        "`rotate_after` (" + duration_text(ledger.rotate_after) +
-                            ") is longer than `retention` (" + duration_text(ledger.retention) +
-                            "): claims would be kept far beyond it. Write an eighth of the retention.");
+        report.error_at(
+            report.given(path + ".rotate_after") ? path + ".rotate_after" : path + ".retention",
+            "`rotate_after` (" + duration_text(ledger.rotate_after) +
+                ") is longer than `retention` (" + duration_text(ledger.retention) +
+                "): claims would be kept far beyond it. Write an eighth of the retention.");
         return;
     }
     const std::int64_t sealed = std::chrono::milliseconds(ledger.retention) / ledger.rotate_after;
     constexpr std::int64_t many = 64;
     if (sealed > many) {
-        report.warning_at(report.given(path + ".rotate_after") ? path + ".rotate_after"
-                                                               : path + ".retention",
-                          "Each batch will look into about " + std::to_string(sealed) +
-                              " sealed tables. Rotate less often.");
+        report.warning_at(
+            report.given(path + ".rotate_after") ? path + ".rotate_after" : path + ".retention",
+            "Each batch will look into about " + std::to_string(sealed) +
+                " sealed tables. Rotate less often.");
     }
 }
 
@@ -177,17 +188,19 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
                         "This has a meaning only with `start: committed`. Remove one of the two.");
     }
     if (topic.reject.action == RejectPolicy::Action::halt && report.given(path + ".reject_cap")) {
-        report.error_at(path + ".reject_cap",
-                        "With `on_reject: halt` the first bad message halts already. Remove the cap, or "
-                        "write `on_reject: dead_letter`.");
+        report.error_at(
+            path + ".reject_cap",
+            "With `on_reject: halt` the first bad message halts already. Remove the cap, or "
+            "write `on_reject: dead_letter`.");
     }
     const auto* table = std::get_if<TableSinkOptions>(&topic.sink);
     if (table == nullptr) return;
     check_table_sink(topic, *table, path, report);
     for (const ColumnOptions& column : table->columns) {
-        if (column.source.kind != FieldSource::Kind::field || !report.known(path + ".format")) continue;
-        check_field_path(column.source.text, topic.format.format, path + ".sink.columns." + column.name,
-                         report);
+        if (column.source.kind != FieldSource::Kind::field || !report.known(path + ".format"))
+            continue;
+        check_field_path(column.source.text, topic.format.format,
+                         path + ".sink.columns." + column.name, report);
     }
 }
 

@@ -4,100 +4,135 @@ namespace onceward {
 namespace {
 using To = OptionTarget;
 using In = OptionValue;
-}  // namespace
 
-std::vector<OptionSpec> topic_options() {
-    return {
-        {.path = "topics[].name", .required = true, .meaning = "The topic's name; no pattern.",
-         .bind = [](To& to, const In& value) { to.topic->name = value.text; }},
-        {.path = "topics[].format", .type = OptionType::choice, .default_text = "json",
-         .meaning = "What the payload is. `raw` reads nothing in it: keys and columns then come from "
-                    "headers, the record's key and metadata.",
-         .bind = [](To& to, const In& value) {
-             to.topic->format.format = static_cast<Format>(value.choice);
-         },
-         .choices = {"json", "protobuf", "raw"}},
-        {.path = "topics[].framing", .type = OptionType::choice, .default_text = "none",
-         .meaning = "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index stand "
-                    "before the payload.",
-         .bind = [](To& to, const In& value) {
-             to.topic->format.framing = static_cast<Framing>(value.choice);
-         },
-         .choices = {"none", "confluent"}},
-        {.path = "topics[].envelope", .type = OptionType::choice, .default_text = "none",
-         .meaning = "JSON only. `connect` reads `payload` of a Connect record, `debezium` the row of "
-                    "a change event (`after`, or `before` of a delete).",
-         .bind = [](To& to, const In& value) {
+const OptionSpec entries[] = {
+    {.path = "topics[].name",
+     .required = true,
+     .meaning = "The topic's name; no pattern.",
+     .bind = [](To& to, const In& value) { to.topic->name = value.text; }},
+    {.path = "topics[].format",
+     .type = OptionType::choice,
+     .default_text = "json",
+     .meaning = "What the payload is. `raw` reads nothing in it: keys and columns then come from "
+                "headers, the record's key and metadata.",
+     .bind = [](To& to,
+                const In& value) { to.topic->format.format = static_cast<Format>(value.choice); },
+     .choices = {"json", "protobuf", "raw"}},
+    {.path = "topics[].framing",
+     .type = OptionType::choice,
+     .default_text = "none",
+     .meaning = "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index stand "
+                "before the payload.",
+     .bind = [](To& to,
+                const In& value) { to.topic->format.framing = static_cast<Framing>(value.choice); },
+     .choices = {"none", "confluent"}},
+    {.path = "topics[].envelope",
+     .type = OptionType::choice,
+     .default_text = "none",
+     .meaning = "JSON only. `connect` reads `payload` of a Connect record, `debezium` the row of "
+                "a change event (`after`, or `before` of a delete).",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->format.envelope = static_cast<Envelope>(value.choice);
          },
-         .choices = {"none", "connect", "debezium"}},
-        {.path = "topics[].protobuf.descriptor_set",
-         .meaning = "A file that `protoc --include_imports --descriptor_set_out` wrote; relative to "
-                    "this configuration's folder.",
-         .bind = [](To& to, const In& value) { to.topic->format.descriptor_set = value.text; }},
-        {.path = "topics[].protobuf.proto_files", .type = OptionType::texts,
-         .meaning = "Instead of a descriptor set: the .proto files themselves.",
-         .bind = [](To& to, const In& value) { to.topic->format.proto_files = value.texts; }},
-        {.path = "topics[].protobuf.proto_paths", .type = OptionType::texts,
-         .meaning = "Folders in which imports are looked up; the files' own are among them.",
-         .bind = [](To& to, const In& value) { to.topic->format.proto_paths = value.texts; }},
-        {.path = "topics[].protobuf.message",
-         .meaning = "The message's full name, such as `shop.v1.Payment`.",
-         .bind = [](To& to, const In& value) { to.topic->format.message = value.text; }},
-        {.path = "topics[].tombstones", .type = OptionType::choice, .default_text = "reject",
-         .meaning = "What a null payload means: `delete` the sink's row (upsert only), `skip` and "
-                    "count it, or `reject` it as a bad message.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"none", "connect", "debezium"}},
+    {.path = "topics[].protobuf.descriptor_set",
+     .meaning = "A file that `protoc --include_imports --descriptor_set_out` wrote; relative to "
+                "this configuration's folder.",
+     .bind = [](To& to, const In& value) { to.topic->format.descriptor_set = value.text; }},
+    {.path = "topics[].protobuf.proto_files",
+     .type = OptionType::texts,
+     .meaning = "Instead of a descriptor set: the .proto files themselves.",
+     .bind = [](To& to, const In& value) { to.topic->format.proto_files = value.texts; }},
+    {.path = "topics[].protobuf.proto_paths",
+     .type = OptionType::texts,
+     .meaning = "Folders in which imports are looked up; the files' own are among them.",
+     .bind = [](To& to, const In& value) { to.topic->format.proto_paths = value.texts; }},
+    {.path = "topics[].protobuf.message",
+     .meaning = "The message's full name, such as `shop.v1.Payment`.",
+     .bind = [](To& to, const In& value) { to.topic->format.message = value.text; }},
+    {.path = "topics[].tombstones",
+     .type = OptionType::choice,
+     .default_text = "reject",
+     .meaning = "What a null payload means: `delete` the sink's row (upsert only), `skip` and "
+                "count it, or `reject` it as a bad message.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->format.tombstones = static_cast<TombstonePolicy>(value.choice);
          },
-         .choices = {"delete", "skip", "reject"}},
-        {.path = "topics[].start", .type = OptionType::start, .default_text = "committed",
-         .meaning = "Where reading begins while the group has no fence for a partition: `committed` "
-                    "(Kafka's offset of this group), `earliest`, `latest`, or a time such as "
-                    "`2026-01-31T12:00:00Z`.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"delete", "skip", "reject"}},
+    {.path = "topics[].start",
+     .type = OptionType::start,
+     .default_text = "committed",
+     .meaning = "Where reading begins while the group has no fence for a partition: `committed` "
+                "(Kafka's offset of this group), `earliest`, `latest`, or a time such as "
+                "`2026-01-31T12:00:00Z`.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->start.kind = value.start.kind;
              to.topic->start.timestamp = value.start.timestamp;
          }},
-        {.path = "topics[].start_fallback", .type = OptionType::choice, .default_text = "earliest",
-         .meaning = "With `start: committed`, where reading begins if nothing is committed.",
-         .cost = "`latest` skips what the topic holds now.",
-         .bind = [](To& to, const In& value) {
+    {.path = "topics[].start_fallback",
+     .type = OptionType::choice,
+     .default_text = "earliest",
+     .meaning = "With `start: committed`, where reading begins if nothing is committed.",
+     .cost = "`latest` skips what the topic holds now.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->start.fallback = static_cast<StartPosition::Fallback>(value.choice);
          },
-         .choices = {"earliest", "latest"}},
-        {.path = "topics[].on_out_of_range", .type = OptionType::choice, .default_text = "halt",
-         .meaning = "What to do when the log no longer holds the fence's offset. `halt` stops the "
-                    "topic and says which offsets are gone.",
-         .cost = "`earliest` and `latest` go on, and what lies between is lost.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"earliest", "latest"}},
+    {.path = "topics[].on_out_of_range",
+     .type = OptionType::choice,
+     .default_text = "halt",
+     .meaning = "What to do when the log no longer holds the fence's offset. `halt` stops the "
+                "topic and says which offsets are gone.",
+     .cost = "`earliest` and `latest` go on, and what lies between is lost.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->on_out_of_range = static_cast<OutOfRangePolicy>(value.choice);
          },
-         .choices = {"halt", "earliest", "latest"}},
-        {.path = "topics[].on_reject", .type = OptionType::choice, .default_text = "dead_letter",
-         .meaning = "What to do with a message that cannot be applied: into the dead letters, in the "
-                    "same transaction, or stop the topic.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"halt", "earliest", "latest"}},
+    {.path = "topics[].on_reject",
+     .type = OptionType::choice,
+     .default_text = "dead_letter",
+     .meaning = "What to do with a message that cannot be applied: into the dead letters, in the "
+                "same transaction, or stop the topic.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->reject.action = static_cast<RejectPolicy::Action>(value.choice);
          },
-         .choices = {"dead_letter", "halt"}},
-        {.path = "topics[].reject_cap.share", .type = OptionType::number, .default_text = "0.5",
-         .meaning = "Beyond this share of rejected messages within the window the topic halts: a bad "
-                    "deploy must not empty a topic into the dead letters. 1 never halts.",
-         .bind = [](To& to, const In& value) { to.topic->reject.cap_share = value.number; },
-         .minimum = 0, .maximum = 1},
-        {.path = "topics[].reject_cap.window", .type = OptionType::duration, .default_text = "60s",
-         .meaning = "The time over which that share is taken.",
-         .bind = [](To& to, const In& value) {
+     .choices = {"dead_letter", "halt"}},
+    {.path = "topics[].reject_cap.share",
+     .type = OptionType::number,
+     .default_text = "0.5",
+     .meaning = "Beyond this share of rejected messages within the window the topic halts: a bad "
+                "deploy must not empty a topic into the dead letters. 1 never halts.",
+     .bind = [](To& to, const In& value) { to.topic->reject.cap_share = value.number; },
+     .minimum = 0,
+     .maximum = 1},
+    {.path = "topics[].reject_cap.window",
+     .type = OptionType::duration,
+     .default_text = "60s",
+     .meaning = "The time over which that share is taken.",
+     .bind =
+         [](To& to, const In& value) {
              to.topic->reject.cap_window =
                  std::chrono::duration_cast<std::chrono::seconds>(value.duration);
          },
-         .minimum = 1000, .maximum = 86'400'000},
-        {.path = "topics[].reject_cap.minimum", .type = OptionType::integer, .default_text = "1000",
-         .meaning = "Fewer rejected messages than this within the window never halt.",
-         .bind = [](To& to, const In& value) { to.topic->reject.cap_minimum = value.integer; },
-         .minimum = 1, .maximum = 1'000'000'000},
-    };
-}
+     .minimum = 1000,
+     .maximum = 86'400'000},
+    {.path = "topics[].reject_cap.minimum",
+     .type = OptionType::integer,
+     .default_text = "1000",
+     .meaning = "Fewer rejected messages than this within the window never halt.",
+     .bind = [](To& to, const In& value) { to.topic->reject.cap_minimum = value.integer; },
+     .minimum = 1,
+     .maximum = 1'000'000'000},
+};
+
+}  // namespace
+
+std::vector<OptionSpec> topic_options() { return {std::begin(entries), std::end(entries)}; }
 
 }  // namespace onceward

@@ -15,9 +15,13 @@ struct Unit {
 };
 constexpr Unit duration_units[] = {
     {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
-constexpr Unit size_units[] = {
-    {"GiB", std::int64_t{1} << 30}, {"GB", 1'000'000'000}, {"MiB", std::int64_t{1} << 20},
-    {"MB", 1'000'000},  {"KiB", std::int64_t{1} << 10}, {"KB", 1000}, {"B", 1}};
+constexpr Unit size_units[] = {{"GiB", std::int64_t{1} << 30},
+                               {"GB", 1'000'000'000},
+                               {"MiB", std::int64_t{1} << 20},
+                               {"MB", 1'000'000},
+                               {"KiB", std::int64_t{1} << 10},
+                               {"KB", 1000},
+                               {"B", 1}};
 
 // The digits at the beginning, and what follows them.
 std::pair<std::optional<std::int64_t>, std::string> split_number(const std::string& text) {
@@ -64,7 +68,8 @@ std::optional<std::int64_t> parse_size(const std::string& text) {
 
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
     static const std::regex form(
-        R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|z|([+-])(\d\d):(\d\d)))");
+        R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)"
+        R"((Z|z|([+-])(\d\d):(\d\d)))");
     std::smatch part;
     if (!std::regex_match(text, part, form)) return std::nullopt;
     const auto number = [&](int index) { return part[index].matched ? std::stoi(part[index]) : 0; };
@@ -78,8 +83,10 @@ std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text
     std::chrono::milliseconds time = std::chrono::sys_days{date}.time_since_epoch();
     time += std::chrono::hours{number(4)} + std::chrono::minutes{number(5)} +
             std::chrono::seconds{number(6)};
-    if (part[7].matched) time += std::chrono::milliseconds{std::stoi((part[7].str() + "00").substr(0, 3))};
-    const std::chrono::minutes zone = std::chrono::hours{number(10)} + std::chrono::minutes{number(11)};
+    if (part[7].matched)
+        time += std::chrono::milliseconds{std::stoi((part[7].str() + "00").substr(0, 3))};
+    const std::chrono::minutes zone =
+        std::chrono::hours{number(10)} + std::chrono::minutes{number(11)};
     return part[9] == "-" ? time + zone : time - zone;
 }
 
@@ -92,13 +99,15 @@ std::string size_text(std::int64_t bytes) { return text_with(bytes, size_units);
 std::string duration_advice(const std::string& text) {
     const auto [number, rest] = split_number(text);
     if (number && rest.empty()) {
-        return "Write the unit: `" + text + "s`, `" + text + "ms`, `" + text + "m` or `" + text + "h`.";
+        return "Write the unit: `" + text + "s`, `" + text + "ms`, `" + text + "m` or `" + text +
+               "h`.";
     }
     static const std::pair<const char*, const char*> meant[] = {
-        {"sec", "s"},    {"secs", "s"}, {"second", "s"}, {"seconds", "s"}, {"min", "m"},
-        {"mins", "m"},   {"minute", "m"}, {"minutes", "m"}, {"hour", "h"}, {"hours", "h"},
-        {"hr", "h"},     {"hrs", "h"},  {"day", "d"},    {"days", "d"},    {"msec", "ms"},
-        {"millis", "ms"}, {"S", "s"}, {"H", "h"}, {"D", "d"}, {"MS", "ms"}, {"Ms", "ms"}};
+        {"sec", "s"},     {"secs", "s"},   {"second", "s"},  {"seconds", "s"}, {"min", "m"},
+        {"mins", "m"},    {"minute", "m"}, {"minutes", "m"}, {"hour", "h"},    {"hours", "h"},
+        {"hr", "h"},      {"hrs", "h"},    {"day", "d"},     {"days", "d"},    {"msec", "ms"},
+        {"millis", "ms"}, {"S", "s"},      {"H", "h"},       {"D", "d"},       {"MS", "ms"},
+        {"Ms", "ms"}};
     if (number) {
         const std::string unit = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
         for (const auto& [wrong, right] : meant) {
@@ -117,7 +126,8 @@ std::string size_advice(const std::string& text) {
         for (const char letter : {'K', 'M', 'G'}) {
             if (std::toupper(static_cast<unsigned char>(rest[0])) != letter) continue;
             const std::string amount = std::to_string(*number) + letter;
-            return "Write `" + amount + "iB` (powers of 1024) or `" + amount + "B` (powers of 1000).";
+            return "Write `" + amount + "iB` (powers of 1024) or `" + amount +
+                   "B` (powers of 1000).";
         }
     }
     return "Write a whole number and a unit (B, KB, KiB, MB, MiB, GB, GiB), such as `8MiB`.";

@@ -8,9 +8,11 @@
 
 namespace onceward {
 
-// A whole number and `ms`, `s`, `m`, `h` or `d`. None for anything else, also for what does not fit.
+// A whole number and `ms`, `s`, `m`, `h` or `d`. None for anything else, also for what does not
+// fit.
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);
-// A whole number and `B`, `KB`, `MB`, `GB` (powers of 1000) or `KiB`, `MiB`, `GiB` (powers of 1024).
+// A whole number and `B`, `KB`, `MB`, `GB` (powers of 1000) or `KiB`, `MiB`, `GiB` (powers of
+// 1024).
 std::optional<std::int64_t> parse_size(const std::string& text);
 // RFC 3339 with a zone, such as `2026-01-31T12:00:00Z` or `...+02:00`: milliseconds since 1970 UTC.
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text);

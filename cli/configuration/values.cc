@@ -26,7 +26,8 @@ std::optional<Number> whole(const std::string& text) {
 template <class Amount, class TextOf>
 bool in_range(Amount amount, const OptionSpec& spec, const Node& node, const std::string& path,
               Report& report, TextOf text_of) {
-    if (amount >= static_cast<Amount>(spec.minimum) && amount <= static_cast<Amount>(spec.maximum)) {
+    if (amount >= static_cast<Amount>(spec.minimum) &&
+        amount <= static_cast<Amount>(spec.maximum)) {
         return true;
     }
     std::string limits = "at least " + text_of(spec.minimum);
@@ -45,18 +46,20 @@ std::string milliseconds_text(std::int64_t count) {
 std::optional<OptionValue> read_number(const OptionSpec& spec, const Node& node,
                                        const std::string& path, Report& report) {
     const bool is_integer = spec.type == OptionType::integer;
-    const std::string wanted =
-        is_integer ? "a whole number, such as " + std::string(spec.default_text)
-                   : "a number, such as " + std::string(spec.default_text);
+    const std::string wanted = is_integer
+                                   ? "a whole number, such as " + std::string(spec.default_text)
+                                   : "a number, such as " + std::string(spec.default_text);
     if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
     OptionValue value;
     const std::optional<std::int64_t> integer = whole<std::int64_t>(node.text);
     const std::optional<double> real = whole<double>(node.text);
     if (node.quoted || (is_integer ? !integer : !real)) {
-        report.error(node.mark, path,
-                     shown(node) + (node.quoted ? " is in quotes, which makes it a text" : " is no " +
-                         std::string(is_integer ? "whole number" : "number")) +
-                         ". Write " + wanted + ".");
+        report.error(
+            node.mark, path,
+            shown(node) +
+                (node.quoted ? " is in quotes, which makes it a text"
+                             : " is no " + std::string(is_integer ? "whole number" : "number")) +
+                ". Write " + wanted + ".");
         return std::nullopt;
     }
     value.integer = integer.value_or(0);
@@ -74,12 +77,12 @@ std::optional<OptionValue> read_amount(const OptionSpec& spec, const Node& node,
     if (spec.type == OptionType::duration) {
         const auto duration = parse_duration(node.text);
         if (!duration) {
-            report.error(node.mark, path, shown(node) + " is no duration. " + duration_advice(node.written));
+            report.error(node.mark, path,
+                         shown(node) + " is no duration. " + duration_advice(node.written));
             return std::nullopt;
         }
         value.duration = *duration;
-        const bool fits =
-            in_range(duration->count(), spec, node, path, report, milliseconds_text);
+        const bool fits = in_range(duration->count(), spec, node, path, report, milliseconds_text);
         return fits ? std::optional(value) : std::nullopt;
     }
     const auto size = parse_size(node.text);
@@ -103,8 +106,8 @@ std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
         return value;
     }
     report.error(node.mark, path,
-                 shown(node) + " is not known here" + guess(node.written, names) +
-                     " Write " + one_of(names) + ".");
+                 shown(node) + " is not known here" + guess(node.written, names) + " Write " +
+                     one_of(names) + ".");
     return std::nullopt;
 }
 
@@ -148,8 +151,9 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
                                            Report& report) {
     if (node.kind != Node::Kind::mapping) {
         report.error(node.mark, path,
-                     shown(node) + " stands where librdkafka's properties are wanted. Write a "
-                                   "mapping, such as `security.protocol: SSL`.");
+                     shown(node) +
+                         " stands where librdkafka's properties are wanted. Write a "
+                         "mapping, such as `security.protocol: SSL`.");
         return std::nullopt;
     }
     OptionValue value;
@@ -178,7 +182,7 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
 }
 
 template <class Part>
-std::optional<OptionValue> with(Part OptionValue::* member, std::optional<Part> part) {
+std::optional<OptionValue> with(Part OptionValue::*member, std::optional<Part> part) {
     if (!part) return std::nullopt;
     OptionValue value;
     value.*member = std::move(*part);
@@ -203,10 +207,14 @@ std::string one_of(const std::vector<std::string>& names) {
 
 std::string shown(const Node& node) {
     switch (node.kind) {
-        case Node::Kind::null: return "Nothing";
-        case Node::Kind::sequence: return node.items.empty() ? "An empty list" : "A list";
-        case Node::Kind::mapping: return node.items.empty() ? "An empty mapping" : "A mapping";
-        case Node::Kind::scalar: break;
+        case Node::Kind::null:
+            return "Nothing";
+        case Node::Kind::sequence:
+            return node.items.empty() ? "An empty list" : "A list";
+        case Node::Kind::mapping:
+            return node.items.empty() ? "An empty mapping" : "A mapping";
+        case Node::Kind::scalar:
+            break;
     }
     constexpr std::size_t longest = 60;
     if (node.written.size() > longest) return "`" + node.written.substr(0, longest) + "...`";
@@ -216,7 +224,8 @@ std::string shown(const Node& node) {
 bool expect_scalar(const Node& node, const std::string& path, const std::string& wanted,
                    Report& report) {
     if (node.kind != Node::Kind::scalar) {
-        report.error(node.mark, path, shown(node) + " stands where a value is wanted. Write " + wanted + ".");
+        report.error(node.mark, path,
+                     shown(node) + " stands where a value is wanted. Write " + wanted + ".");
         return false;
     }
     if (!node.resolved) {
@@ -233,7 +242,8 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
         case OptionType::secret: {
             if (!expect_scalar(node, path, "a text", report)) return std::nullopt;
             if (node.text.empty()) {
-                report.error(node.mark, path, "The value is empty. Write one, or remove the option.");
+                report.error(node.mark, path,
+                             "The value is empty. Write one, or remove the option.");
                 return std::nullopt;
             }
             OptionValue value;
@@ -241,17 +251,25 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
             return value;
         }
         case OptionType::integer:
-        case OptionType::number: return read_number(spec, node, path, report);
+        case OptionType::number:
+            return read_number(spec, node, path, report);
         case OptionType::duration:
-        case OptionType::size: return read_amount(spec, node, path, report);
-        case OptionType::choice: return read_choice(spec, node, path, report);
-        case OptionType::texts: return read_texts(node, path, report);
-        case OptionType::properties: return read_properties(node, path, report);
-        case OptionType::start: return read_start(node, path, report);
+        case OptionType::size:
+            return read_amount(spec, node, path, report);
+        case OptionType::choice:
+            return read_choice(spec, node, path, report);
+        case OptionType::texts:
+            return read_texts(node, path, report);
+        case OptionType::properties:
+            return read_properties(node, path, report);
+        case OptionType::start:
+            return read_start(node, path, report);
         case OptionType::key_sources:
             return with(&OptionValue::key_sources, read_key_sources(node, path, report));
-        case OptionType::source: return with(&OptionValue::source, read_source(node, path, report));
-        case OptionType::columns: return with(&OptionValue::columns, read_columns(node, path, report));
+        case OptionType::source:
+            return with(&OptionValue::source, read_source(node, path, report));
+        case OptionType::columns:
+            return with(&OptionValue::columns, read_columns(node, path, report));
     }
     return std::nullopt;
 }

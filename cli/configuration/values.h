@@ -10,8 +10,8 @@
 
 namespace onceward {
 
-// None where the node does not fit; the report then says why and what to write. `path` is the option's place, such as
-// `topics[0].start`.
+// None where the node does not fit; the report then says why and what to write. `path` is the
+// option's place, such as `topics[0].start`.
 std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
                                       const std::string& path, Report& report);
 
@@ -29,9 +29,11 @@ std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const s
 std::string guess(const std::string& name, const std::vector<std::string>& known);
 // `a`, `b` or `c`.
 std::string one_of(const std::vector<std::string>& names);
-// What stands there, for messages: "a list", "`5`", ...; never the text of what came out of a variable.
+// What stands there, for messages: "a list", "`5`", ...; never the text of what came out of a
+// variable.
 std::string shown(const Node& node);
-// Whether the node is a scalar whose value is known; else reports what is wrong. `wanted` says what to write.
+// Whether the node is a scalar whose value is known; else reports what is wrong. `wanted` says what
+// to write.
 bool expect_scalar(const Node& node, const std::string& path, const std::string& wanted,
                    Report& report);
 

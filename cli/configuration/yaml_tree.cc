@@ -12,12 +12,10 @@ namespace {
 
 Mark mark_from(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-std::string place(Mark mark) {
-    return "line " + std::to_string(mark.line);
-}
+std::string place(Mark mark) { return "line " + std::to_string(mark.line); }
 
 class TreeBuilder : public YAML::EventHandler {
-  public:
+ public:
     explicit TreeBuilder(Report& report) : report_(report) {}
 
     void OnDocumentStart(const YAML::Mark&) override {}
@@ -29,9 +27,10 @@ class TreeBuilder : public YAML::EventHandler {
         take(std::move(node));
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-        report_.error(mark_from(mark), "",
-                      "Aliases (`*name`) are not allowed, so that each value stands where it counts. "
-                      "Write the value out here.");
+        report_.error(
+            mark_from(mark), "",
+            "Aliases (`*name`) are not allowed, so that each value stands where it counts. "
+            "Write the value out here.");
         Node node;
         node.mark = mark_from(mark);
         node.kind = Node::Kind::scalar;
@@ -61,7 +60,7 @@ class TreeBuilder : public YAML::EventHandler {
 
     std::optional<Node> root() { return std::move(root_); }
 
-  private:
+ private:
     struct Open {
         Node node;
         bool value_next = false;  // a mapping whose key was read
@@ -144,7 +143,8 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
     try {
         YAML::Parser parser(stream);
         if (!parser.HandleNextDocument(builder)) {
-            report.error({1, 1}, "", "The file is empty. `onceward init` prints one to start from.");
+            report.error({1, 1}, "",
+                         "The file is empty. `onceward init` prints one to start from.");
             return std::nullopt;
         }
         TreeBuilder second(report);
@@ -155,9 +155,10 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
                          "configuration is one document.");
         }
     } catch (const YAML::Exception& exception) {
-        report.error(mark_from(exception.mark), "",
-                     "This is not valid YAML (" + exception.msg +
-                         "). Look at this line and the one before it: indentation, quotes, colons.");
+        report.error(
+            mark_from(exception.mark), "",
+            "This is not valid YAML (" + exception.msg +
+                "). Look at this line and the one before it: indentation, quotes, colons.");
         return std::nullopt;
     }
     return builder.root();

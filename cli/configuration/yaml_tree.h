@@ -1,7 +1,7 @@
 #pragma once
 // A YAML document as a tree in which every value knows its place in the file.
-// yaml-cpp's own nodes take the last of two equal keys silently; here a duplicate is a finding, as are
-// anchors, aliases, tags and a second document, none of which a configuration needs.
+// yaml-cpp's own nodes take the last of two equal keys silently; here a duplicate is a finding, as
+// are anchors, aliases, tags and a second document, none of which a configuration needs.
 
 #include <optional>
 #include <string>
@@ -19,10 +19,10 @@ struct Node {
     };
     Kind kind = Kind::null;
     Mark mark;
-    std::string text;      // a scalar's value, variables put in
-    std::string written;   // the same as it stands in the file: what messages may show
+    std::string text;     // a scalar's value, variables put in
+    std::string written;  // the same as it stands in the file: what messages may show
     bool quoted = false;
-    bool resolved = true;  // false: a variable in it is not set, so its value is not known
+    bool resolved = true;     // false: a variable in it is not set, so its value is not known
     std::vector<Key> keys;    // of a mapping; keys[i] belongs to items[i]
     std::vector<Node> items;  // of a mapping or a sequence
 

@@ -5,8 +5,8 @@
 
 namespace onceward {
 
-// Whether libpq understands it: `host=... dbname=...` or `postgresql://...`. Only yes or no, as libpq's own words repeat
-// parts of the text, which may be the password.
+// Whether libpq understands it: `host=... dbname=...` or `postgresql://...`. Only yes or no, as
+// libpq's own words repeat parts of the text, which may be the password.
 bool valid_connection_string(const Secret& dsn);
 
 }  // namespace onceward

@@ -1,4 +1,5 @@
-// Every file in tests/configs/ is broken and says itself, in `# expect:` lines, what has to be found, and where.
+// Every file in tests/configs/ is broken and says itself, in `# expect:` lines, what has to be
+// found, and where.
 
 #include <gtest/gtest.h>
 

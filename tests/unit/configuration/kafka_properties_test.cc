@@ -6,13 +6,18 @@ namespace onceward {
 namespace {
 
 TEST(KafkaProperties, ThoseThatBreakTheGuaranteeAreRefusedWithAReason) {
-    const std::pair<const char*, const char*> broken[] = {
-        {"enable.auto.commit", "true"},      {"enable.auto.offset.store", "true"},
-        {"auto.offset.reset", "earliest"},   {"isolation.level", "read_uncommitted"},
-        {"check.crcs", "false"},             {"enable.partition.eof", "false"},
-        {"group.id", "other"},               {"group.instance.id", "one"},
-        {"bootstrap.servers", "other:9092"}, {"plugin.library.paths", "x.so"},
-        {"rebalance_cb", "x"},               {"allow.auto.create.topics", "true"}};
+    const std::pair<const char*, const char*> broken[] = {{"enable.auto.commit", "true"},
+                                                          {"enable.auto.offset.store", "true"},
+                                                          {"auto.offset.reset", "earliest"},
+                                                          {"isolation.level", "read_uncommitted"},
+                                                          {"check.crcs", "false"},
+                                                          {"enable.partition.eof", "false"},
+                                                          {"group.id", "other"},
+                                                          {"group.instance.id", "one"},
+                                                          {"bootstrap.servers", "other:9092"},
+                                                          {"plugin.library.paths", "x.so"},
+                                                          {"rebalance_cb", "x"},
+                                                          {"allow.auto.create.topics", "true"}};
     for (const auto& [name, value] : broken) {
         const std::string reason = refused_property(name, value);
         EXPECT_EQ(reason.find("`" + std::string(name) + "` is refused: "), 0U) << name;
@@ -40,8 +45,9 @@ TEST(KafkaProperties, AMisspeltOneIsGuessed) {
 }
 
 TEST(KafkaProperties, SecretsAreKnown) {
-    for (const char* name : {"sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.key.pem",
-                             "sasl.oauthbearer.client.secret", "sasl.oauthbearer.config"}) {
+    for (const char* name :
+         {"sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.key.pem",
+          "sasl.oauthbearer.client.secret", "sasl.oauthbearer.config"}) {
         EXPECT_TRUE(secret_property(name)) << name;
     }
     EXPECT_FALSE(secret_property("sasl.username"));

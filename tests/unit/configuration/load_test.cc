@@ -39,7 +39,8 @@ TEST(Loading, DefaultsOfTheTableAreThoseOfTheStructs) {
     EXPECT_EQ(read.postgres.connect_timeout, plain.postgres.connect_timeout);
     EXPECT_EQ(read.postgres.statement_timeout, plain.postgres.statement_timeout);
     EXPECT_EQ(read.postgres.lock_timeout, plain.postgres.lock_timeout);
-    EXPECT_EQ(read.postgres.idle_in_transaction_timeout, plain.postgres.idle_in_transaction_timeout);
+    EXPECT_EQ(read.postgres.idle_in_transaction_timeout,
+              plain.postgres.idle_in_transaction_timeout);
     EXPECT_EQ(read.postgres.tcp_user_timeout, plain.postgres.tcp_user_timeout);
     EXPECT_EQ(read.postgres.client_check_interval, plain.postgres.client_check_interval);
     EXPECT_EQ(read.topics[0].format.tombstones, FormatOptions{}.tombstones);

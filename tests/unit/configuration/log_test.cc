@@ -34,8 +34,9 @@ TEST(Log, JsonIsOneObjectALineWithTheFieldsTyped) {
 }
 
 TEST(Log, BytesThatAreNoUtf8DoNotBreakTheLine) {
-    const std::string text = logged({LogLevel::info, LogOptions::Format::json},
-                                    [] { log_info("odd", {{"error", "\xff\xfe"}}); });
+    const std::string text = logged({LogLevel::info, LogOptions::Format::json}, [] {
+        log_info("odd", {{"error", "\xff\xfe"}});
+    });
     EXPECT_NO_THROW(nlohmann::json::parse(text));
 }
 
@@ -43,7 +44,8 @@ TEST(Log, TextIsOneLineForPeople) {
     const std::string text = logged({LogLevel::info, LogOptions::Format::text}, [] {
         log_warning("fence_lost", {{"topic", "a\nb"}, {"offset", std::int64_t{7}}});
     });
-    EXPECT_NE(text.find("warning fence_lost topic=\"a\\nb\" offset=7\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("warning fence_lost topic=\"a\\nb\" offset=7\n"), std::string::npos)
+        << text;
 }
 
 TEST(Log, WhatIsBelowTheLevelIsNotWritten) {

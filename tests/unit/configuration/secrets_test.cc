@@ -1,4 +1,5 @@
-// A canary stands in for every secret, in configurations that are wrong in many ways; it must never sing.
+// A canary stands in for every secret, in configurations that are wrong in many ways; it must never
+// sing.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ using test::load;
 constexpr const char* canary = "c4n4ry";
 
 std::string with(const std::string& dsn, const std::string& properties) {
-    return "group: orders\nkafka:\n  bootstrap_servers: localhost:9092\n  properties:\n" + properties +
-           "postgres:\n  dsn: " + dsn +
+    return "group: orders\nkafka:\n  bootstrap_servers: localhost:9092\n  properties:\n" +
+           properties + "postgres:\n  dsn: " + dsn +
            "\ntopics:\n  - name: payments\n    key: {preset: idempotency-key}\n"
            "    sink: {table: payments, columns: {id: /id}}\n";
 }
@@ -56,8 +57,7 @@ TEST(Secrets, NeverShowInFindings) {
         with("host=localhost", good) + "password: c4n4ry\n",
     };
     for (const std::string& text : texts) {
-        const LoadResult result =
-            load(text, {{"DSN", "password=a c4n4ry"}, {"PASSWORD", canary}});
+        const LoadResult result = load(text, {{"DSN", "password=a c4n4ry"}, {"PASSWORD", canary}});
         SCOPED_TRACE(text);
         EXPECT_FALSE(result.usable());
         EXPECT_EQ(all_findings(result).find(canary), std::string::npos) << all_findings(result);

@@ -8,7 +8,8 @@
 
 namespace onceward::test {
 
-// The shortest one that is good, with `more` at the top level and `topic` among the topic's options.
+// The shortest one that is good, with `more` at the top level and `topic` among the topic's
+// options.
 inline std::string good_text(const std::string& more = "", const std::string& topic = "") {
     return "group: orders\n"
            "kafka: {bootstrap_servers: 'localhost:9092'}\n"

@@ -17,8 +17,7 @@ std::string application_name(const std::string& value,
     std::string text = good_text();
     text.replace(text.find("{dsn:"), 5, "{application_name: " + value + ", dsn:");
     const LoadResult result = load(text, variables);
-    return result.usable() ? result.configuration.postgres.application_name
-                           : all_findings(result);
+    return result.usable() ? result.configuration.postgres.application_name : all_findings(result);
 }
 
 TEST(Variables, AreReplacedInsideAValue) {
