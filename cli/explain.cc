@@ -69,7 +69,8 @@ std::vector<std::string> kinds_of(const ExplainOptions& options, const TopicConf
     std::vector<std::string> kinds = options.kinds;
     if (kinds.empty() && topic != nullptr) {
         for (const KeySource& source : topic->key.sources) kinds.push_back(kind_of(source));
-        if (topic->key.on_missing == KeyPolicy::derive || topic->key.on_invalid == KeyPolicy::derive) {
+        if (topic->key.on_missing == KeyPolicy::derive ||
+            topic->key.on_invalid == KeyPolicy::derive) {
             kinds.push_back("coordinates");
         }
     }
@@ -86,7 +87,8 @@ std::vector<Candidate> candidates(const ExplainOptions& options, const OperatorS
     const TopicConfiguration* topic = topic_of(setup, options.topic);
     const bool has_tenant = topic != nullptr && topic->key.tenant.has_value();
     if (has_tenant && options.tenant.empty()) {
-        throw UsageError("keys of topic " + options.topic + " belong to tenants; name one: --tenant");
+        throw UsageError("keys of topic " + options.topic +
+                         " belong to tenants; name one: --tenant");
     }
     std::string operation = options.operation;
     if (operation.empty() && topic != nullptr) operation = topic->key.operation;
@@ -165,11 +167,9 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
 nlohmann::json find_dead_letters(Connection& connection, const std::vector<Candidate>& candidates,
                                  const ExplainOptions& options) {
     nlohmann::json list = nlohmann::json::array();
-    const Result rows = connection.query(sql::explain_dead_letters,
-                                         Parameters{}
-                                             .digests(digests_of(candidates))
-                                             .bytes(options.key)
-                                             .text(options.topic));
+    const Result rows = connection.query(
+        sql::explain_dead_letters,
+        Parameters{}.digests(digests_of(candidates)).bytes(options.key).text(options.topic));
     for (int row = 0; row < rows.rows(); ++row) {
         list.push_back({{"created_at", rows.text(row, 1)},
                         {"group", rows.text(row, 2)},
@@ -190,9 +190,10 @@ void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
                " partition " + at["partition"].dump() + " offset " + at["offset"].dump();
     };
     for (const auto& claim : claims.list) {
-        std::cout << "applied at " << claim["claimed_at"].get<std::string>() << " from " << place(claim)
-                  << "; key kind " << claim["kind"].get<std::string>() << ", ledger "
-                  << claim["ledger"].get<std::string>() << " generation " << claim["generation"] << '\n';
+        std::cout << "applied at " << claim["claimed_at"].get<std::string>() << " from "
+                  << place(claim) << "; key kind " << claim["kind"].get<std::string>()
+                  << ", ledger " << claim["ledger"].get<std::string>() << " generation "
+                  << claim["generation"] << '\n';
     }
     if (claims.list.empty()) {
         std::cout << "not applied, as far as the claims go back: "
@@ -246,7 +247,8 @@ void add_explain(CLI::App& program, Commands& commands) {
     command->add_flag("--digest", options->is_digest, "KEY is a digest, as the logs print it");
     command->add_flag("--json", options->json, "Print one JSON object");
     command->footer(
-        "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have dead "
+        "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have "
+        "dead "
         "letters all the same).");
     commands.add(*command,
                  [options] { return run_operator_command([&] { return explain(*options); }); });

@@ -1,4 +1,5 @@
-// `onceward groups`: which consumer groups are known here, and the end of those that nobody runs any more.
+// `onceward groups`: which consumer groups are known here, and the end of those that nobody runs
+// any more.
 
 #include <iostream>
 #include <memory>
@@ -37,7 +38,8 @@ int list(const GroupsOptions& options) {
             return std::string(rows.optional_text(row, column).value_or(""));
         };
         const auto optional = [&](int column) {
-            return rows.is_null(row, column) ? nlohmann::json(nullptr) : nlohmann::json(cell(column));
+            return rows.is_null(row, column) ? nlohmann::json(nullptr)
+                                             : nlohmann::json(cell(column));
         };
         table.add({cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6)});
         list.push_back({{"group", cell(0)},
@@ -74,8 +76,8 @@ Result change_fences(Transaction& transaction, const GroupsOptions& options) {
     } else {
         parameters.integer(options.partition);
     }
-    return transaction.query(
-        options.undo ? sql::groups_restore_fences : sql::groups_retire_fences, parameters);
+    return transaction.query(options.undo ? sql::groups_restore_fences : sql::groups_retire_fences,
+                             parameters);
 }
 
 Result change_feeds(Transaction& transaction, const GroupsOptions& options) {
@@ -93,8 +95,8 @@ int retire(const GroupsOptions& options) {
     }
     Connection connection(operator_setup(options.common, "groups").connection);
     require_version(connection);
-    const std::string verb = std::string(options.yes ? "" : "would be ") +
-                             (options.undo ? "brought back" : "retired");
+    const std::string verb =
+        std::string(options.yes ? "" : "would be ") + (options.undo ? "brought back" : "retired");
     nlohmann::json changed = nlohmann::json::array();
     // The dry run does it all and leaves without COMMIT.
     OwnedTransaction transaction(connection);
@@ -107,7 +109,8 @@ int retire(const GroupsOptions& options) {
                                {"moved_at", fences.text(row, 3)}});
             if (options.json) continue;
             std::cout << verb << ": " << fences.text(row, 0) << " partition " << fences.text(row, 1)
-                      << " at " << fences.text(row, 2) << ", last moved " << fences.text(row, 3) << '\n';
+                      << " at " << fences.text(row, 2) << ", last moved " << fences.text(row, 3)
+                      << '\n';
         }
     }
     if (options.partition < 0) {
@@ -121,15 +124,18 @@ int retire(const GroupsOptions& options) {
     }
     if (options.yes) transaction.commit();
     if (options.json) {
-        std::cout << nlohmann::json{{"group", options.group}, {"changed", changed}, {"done", options.yes}}
+        std::cout << nlohmann::json{{"group", options.group},
+                                    {"changed", changed},
+                                    {"done", options.yes}}
                          .dump(2)
                   << '\n';
     } else if (changed.empty()) {
         std::cout << "nothing of group " << options.group << " is there to be "
                   << (options.undo ? "brought back" : "retired") << '\n';
     } else if (options.undo) {
-        std::cout << "WARNING: while it was retired its claims were not held: what its log still holds "
-                     "from before may be applied a SECOND time\n";
+        std::cout
+            << "WARNING: while it was retired its claims were not held: what its log still holds "
+               "from before may be applied a SECOND time\n";
     } else {
         std::cout << "retention no longer waits for these, and no worker takes them\n";
     }
@@ -155,8 +161,8 @@ void add_groups(CLI::App& program, Commands& commands) {
         return subcommand;
     };
     add("list", "Every group and topic with a fence or a ledger here", list);
-    CLI::App* end = add("retire", "Retention waits for a retired group no longer (a dry run first)",
-                        retire);
+    CLI::App* end =
+        add("retire", "Retention waits for a retired group no longer (a dry run first)", retire);
     end->add_option("group", options->group, "The consumer group")->required();
     end->add_option("--topic", options->topic, "Only this topic");
     end->add_option("--partition", options->partition, "Only this partition, one that is gone")

@@ -1,4 +1,5 @@
-// `onceward migrate`: Onceward's own schema up, down, as it stands, and as a script for those whose DBA runs DDL.
+// `onceward migrate`: Onceward's own schema up, down, as it stands, and as a script for those whose
+// DBA runs DDL.
 
 #include <iostream>
 #include <memory>
@@ -33,7 +34,8 @@ int up(const MigrateOptions& options) {
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     std::cout << "schema " << connection.schema() << " is at version " << expected_version()
-              << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied)) << '\n';
+              << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
+              << '\n';
     if (!options.grant_to.empty()) {
         std::cout << "granted to " << options.grant_to << " what a worker needs\n";
     }
@@ -44,7 +46,8 @@ int down(const MigrateOptions& options) {
     Connection connection(operator_setup(options.common, "migrate").connection);
     std::vector<int> taken_back;
     for (const MigrationStatus& status : migration_status(connection)) {
-        if (status.number > options.target && status.standing != MigrationStatus::Standing::pending) {
+        if (status.number > options.target &&
+            status.standing != MigrationStatus::Standing::pending) {
             taken_back.push_back(status.number);
         }
     }

@@ -1,13 +1,14 @@
 // `onceward offsets`: where the fences stand, and how an operator moves one.
 
-#include "cli/offsets_move.h"
-
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/offsets_move.h"
 #include "cli/operator_options.h"
 #include "cli/text_table.h"
 #include "consumer/kafka_error.h"
@@ -30,9 +31,9 @@ struct OffsetsOptions {
 
 // The names of offsets_list.sql's columns, in its order.
 constexpr std::array<const char*, 15> columns{
-    "topic",     "partition", "next_offset", "epoch",      "owner",         "taken_at", "moved_at",
-    "watermark", "retired_at", "applied",    "duplicates", "conflicts",     "dead_lettered",
-    "skipped",   "topic_id"};
+    "topic",      "partition", "next_offset",   "epoch",      "owner",
+    "taken_at",   "moved_at",  "watermark",     "retired_at", "applied",
+    "duplicates", "conflicts", "dead_lettered", "skipped",    "topic_id"};
 // Those of them that are not numbers.
 bool is_text(std::size_t column) {
     return column == 0 || column == 14 || (column >= 4 && column <= 8);
@@ -62,8 +63,9 @@ std::vector<std::optional<Offset>> ends_of(const OperatorSetup& setup, const Res
     try {
         LogView log(setup.configuration->kafka);
         for (int row = 0; row < list.rows(); ++row) {
-            const TopicPartition partition{std::string(list.text(row, 0)),
-                                           Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
+            const TopicPartition partition{
+                std::string(list.text(row, 0)),
+                Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
             ends[row] = log.range(partition).latest;
         }
     } catch (const KafkaError& error) {
@@ -77,8 +79,9 @@ int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     const Result list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
     nlohmann::json rows = nlohmann::json::array();
-    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates", "conflicts",
-                     "dead letters", "skipped", "owner", "moved at", "watermark", "retired at"});
+    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
+                     "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
+                     "retired at"});
     for (int row = 0; row < list.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(list.optional_text(row, column).value_or(""));
@@ -107,8 +110,8 @@ int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
             entry["lag"] = behind;
         }
         rows.push_back(entry);
-        table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12), cell(13),
-                   cell(4), cell(6), cell(7), cell(8)});
+        table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12),
+                   cell(13), cell(4), cell(6), cell(7), cell(8)});
     }
     if (options.json) {
         std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
@@ -140,16 +143,18 @@ std::string describe(const FenceMovePlan& plan) {
 void print_plans(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
     nlohmann::json list = nlohmann::json::array();
     for (const FenceMovePlan& plan : plans) {
-        list.push_back({{"topic", plan.partition.topic},
-                        {"partition", plan.partition.partition.raw()},
-                        {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
-                        {"to", plan.to.raw()},
-                        {"new_log", plan.adopt},
-                        {"warnings", plan.warnings},
-                        {"done", options.yes}});
+        list.push_back(
+            {{"topic", plan.partition.topic},
+             {"partition", plan.partition.partition.raw()},
+             {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
+             {"to", plan.to.raw()},
+             {"new_log", plan.adopt},
+             {"warnings", plan.warnings},
+             {"done", options.yes}});
         if (options.json) continue;
         std::cout << (options.yes ? "moved " : "would move ") << describe(plan) << '\n';
-        for (const std::string& warning : plan.warnings) std::cout << "  WARNING: " << warning << '\n';
+        for (const std::string& warning : plan.warnings)
+            std::cout << "  WARNING: " << warning << '\n';
     }
     if (options.json) {
         std::cout << list.dump(2) << '\n';
@@ -163,7 +168,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     const FencePosition position = parse_position(options.position);
     if (options.topic.empty()) throw UsageError("--set needs --topic");
     const bool needs_log = position.kind != FencePosition::Kind::offset;
-    if (!needs_log && options.partition < 0) throw UsageError("--set with an offset needs --partition");
+    if (!needs_log && options.partition < 0)
+        throw UsageError("--set with an offset needs --partition");
     if (needs_log && !setup.configuration) {
         throw UsageError("`" + options.position +
                          "` is asked of the brokers: give a configuration with -c, or an offset");
@@ -200,7 +206,8 @@ int offsets(const OffsetsOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "offsets");
     const std::string group = group_of(setup, options.group);
     if (options.adopt && options.position.empty()) {
-        throw UsageError("--adopt-topic-id needs --set: where does the new log begin for this group?");
+        throw UsageError(
+            "--adopt-topic-id needs --set: where does the new log begin for this group?");
     }
     Connection connection(setup.connection);
     require_version(connection);
@@ -211,17 +218,19 @@ int offsets(const OffsetsOptions& options) {
 }  // namespace
 
 void add_offsets(CLI::App& program, Commands& commands) {
-    CLI::App* command =
-        program.add_subcommand("offsets", "Show the fences of a group, or move one (a dry run first)");
+    CLI::App* command = program.add_subcommand(
+        "offsets", "Show the fences of a group, or move one (a dry run first)");
     auto options = std::make_shared<OffsetsOptions>();
     add_operator_options(*command, options->common);
-    command->add_option("--group", options->group, "The consumer group; default: the configuration's");
+    command->add_option("--group", options->group,
+                        "The consumer group; default: the configuration's");
     command->add_option("--topic", options->topic, "Only this topic");
     command->add_option("--partition", options->partition, "Only this partition")
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--set", options->position,
-                        "Where the next message is to be read: an offset, earliest, latest, or a time "
-                        "such as 2026-01-31T12:00:00Z");
+    command->add_option(
+        "--set", options->position,
+        "Where the next message is to be read: an offset, earliest, latest, or a time "
+        "such as 2026-01-31T12:00:00Z");
     command->add_flag("--adopt-topic-id", options->adopt,
                       "The topic was made again: take the new log for this fence's own");
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");

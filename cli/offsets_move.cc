@@ -20,35 +20,40 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
 // What is asked of the log is asked before any row is locked.
 Offset resolve(LogView* log, const TopicPartition& partition, const FencePosition& position) {
     switch (position.kind) {
-        case FencePosition::Kind::offset: return position.offset;
-        case FencePosition::Kind::earliest: return log->range(partition).earliest;
-        case FencePosition::Kind::latest: return log->range(partition).latest;
-        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
+        case FencePosition::Kind::offset:
+            return position.offset;
+        case FencePosition::Kind::earliest:
+            return log->range(partition).earliest;
+        case FencePosition::Kind::latest:
+            return log->range(partition).latest;
+        case FencePosition::Kind::time:
+            return log->offset_at(partition, position.time);
     }
     std::abort();
 }
 
-// Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a second time.
-void warn_of_forgotten_claims(Connection& connection, const std::string& group, FenceMovePlan& plan) {
-    const Result ledgers = connection.query(sql::offsets_ledgers,
-                                            Parameters{}.text(group).text(plan.partition.topic));
+// Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a
+// second time.
+void warn_of_forgotten_claims(Connection& connection, const std::string& group,
+                              FenceMovePlan& plan) {
+    const Result ledgers =
+        connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(plan.partition.topic));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const bool nothing_purged = !ledgers.boolean(row, 4);
         if (nothing_purged) continue;
-        const Result held =
-            connection.query(sql::offsets_remembered,
-                             key_of(group, plan.partition).integer(plan.to.raw()),
-                             {{"table", ledgers.text(row, 3)}});
+        const Result held = connection.query(sql::offsets_remembered,
+                                             key_of(group, plan.partition).integer(plan.to.raw()),
+                                             {{"table", ledgers.text(row, 3)}});
         if (held.boolean(0, 0)) continue;
-        plan.warnings.push_back(
-            "ledger " + std::string(ledgers.text(row, 0)) + " remembers claims since " +
-            std::string(ledgers.text(row, 2)) + " (its retention is " +
-            std::string(ledgers.text(row, 1)) +
-            "); what was applied before that would be applied a SECOND time");
+        plan.warnings.push_back("ledger " + std::string(ledgers.text(row, 0)) +
+                                " remembers claims since " + std::string(ledgers.text(row, 2)) +
+                                " (its retention is " + std::string(ledgers.text(row, 1)) +
+                                "); what was applied before that would be applied a SECOND time");
     }
     if (ledgers.rows() == 0) {
         plan.warnings.emplace_back(
-            "this topic feeds no ledger here: what was applied before may be applied a SECOND time");
+            "this topic feeds no ledger here: what was applied before may be applied a SECOND "
+            "time");
     }
 }
 
@@ -57,7 +62,8 @@ void warn_of_forgotten_claims(Connection& connection, const std::string& group, 
 FencePosition parse_position(const std::string& text) {
     FencePosition position;
     if (text == "earliest" || text == "latest") {
-        position.kind = text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
+        position.kind =
+            text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
         return position;
     }
     std::int64_t offset = 0;
@@ -68,8 +74,10 @@ FencePosition parse_position(const std::string& text) {
     }
     const auto time = parse_timestamp(text);
     if (!time) {
-        throw UsageError("--set takes an offset, earliest, latest, or a time such as "
-                         "2026-01-31T12:00:00Z, not `" + text + "`");
+        throw UsageError(
+            "--set takes an offset, earliest, latest, or a time such as "
+            "2026-01-31T12:00:00Z, not `" +
+            text + "`");
     }
     position.kind = FencePosition::Kind::time;
     position.time = *time;
@@ -77,7 +85,8 @@ FencePosition parse_position(const std::string& text) {
 }
 
 FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
-                        const TopicPartition& partition, const FencePosition& position, bool adopt) {
+                        const TopicPartition& partition, const FencePosition& position,
+                        bool adopt) {
     FenceMovePlan plan{partition, std::nullopt, resolve(log, partition, position), adopt, {}};
     const Result row = connection.query(
         sql::offsets_list,
@@ -91,8 +100,8 @@ FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string&
     try {
         const KafkaSource::Range range = log->range(partition);
         if (plan.to < range.earliest || plan.to > range.latest) {
-            plan.warnings.push_back("the log holds " + std::to_string(range.earliest.raw()) + " to " +
-                                    std::to_string(range.latest.raw()) +
+            plan.warnings.push_back("the log holds " + std::to_string(range.earliest.raw()) +
+                                    " to " + std::to_string(range.latest.raw()) +
                                     "; there the topic's on_out_of_range will decide");
         }
     } catch (const KafkaError& error) {

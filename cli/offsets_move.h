@@ -1,6 +1,7 @@
 #pragma once
-// How an operator moves a fence: first a plan that changes nothing, then the move, one row a transaction, under a new
-// owner, so that a running worker loses the fence, takes it again and follows. Used by one thread.
+// How an operator moves a fence: first a plan that changes nothing, then the move, one row a
+// transaction, under a new owner, so that a running worker loses the fence, takes it again and
+// follows. Used by one thread.
 
 #include <chrono>
 #include <optional>
@@ -26,7 +27,7 @@ struct FenceMovePlan {
     TopicPartition partition;
     std::optional<Offset> from;  // none: there is no fence yet
     Offset to;
-    bool adopt = false;          // the topic was made again; the row becomes the new log's
+    bool adopt = false;  // the topic was made again; the row becomes the new log's
     std::vector<std::string> warnings;
 };
 
@@ -34,7 +35,8 @@ struct FenceMovePlan {
 FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);
 
-// Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was made.
+// Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was
+// made.
 void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan);
 
 }  // namespace onceward

@@ -9,9 +9,10 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
     command.add_option("-c,--config", options.config, "The configuration")
         ->capture_default_str()
         ->each([&options](const std::string&) { options.config_given = true; });
-    command.add_option("--dsn", options.dsn,
-                       "PostgreSQL connection string, instead of the configuration's (a password is "
-                       "better left to PGPASSWORD or a password file)");
+    command.add_option(
+        "--dsn", options.dsn,
+        "PostgreSQL connection string, instead of the configuration's (a password is "
+        "better left to PGPASSWORD or a password file)");
     command.add_option("--schema", options.schema, "The schema of Onceward's tables");
 }
 
@@ -24,8 +25,9 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
     if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
     if (!options.schema.empty()) setup.connection.schema = options.schema;
     if (!valid_schema_name(setup.connection.schema)) {
-        throw UsageError("`" + setup.connection.schema +
-                         "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
+        throw UsageError(
+            "`" + setup.connection.schema +
+            "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
     }
     setup.connection.application_name = "onceward " + command;
     // A look-up over many claims, or a migration, takes the time that it takes.

@@ -1,5 +1,6 @@
 #pragma once
-// What the operator's commands share: which database and schema, and whose configuration. Plain values.
+// What the operator's commands share: which database and schema, and whose configuration. Plain
+// values.
 
 #include <iostream>
 #include <optional>
@@ -14,7 +15,7 @@ namespace onceward {
 
 // A command line that cannot be meant; the command answers with exit_usage.
 class UsageError : public std::runtime_error {
-  public:
+ public:
     using std::runtime_error::runtime_error;
 };
 
@@ -33,8 +34,8 @@ struct OperatorSetup {
     std::optional<Configuration> configuration;  // none where only a dsn was given
 };
 
-// A dsn goes before the configuration's: migrations are for the schema's owner, not for the worker's role. Throws
-// ConfigurationError.
+// A dsn goes before the configuration's: migrations are for the schema's owner, not for the
+// worker's role. Throws ConfigurationError.
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command);
 
 // The group that was named, else the configuration's. Throws UsageError where there is neither.

@@ -39,7 +39,8 @@ std::string replaced(std::string text, std::string_view name, std::string_view v
 }
 
 std::string for_migration(std::string_view statement, const Migration& migration) {
-    std::string text = replaced(std::string(statement), "{number}", std::to_string(migration.number));
+    std::string text =
+        replaced(std::string(statement), "{number}", std::to_string(migration.number));
     text = replaced(std::move(text), "{name}", migration.name);
     return replaced(std::move(text), "{checksum}", checksum(migration));
 }
@@ -99,7 +100,8 @@ void require_schema_name(Connection& connection) {
     const std::string& schema = connection.schema();
     if (!valid_schema_name(schema) ||
         !connection.query(sql::migration_schema_name, Parameters{}.text(schema)).boolean(0, 0)) {
-        throw MigrationError("`" + schema + "` cannot be the schema's name: use a-z, 0-9 and _, not a "
+        throw MigrationError("`" + schema +
+                             "` cannot be the schema's name: use a-z, 0-9 and _, not a "
                              "digit or pg_ first, no reserved word, 40 characters at most");
     }
 }
@@ -142,7 +144,8 @@ std::optional<int> take_back_last(Connection& connection, int target) {
     const auto statuses = compare(connection.query(sql::migration_applied, {}));
     refuse_foreign(statuses, connection.schema());
     for (auto migration = migrations().rbegin(); migration != migrations().rend(); ++migration) {
-        const auto status = std::ranges::find(statuses, migration->number, &MigrationStatus::number);
+        const auto status =
+            std::ranges::find(statuses, migration->number, &MigrationStatus::number);
         if (status->standing == MigrationStatus::Standing::pending) continue;
         if (migration->number <= target) return std::nullopt;
         connection.execute(migration->down);
@@ -158,10 +161,14 @@ std::optional<int> take_back_last(Connection& connection, int target) {
 
 std::string_view to_text(MigrationStatus::Standing standing) {
     switch (standing) {
-        case MigrationStatus::Standing::applied: return "applied";
-        case MigrationStatus::Standing::pending: return "pending";
-        case MigrationStatus::Standing::changed: return "changed";
-        case MigrationStatus::Standing::unknown: return "unknown";
+        case MigrationStatus::Standing::applied:
+            return "applied";
+        case MigrationStatus::Standing::pending:
+            return "pending";
+        case MigrationStatus::Standing::changed:
+            return "changed";
+        case MigrationStatus::Standing::unknown:
+            return "unknown";
     }
     std::abort();
 }
@@ -169,9 +176,8 @@ std::string_view to_text(MigrationStatus::Standing standing) {
 bool valid_schema_name(std::string_view schema) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
     return !schema.empty() && schema.size() <= 40 && letter(schema.front()) &&
-           !schema.starts_with("pg_") && std::ranges::all_of(schema, [&](char c) {
-               return letter(c) || (c >= '0' && c <= '9');
-           });
+           !schema.starts_with("pg_") &&
+           std::ranges::all_of(schema, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 int expected_version() { return migrations().back().number; }
@@ -235,7 +241,8 @@ void require_version(Connection& connection) {
 std::string migration_script(std::string_view schema, int after,
                              const std::optional<std::string>& role) {
     if (!valid_schema_name(schema)) {
-        throw MigrationError("`" + std::string(schema) + "` cannot be the schema's name: use a-z, 0-9 "
+        throw MigrationError("`" + std::string(schema) +
+                             "` cannot be the schema's name: use a-z, 0-9 "
                              "and _, not a digit or pg_ first, 40 characters at most");
     }
     // A failed statement must end the script: psql would go on with the next migration.

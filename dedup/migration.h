@@ -1,7 +1,8 @@
 #pragma once
-// The life cycle of our own schema: numbered migrations up and down, each in one transaction under an advisory lock, so
-// that two runs at once are safe. Not thread-safe beyond its Connection. What the operator must put right is a
-// MigrationError whose text says how; what PostgreSQL says is a PostgresError, and nothing of that migration stays.
+// The life cycle of our own schema: numbered migrations up and down, each in one transaction under
+// an advisory lock, so that two runs at once are safe. Not thread-safe beyond its Connection. What
+// the operator must put right is a MigrationError whose text says how; what PostgreSQL says is a
+// PostgresError, and nothing of that migration stays.
 
 #include <optional>
 #include <stdexcept>
@@ -14,7 +15,7 @@
 namespace onceward {
 
 class MigrationError : public std::runtime_error {
-  public:
+ public:
     using std::runtime_error::runtime_error;
 };
 
@@ -32,19 +33,22 @@ struct MigrationStatus {
 };
 std::string_view to_text(MigrationStatus::Standing standing);
 
-// Letters a-z, digits and `_`, not beginning with a digit or `pg_`, at most 40 bytes: it stands unquoted in all SQL.
+// Letters a-z, digits and `_`, not beginning with a digit or `pg_`, at most 40 bytes: it stands
+// unquoted in all SQL.
 bool valid_schema_name(std::string_view schema);
 
 // The highest migration that this program knows.
 int expected_version();
 
-// All migrations that either the program or the schema knows, by number. All pending where there is no schema yet.
+// All migrations that either the program or the schema knows, by number. All pending where there is
+// no schema yet.
 std::vector<MigrationStatus> migration_status(Connection& connection);
 
 // Applies what is pending; the numbers applied. Refuses changed and unknown migrations.
 std::vector<int> migrate_up(Connection& connection);
 
-// DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead letters are lost.
+// DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead
+// letters are lost.
 std::vector<int> migrate_down(Connection& connection, int target);
 
 // Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
@@ -53,7 +57,8 @@ void grant_worker(Connection& connection, std::string_view role);
 // Throws a MigrationError unless the schema stands exactly where this program expects it.
 void require_version(Connection& connection);
 
-// Everything after migration `after` as a script for psql, bookkeeping included; with the grants where a role is named.
+// Everything after migration `after` as a script for psql, bookkeeping included; with the grants
+// where a role is named.
 std::string migration_script(std::string_view schema, int after,
                              const std::optional<std::string>& role);
 

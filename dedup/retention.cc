@@ -18,13 +18,15 @@ constexpr std::int64_t drops_in_one_look = 16;
 
 // Waits for locks, deadlocks and cancelled statements: another look will do.
 bool is_busy(const PostgresError& error) {
-    return error.sqlstate() == "55P03" || error.sqlstate() == "40P01" || error.sqlstate() == "57014";
+    return error.sqlstate() == "55P03" || error.sqlstate() == "40P01" ||
+           error.sqlstate() == "57014";
 }
 
-// The right to look at a ledger, for as long as this object lives. Held by the session and not by a transaction, since a
-// look is several of them; given back after each look, so that no process can be the leader and frozen for long.
+// The right to look at a ledger, for as long as this object lives. Held by the session and not by a
+// transaction, since a look is several of them; given back after each look, so that no process can
+// be the leader and frozen for long.
 class Leadership {
-  public:
+ public:
     Leadership(Connection& connection, int ledger) : connection_(connection), ledger_(ledger) {
         held_ = connection_.query(sql::retention_leader, key()).boolean(0, 0);
     }
@@ -39,14 +41,15 @@ class Leadership {
     }
     bool held() const { return held_; }
 
-  private:
+ private:
     Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
     Connection& connection_;
     int ledger_;
     bool held_ = false;
 };
 
-// One short transaction with a lock_timeout of its own; false where a lock was not to be had in time.
+// One short transaction with a lock_timeout of its own; false where a lock was not to be had in
+// time.
 template <class Work>
 bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock_timeout,
                           Work work) {
@@ -86,13 +89,12 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                           RetentionReport& report) {
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     if (state.rows() == 0) return;
-    const CurrentGeneration current{state.integer(0, 0),
-                                    std::chrono::milliseconds(state.integer(0, 1)),
-                                    state.integer(0, 2)};
+    const CurrentGeneration current{
+        state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), state.integer(0, 2)};
     const Rotation due = rotation_due(current, options);
     if (due == Rotation::keep) return;
-    report.rotated = in_short_transaction(
-        connection, options_.lock_timeout, [&](Transaction& transaction) {
+    report.rotated =
+        in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
             transaction.query(sql::retention_rotate,
                               Parameters{}.integer(ledger).integer(current.generation));
         });
@@ -108,10 +110,11 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
 void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
-    // The lock is asked for only where something has expired: everyone queues behind whoever waits for it.
+    // The lock is asked for only where something has expired: everyone queues behind whoever waits
+    // for it.
     if (state.rows() == 1 && state.integer(0, 3) > 0) {
-        const bool done = in_short_transaction(
-            connection, options_.lock_timeout, [&](Transaction& transaction) {
+        const bool done =
+            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
                 report.unlisted =
                     transaction.query(sql::retention_unlist, Parameters{}.integer(ledger)).rows();
             });
@@ -119,21 +122,22 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
         report.busy = report.busy || !done;
     }
     const auto overdue = std::max(options.rotate_after, std::chrono::milliseconds(3'600'000));
-    report.held_back = state.rows() == 1 && state.integer(0, 3) == 0 &&
-                       state.integer(0, 4) > overdue.count();
+    report.held_back =
+        state.rows() == 1 && state.integer(0, 3) == 0 && state.integer(0, 4) > overdue.count();
     if (report.held_back) warn_of_holders(connection, options, ledger);
 
-    // DANGER: the tables go in transactions after the one that unlisted them. A transaction that has read one of them and
-    // waits for the ledger's lock would deadlock with a DROP under that lock.
+    // DANGER: the tables go in transactions after the one that unlisted them. A transaction that
+    // has read one of them and waits for the ledger's lock would deadlock with a DROP under that
+    // lock.
     const Result unlisted = connection.query(
         sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
     for (int row = 0; row < unlisted.rows(); ++row) {
         bool dropped = false;
-        const bool done = in_short_transaction(
-            connection, options_.lock_timeout, [&](Transaction& transaction) {
+        const bool done =
+            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
                 dropped = transaction
-                              .query(sql::retention_drop, Parameters{}.integer(ledger).integer(
-                                                              unlisted.integer(row, 0)))
+                              .query(sql::retention_drop,
+                                     Parameters{}.integer(ledger).integer(unlisted.integer(row, 0)))
                               .boolean(0, 0);
             });
         report.busy = report.busy || !done;
@@ -173,8 +177,8 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
         }
         for (const LedgerOptions& ledger : options_.ledgers) look(*connection, ledger);
     } catch (const PostgresError& error) {
-        log_warning("ledger.retention_failed", {{"sqlstate", error.sqlstate()},
-                                                {"error", error.summary()}});
+        log_warning("ledger.retention_failed",
+                    {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
         connection.reset();
     }
 }

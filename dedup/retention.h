@@ -1,7 +1,8 @@
 #pragma once
-// Rotates ledgers and lets go of what has expired, in the log's time. One thread and one connection for each process,
-// beside its workers; among processes one at a time looks at a ledger. Nothing here is needed for exactness: while it is
-// down claims only stay longer. Failures inside run() are logged and tried again.
+// Rotates ledgers and lets go of what has expired, in the log's time. One thread and one connection
+// for each process, beside its workers; among processes one at a time looks at a ledger. Nothing
+// here is needed for exactness: while it is down claims only stay longer. Failures inside run() are
+// logged and tried again.
 
 #include <chrono>
 #include <optional>
@@ -17,32 +18,34 @@ namespace onceward {
 struct RetentionOptions {
     ConnectionOptions connection;
     std::vector<LedgerOptions> ledgers;
-    // Time between two looks at each ledger, jittered by a quarter. Longer makes generations outgrow their limits.
+    // Time between two looks at each ledger, jittered by a quarter. Longer makes generations
+    // outgrow their limits.
     std::chrono::milliseconds every{10'000};
-    // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue behind a rotation that
-    // waits; shorter stalls them less, and may need more tries under load.
+    // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
+    // behind a rotation that waits; shorter stalls them less, and may need more tries under load.
     std::chrono::milliseconds lock_timeout{1'000};
 };
 
 // What one look at a ledger did.
 struct RetentionReport {
-    bool looked = false;        // false: no such ledger yet, or another process is looking
+    bool looked = false;  // false: no such ledger yet, or another process is looking
     bool rotated = false;
-    int unlisted = 0;           // generations that expired
-    int dropped = 0;            // their tables, and those that an earlier crash left behind
-    bool busy = false;          // a lock was not to be had in time; tried again at the next look
-    bool held_back = false;     // a generation is overdue, because a watermark stands still
+    int unlisted = 0;        // generations that expired
+    int dropped = 0;         // their tables, and those that an earlier crash left behind
+    bool busy = false;       // a lock was not to be had in time; tried again at the next look
+    bool held_back = false;  // a generation is overdue, because a watermark stands still
 };
 
 class RetentionJob {
-  public:
+ public:
     explicit RetentionJob(RetentionOptions options);
     // Until `stop` is requested.
     void run(std::stop_token stop);
-    // One look at one ledger, in several short transactions. Throws PostgresError, but never for a lock.
+    // One look at one ledger, in several short transactions. Throws PostgresError, but never for a
+    // lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
 
-  private:
+ private:
     void look_at_all(std::optional<Connection>& connection);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);

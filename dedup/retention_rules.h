@@ -1,5 +1,6 @@
 #pragma once
-// When a generation is sealed. Pure; the caller brings ages by the database's clock, since claims carry that one.
+// When a generation is sealed. Pure; the caller brings ages by the database's clock, since claims
+// carry that one.
 
 #include <chrono>
 #include <cstdint>
@@ -18,14 +19,17 @@ struct CurrentGeneration {
 enum class Rotation : std::uint8_t { keep, by_age, by_size };
 std::string_view to_text(Rotation rotation);
 
-// Claims in a table of this size. A row is 64 bytes and its line pointer 4 where it has no fingerprint; with one it is
-// 16 more, so that the estimate is a quarter too high there and seals sooner.
+// Claims in a table of this size. A row is 64 bytes and its line pointer 4 where it has no
+// fingerprint; with one it is 16 more, so that the estimate is a quarter too high there and seals
+// sooner.
 std::int64_t estimated_claims(std::int64_t bytes);
 
-// An empty generation is kept at any age: sealing it would cost every batch one more probe, for nothing.
+// An empty generation is kept at any age: sealing it would cost every batch one more probe, for
+// nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);
 
-// `every`, up to a quarter shorter or longer, so that processes started together do not look together. `random` in [0, 1).
+// `every`, up to a quarter shorter or longer, so that processes started together do not look
+// together. `random` in [0, 1).
 std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random);
 
 }  // namespace onceward

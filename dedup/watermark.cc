@@ -14,15 +14,20 @@ bool clocks_agree(const ClockReading& clocks) {
 
 std::string_view to_text(Sampling sampling) {
     switch (sampling) {
-        case Sampling::kept: return "kept";
-        case Sampling::waiting: return "waiting";
-        case Sampling::clocks_differ: return "clocks_differ";
-        case Sampling::out_of_range: return "out_of_range";
+        case Sampling::kept:
+            return "kept";
+        case Sampling::waiting:
+            return "waiting";
+        case Sampling::clocks_differ:
+            return "clocks_differ";
+        case Sampling::out_of_range:
+            return "out_of_range";
     }
     std::abort();
 }
 
-Sampling WatermarkSampler::sampled(Moment now, const ClockReading& clocks, Offset end, Offset fence) {
+Sampling WatermarkSampler::sampled(Moment now, const ClockReading& clocks, Offset end,
+                                   Offset fence) {
     next_ = now + every_;
     if (end < fence) return Sampling::out_of_range;
     if (waiting_) return Sampling::waiting;

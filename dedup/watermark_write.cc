@@ -12,8 +12,9 @@ std::int64_t microseconds(WallTime time) { return time.time_since_epoch().count(
 
 ClockReading read_clocks(Connection& connection) {
     const std::int64_t database = connection.query(sql::database_clock, {}).integer(0, 0);
-    return {WallTime(std::chrono::microseconds(database)),
-            std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now())};
+    return {
+        WallTime(std::chrono::microseconds(database)),
+        std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now())};
 }
 
 bool write_watermark(Connection& connection, const OwnedFence& fence, const WatermarkWrite& write,
@@ -41,14 +42,15 @@ bool write_partition_list(Connection& connection, int ledger, std::string_view c
                           std::string_view topic, const ClockReading& clocks, int partitions) {
     if (!clocks_agree(clocks)) return false;
     OwnedTransaction transaction(connection);
-    const bool written = transaction
-                             .query(sql::watermark_feed_write, Parameters{}
-                                                                   .integer(ledger)
-                                                                   .text(consumer_group)
-                                                                   .text(topic)
-                                                                   .integer(partitions)
-                                                                   .integer(microseconds(clocks.database)))
-                             .affected() == 1;
+    const bool written =
+        transaction
+            .query(sql::watermark_feed_write, Parameters{}
+                                                  .integer(ledger)
+                                                  .text(consumer_group)
+                                                  .text(topic)
+                                                  .integer(partitions)
+                                                  .integer(microseconds(clocks.database)))
+            .affected() == 1;
     transaction.commit();
     return written;
 }

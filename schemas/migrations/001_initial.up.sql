@@ -1,4 +1,5 @@
--- The fence of each partition of each consumer group: where the next transaction must begin, and whose it is.
+-- The fence of each partition of each consumer group: where the next transaction must begin, and
+-- whose it is.
 CREATE TABLE {schema}.fences (
     consumer_group text NOT NULL,
     topic text NOT NULL,
@@ -28,15 +29,15 @@ CREATE TABLE {schema}.fences (
     CONSTRAINT fences_offset_natural CHECK (next_offset >= 0)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE {schema}.fences IS
-    'A chain: a transaction moves next_offset only from where its reading began, under its own owner id.';
+    'A chain: a transaction moves next_offset only from where its reading began, as its owner.';
 COMMENT ON COLUMN {schema}.fences.incarnation IS
     'Random id of the row, new when it is made or adopts another topic id; names its dead letters.';
 COMMENT ON COLUMN {schema}.fences.epoch IS
-    'Counts take-overs, for people. After a fail-over two owners may hold the same one; owner decides.';
+    'Counts take-overs, for people. After a fail-over two may hold the same one; owner decides.';
 COMMENT ON COLUMN {schema}.fences.watermark IS
     'Every message that the log held at this time has been passed; retention counts from it.';
 COMMENT ON COLUMN {schema}.fences.retired_at IS
-    'Set by `onceward groups retire`: the row no longer holds retention back, and no worker may take it.';
+    'Set by `onceward groups retire`: holds retention back no longer, and no worker may take it.';
 
 -- Ledgers: sets of claims with one retention, one store and one reach.
 CREATE TABLE {schema}.ledgers (
@@ -54,7 +55,8 @@ CREATE TABLE {schema}.ledgers (
 ALTER TABLE {schema}.fences ADD CONSTRAINT fences_ledger FOREIGN KEY (ledger)
     REFERENCES {schema}.ledgers (ledger);
 
--- The topics that feed a ledger. The list of a topic's partitions is a sample as well (its time, then the metadata).
+-- The topics that feed a ledger. The list of a topic's partitions is a sample as well (its time,
+-- then the metadata).
 CREATE TABLE {schema}.ledger_feeds (
     ledger integer NOT NULL,
     consumer_group text NOT NULL,
@@ -67,11 +69,12 @@ CREATE TABLE {schema}.ledger_feeds (
     CONSTRAINT ledger_feeds_source_unique UNIQUE (source),
     CONSTRAINT ledger_feeds_ledger FOREIGN KEY (ledger) REFERENCES {schema}.ledgers (ledger)
 );
-COMMENT ON COLUMN {schema}.ledger_feeds.source IS 'Short name of (group, topic) in the claims'' rows.';
+COMMENT ON COLUMN {schema}.ledger_feeds.source IS
+    'Short name of (group, topic) in the claims'' rows.';
 COMMENT ON COLUMN {schema}.ledger_feeds.watermark IS
     'When the list of partitions was last known; one more watermark that holds retention back.';
 COMMENT ON COLUMN {schema}.ledger_feeds.retired_at IS
-    'Set by `onceward groups retire`: the topic feeds the ledger no longer and does not hold retention back.';
+    'Set by `onceward groups retire`: the topic feeds the ledger no longer.';
 
 -- Generations of the table store. Exactly one of a ledger is current; sealed ones are immutable.
 CREATE TABLE {schema}.generations (
@@ -83,7 +86,8 @@ CREATE TABLE {schema}.generations (
     CONSTRAINT generations_ledger FOREIGN KEY (ledger) REFERENCES {schema}.ledgers (ledger),
     CONSTRAINT generations_sealed_later CHECK (sealed_at >= created_at)
 );
-CREATE UNIQUE INDEX generations_one_current ON {schema}.generations (ledger) WHERE sealed_at IS NULL;
+CREATE UNIQUE INDEX generations_one_current ON {schema}.generations (ledger)
+    WHERE sealed_at IS NULL;
 
 -- Every generation is a table of its own, made LIKE this one, with the same grants.
 CREATE TABLE {schema}.claims (
@@ -96,7 +100,7 @@ CREATE TABLE {schema}.claims (
     CONSTRAINT claims_never_here CHECK (false) NO INHERIT
 );
 COMMENT ON TABLE {schema}.claims IS
-    'Pattern and grants of the generation tables claims_<ledger>_<generation>; always empty itself.';
+    'Pattern and grants of the tables claims_<ledger>_<generation>; always empty itself.';
 
 CREATE TABLE {schema}.dead_letters (
     dead_letter bigint GENERATED ALWAYS AS IDENTITY,
@@ -120,11 +124,13 @@ CREATE TABLE {schema}.dead_letters (
     CONSTRAINT dead_letters_once UNIQUE (consumer_group, topic, identity, partition, record_offset)
 );
 COMMENT ON COLUMN {schema}.dead_letters.identity IS
-    'The topic''s id, else the incarnation of its fence: a topic made again must not collide with its namesake.';
+    'The topic''s id, else its fence''s incarnation: a topic made again is not its namesake.';
 COMMENT ON COLUMN {schema}.dead_letters.headers IS
-    'In the record''s order: [{"name": text, "value": base64 or null}, ...]; "name_base64" where the name is not UTF-8.';
+    'In the record''s order: [{"name": text, "value": base64 or null}, ...]; "name_base64" where '
+    'the name is not UTF-8.';
 
--- Offsets that were passed without being read, always with a reason. Nothing is skipped without a row here.
+-- Offsets that were passed without being read, always with a reason. Nothing is skipped without a
+-- row here.
 CREATE TABLE {schema}.skipped_ranges (
     skipped_range bigint GENERATED ALWAYS AS IDENTITY,
     consumer_group text NOT NULL,

@@ -5,7 +5,8 @@ SELECT consumer_group, topic,
     (SELECT count(*) FROM {schema}.fences f
         WHERE f.consumer_group = t.consumer_group AND f.topic = t.topic),
     (SELECT count(*) FROM {schema}.fences f
-        WHERE f.consumer_group = t.consumer_group AND f.topic = t.topic AND f.retired_at IS NOT NULL),
+        WHERE f.consumer_group = t.consumer_group AND f.topic = t.topic
+            AND f.retired_at IS NOT NULL),
     (SELECT max(moved_at) FROM {schema}.fences f
         WHERE f.consumer_group = t.consumer_group AND f.topic = t.topic),
     (SELECT CASE WHEN count(*) = count(f.watermark) THEN min(f.watermark) END FROM {schema}.fences f

@@ -1,4 +1,5 @@
--- A retired group stays retired until `onceward groups retire --undo`; a retired feed without such fences is in use again.
+-- A retired group stays retired until `onceward groups retire --undo`; a retired feed without such
+-- fences is in use again.
 INSERT INTO {schema}.ledger_feeds AS known (ledger, consumer_group, topic)
 VALUES ($1::integer, $2, $3)
 ON CONFLICT (ledger, consumer_group, topic) DO UPDATE SET

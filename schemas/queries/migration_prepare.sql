@@ -1,4 +1,5 @@
--- CREATE SCHEMA IF NOT EXISTS asks for the right to create even where it exists; a DBA may have made it for us.
+-- CREATE SCHEMA IF NOT EXISTS asks for the right to create even where it exists; a DBA may have
+-- made it for us.
 DO $$
 BEGIN
     IF to_regnamespace('{schema}') IS NULL THEN

@@ -1,4 +1,5 @@
--- The ledgers that the topic feeds: each one's oldest generation, and whether an older one has been let go of.
+-- The ledgers that the topic feeds: each one's oldest generation, and whether an older one has been
+-- let go of.
 SELECT l.name, l.retention, g.created_at, format('claims_%s_%s', g.ledger, g.generation),
     g.generation > 1
 FROM {schema}.ledger_feeds s JOIN {schema}.ledgers l USING (ledger)

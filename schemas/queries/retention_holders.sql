@@ -1,4 +1,5 @@
--- What holds the ledger's retention back, the oldest first; a partition of -1 stands for the list of partitions.
+-- What holds the ledger's retention back, the oldest first; a partition of -1 stands for the list
+-- of partitions.
 SELECT consumer_group, topic, partition, watermark
 FROM (
     SELECT f.consumer_group, f.topic, f.partition, f.watermark

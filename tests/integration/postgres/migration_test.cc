@@ -22,7 +22,7 @@ using support::FreshSchema;
 
 // A schema's name that nobody has migrated yet.
 class EmptySchema {
-  public:
+ public:
     EmptySchema() : name_(support::unique_name("migration")), database_(support::postgres().dsn) {}
     ~EmptySchema() {
         database_.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS " + name_ +
@@ -37,11 +37,11 @@ class EmptySchema {
     const std::string& name() const { return name_; }
     Database& database() { return database_; }
     std::int64_t relations() {
-        return database_.number("SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('" +
-                                name_ + "')");
+        return database_.number(
+            "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('" + name_ + "')");
     }
 
-  private:
+ private:
     std::string name_;
     Database database_;
 };
@@ -57,17 +57,26 @@ std::string complaint(const std::function<void()>& work) {
 
 // Tables, columns, constraints, indexes and functions of a schema, without its name.
 std::string description(Database& database, const std::string& schema) {
-    return database.value(
-        "SELECT string_agg(replace(line, '" + schema + "', 'S'), E'\\n' ORDER BY line) FROM ("
-        "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || "
-        "coalesce(column_default, '') AS line FROM information_schema.columns "
-        "WHERE table_schema = '" + schema + "' UNION ALL "
-        "SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint "
-        "WHERE connamespace = '" + schema + "'::regnamespace UNION ALL "
-        "SELECT indexdef FROM pg_indexes WHERE schemaname = '" + schema + "' UNION ALL "
-        "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = '" + schema +
-        "'::regnamespace UNION ALL "
-        "SELECT checksum FROM " + schema + ".schema_migrations) AS lines");
+    return database.value("SELECT string_agg(replace(line, '" + schema +
+                          "', 'S'), E'\\n' ORDER BY line) FROM ("
+                          "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || "
+                          "is_nullable || ' ' || "
+                          "coalesce(column_default, '') AS line FROM information_schema.columns "
+                          "WHERE table_schema = '" +
+                          schema +
+                          "' UNION ALL "
+                          "SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint "
+                          "WHERE connamespace = '" +
+                          schema +
+                          "'::regnamespace UNION ALL "
+                          "SELECT indexdef FROM pg_indexes WHERE schemaname = '" +
+                          schema +
+                          "' UNION ALL "
+                          "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = '" +
+                          schema +
+                          "'::regnamespace UNION ALL "
+                          "SELECT checksum FROM " +
+                          schema + ".schema_migrations) AS lines");
 }
 
 TEST(Migration, UpAppliesAllOnceAndRecordsThem) {
@@ -117,8 +126,10 @@ TEST(Migration, AChangedTextIsRefused) {
     schema.database().execute("UPDATE " + schema.name() +
                               ".schema_migrations SET checksum = 'other' WHERE number = 1");
     EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("001_initial"));
-    EXPECT_THAT(complaint([&] { migrate_down(connection, 0); }), testing::HasSubstr("another text"));
-    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("another text"));
+    EXPECT_THAT(complaint([&] { migrate_down(connection, 0); }),
+                testing::HasSubstr("another text"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }),
+                testing::HasSubstr("another text"));
 }
 
 TEST(Migration, ASchemaOfANewerProgramIsRefused) {
@@ -128,7 +139,8 @@ TEST(Migration, ASchemaOfANewerProgramIsRefused) {
     schema.database().execute("INSERT INTO " + schema.name() +
                               ".schema_migrations VALUES (901, 'later', 'x')");
     EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("901_later"));
-    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("newer program"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }),
+                testing::HasSubstr("newer program"));
 }
 
 TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {
@@ -138,7 +150,8 @@ TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {
                 testing::HasSubstr("onceward migrate up"));
     migrate_up(connection);
     migrate_down(connection, 1);
-    EXPECT_THAT(complaint([&] { require_version(connection); }), testing::HasSubstr("002_rotation"));
+    EXPECT_THAT(complaint([&] { require_version(connection); }),
+                testing::HasSubstr("002_rotation"));
     EXPECT_THAT(complaint([&] { require_version(connection); }),
                 testing::HasSubstr("onceward migrate up"));
 }
@@ -202,7 +215,8 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
         "SELECT string_agg(line, ' ' ORDER BY line) FROM (SELECT table_name || ':' || "
         "string_agg(privilege_type, ',' ORDER BY privilege_type) AS line "
         "FROM information_schema.role_table_grants WHERE grantee = 'onceward_test_worker' "
-        "AND table_schema = '" + schema.name() + "' GROUP BY table_name) AS grants");
+        "AND table_schema = '" +
+        schema.name() + "' GROUP BY table_name) AS grants");
     EXPECT_EQ(privileges,
               "claims:INSERT,SELECT dead_letters:INSERT,SELECT fences:INSERT,SELECT,UPDATE "
               "generations:SELECT ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
@@ -230,10 +244,12 @@ TEST(WorkerRole, FunctionsAreForTheGrantedOnly) {
     FreshSchema schema;
     EXPECT_EQ(schema.database().number(
                   "SELECT count(*) FROM pg_proc p, aclexplode(p.proacl) a WHERE a.grantee = 0 AND "
-                  "p.pronamespace = '" + schema.name() + "'::regnamespace"),
+                  "p.pronamespace = '" +
+                  schema.name() + "'::regnamespace"),
               0);
     EXPECT_EQ(schema.database().number("SELECT count(*) FROM pg_proc WHERE proacl IS NULL AND "
-                                       "pronamespace = '" + schema.name() + "'::regnamespace"),
+                                       "pronamespace = '" +
+                                       schema.name() + "'::regnamespace"),
               0);
 }
 

@@ -47,11 +47,13 @@ Outcome onceward(std::vector<std::string> arguments) {
 
 // A configuration's file, for as long as this object lives.
 class Configured {
-  public:
+ public:
     explicit Configured(const std::string& bootstrap_servers)
         : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
         std::ofstream(file_) << "group: billing\n"
-                                "kafka: {bootstrap_servers: '" << bootstrap_servers << "'}\n"
+                                "kafka: {bootstrap_servers: '"
+                             << bootstrap_servers
+                             << "'}\n"
                                 "postgres: {dsn: host=nowhere}\n"
                                 "topics:\n"
                                 "  - name: orders\n"
@@ -63,12 +65,12 @@ class Configured {
     ~Configured() { std::filesystem::remove(file_); }
     std::string file() const { return file_.string(); }
 
-  private:
+ private:
     std::filesystem::path file_;
 };
 
 class Operator : public testing::Test {
-  protected:
+ protected:
     Operator() {
         Connection worker(schema_.worker());
         ledger_ = register_ledger(worker, {.name = "orders"}, "billing", "orders").ledger;
@@ -76,8 +78,8 @@ class Operator : public testing::Test {
     Database& database() { return schema_.database(); }
     // Under the workers' role, which is enough for all of these.
     Outcome run(std::vector<std::string> arguments) {
-        for (const std::string& argument :
-             {std::string("--dsn"), schema_.server().worker_dsn, std::string("--schema"), schema_.name()}) {
+        for (const std::string& argument : {std::string("--dsn"), schema_.server().worker_dsn,
+                                            std::string("--schema"), schema_.name()}) {
             arguments.push_back(argument);
         }
         return onceward(std::move(arguments));
@@ -117,7 +119,8 @@ TEST_F(Operator, ExplainFindsAClaimInASealedGeneration) {
     const Outcome text = run({"explain", "k-1", "--topic", "orders", "--group", "billing"});
     EXPECT_EQ(text.exit_code, 0) << text.output;
     EXPECT_THAT(text.output, HasSubstr("from orders partition 0 offset 41"));
-    const Outcome json = run({"explain", "k-1", "--topic", "orders", "--group", "billing", "--json"});
+    const Outcome json =
+        run({"explain", "k-1", "--topic", "orders", "--group", "billing", "--json"});
     const auto claim = json.json()["claims"][0];
     EXPECT_EQ(claim["generation"], 1);
     EXPECT_EQ(claim["ledger"], "orders");
@@ -127,7 +130,8 @@ TEST_F(Operator, ExplainFindsAClaimInASealedGeneration) {
 
 TEST_F(Operator, ExplainTellsKindsAndTenantsApart) {
     claim(1, uuid_of("header:Id", "k-1", "acme"), 41);
-    const std::vector<std::string> common{"explain", "k-1", "--topic", "orders", "--group", "billing"};
+    const std::vector<std::string> common{"explain", "k-1",     "--topic",
+                                          "orders",  "--group", "billing"};
     const auto with = [&](std::vector<std::string> more) {
         std::vector<std::string> all = common;
         all.insert(all.end(), more.begin(), more.end());
@@ -154,10 +158,12 @@ TEST_F(Operator, ExplainTriesEveryKeySourceOfTheTopicsConfiguration) {
 }
 
 TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
-    database().execute("INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
-                       "record_offset, key_text, error_class, sqlstate, reason, attempts) VALUES "
-                       "('billing', 'orders', 'T', 2, 7, 'k-2', 'sink', '23514', 'total', 1)");
-    const Outcome outcome = run({"explain", "k-2", "--topic", "orders", "--group", "billing", "--json"});
+    database().execute(
+        "INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
+        "record_offset, key_text, error_class, sqlstate, reason, attempts) VALUES "
+        "('billing', 'orders', 'T', 2, 7, 'k-2', 'sink', '23514', 'total', 1)");
+    const Outcome outcome =
+        run({"explain", "k-2", "--topic", "orders", "--group", "billing", "--json"});
     EXPECT_EQ(outcome.exit_code, 3);
     EXPECT_EQ(outcome.json()["applied"], false);
     EXPECT_EQ(outcome.json()["dead_letters"][0]["offset"], 7);
@@ -186,8 +192,8 @@ TEST_F(Operator, OffsetsShowsEachFence) {
 TEST_F(Operator, AMoveChangesNothingWithoutYes) {
     fence(0, 100);
     const std::string before = row("owner, next_offset, epoch, watermark");
-    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
-                                 "0", "--set", "40"});
+    const Outcome outcome = run(
+        {"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "40"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("would move orders partition 0: from 100 to 40"));
     EXPECT_EQ(row("owner, next_offset, epoch, watermark"), before);
@@ -197,8 +203,8 @@ TEST_F(Operator, ARewindTakesTheFenceFromItsOwnerAndHoldsRetentionBack) {
     fence(0, 100);
     const std::string owner = row("owner");
     const std::string incarnation = row("incarnation");
-    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
-                                 "0", "--set", "40", "--yes"});
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
+                                 "--partition", "0", "--set", "40", "--yes"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_NE(row("owner"), owner);
     EXPECT_EQ(row("next_offset, epoch, topic_id, watermark IS NULL"), "40 1 T t");
@@ -208,7 +214,8 @@ TEST_F(Operator, ARewindTakesTheFenceFromItsOwnerAndHoldsRetentionBack) {
 
 TEST_F(Operator, AMoveForwardIsWrittenDownAsSkipped) {
     fence(0, 100);
-    run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "150", "--yes"});
+    run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "150",
+         "--yes"});
     EXPECT_EQ(database().value("SELECT concat_ws(' ', topic, partition, begin_offset, end_offset) "
                                "FROM skipped_ranges"),
               "orders 0 100 150");
@@ -236,8 +243,9 @@ TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
     EXPECT_EQ(shown.json()["fences"][0]["end"], 5);
     EXPECT_EQ(shown.json()["fences"][0]["lag"], 3);
     const auto planned = [&](const std::string& position) {
-        return run({"offsets", "-c", configured.file(), "--topic", "orders", "--partition", "0", "--set",
-                    position, "--json"}).json()[0];
+        return run({"offsets", "-c", configured.file(), "--topic", "orders", "--partition", "0",
+                    "--set", position, "--json"})
+            .json()[0];
     };
     EXPECT_EQ(planned("latest")["to"], 5);
     EXPECT_EQ(planned("earliest")["to"], 0);
@@ -255,8 +263,8 @@ TEST_F(Operator, FencesAreShownThoughNoBrokerAnswers) {
 }
 
 TEST_F(Operator, ANewFenceIsMadeWhereTheRowWasLost) {
-    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
-                                 "3", "--set", "70", "--yes"});
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
+                                 "--partition", "3", "--set", "70", "--yes"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_EQ(row("partition, first_offset, next_offset"), "3 70 70");
 }
@@ -265,8 +273,8 @@ TEST_F(Operator, AnotherTopicOfTheSameNameIsAdoptedUnderANewIncarnation) {
     fence(0, 100);
     const std::string incarnation = row("incarnation");
     EXPECT_EQ(run({"offsets", "--group", "billing", "--adopt-topic-id"}).exit_code, 64);
-    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders", "--partition",
-                                 "0", "--set", "0", "--adopt-topic-id", "--yes"});
+    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
+                                 "--partition", "0", "--set", "0", "--adopt-topic-id", "--yes"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_NE(row("incarnation"), incarnation);
     EXPECT_EQ(row("next_offset, length(topic_id), watermark IS NULL"), "0 0 t");
@@ -275,8 +283,10 @@ TEST_F(Operator, AnotherTopicOfTheSameNameIsAdoptedUnderANewIncarnation) {
 TEST_F(Operator, ARewindBeyondWhatTheLedgerRemembersIsWarnedOf) {
     fence(0, 100);
     const auto plan = [&](const char* offset) {
-        return run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set",
-                    offset, "--json"}).json()[0]["warnings"].size();
+        return run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0",
+                    "--set", offset, "--json"})
+            .json()[0]["warnings"]
+            .size();
     };
     claim(1, uuid_of("record_key", "a"), 10);
     rotate(1);
@@ -292,9 +302,13 @@ TEST_F(Operator, APositionThatIsNoneIsAUsageError) {
     fence(0, 100);
     for (const char* position : {"-5", "soon", "12x", "2026-01-31"}) {
         EXPECT_EQ(run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0",
-                       std::string("--set=") + position}).exit_code, 64) << position;
+                       std::string("--set=") + position})
+                      .exit_code,
+                  64)
+            << position;
     }
-    EXPECT_EQ(run({"offsets", "--group", "billing", "--topic", "orders", "--set", "5"}).exit_code, 64);
+    EXPECT_EQ(run({"offsets", "--group", "billing", "--topic", "orders", "--set", "5"}).exit_code,
+              64);
     EXPECT_EQ(run({"offsets"}).exit_code, 64);
 }
 
@@ -359,8 +373,8 @@ TEST(OperatorWithoutAServer, AMissingConfigurationIsSaid) {
 }
 
 TEST(OperatorWithoutAServer, AServerThatIsAwayIsAFailureAndKeepsThePassword) {
-    const Outcome outcome = onceward({"groups", "list", "--dsn",
-                                      "host=127.0.0.1 port=1 user=u password=canary-4711"});
+    const Outcome outcome =
+        onceward({"groups", "list", "--dsn", "host=127.0.0.1 port=1 user=u password=canary-4711"});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.output, testing::Not(HasSubstr("canary-4711")));
 }

@@ -1,5 +1,5 @@
-// What retention may let go of and when, against a real server and under the workers' role. Time is moved by writing
-// older times into the rows, since nothing here reads the wall clock to decide.
+// What retention may let go of and when, against a real server and under the workers' role. Time is
+// moved by writing older times into the rows, since nothing here reads the wall clock to decide.
 
 #include "dedup/retention.h"
 
@@ -26,7 +26,7 @@ using support::FreshSchema;
 constexpr std::int64_t lock_class = 1330524999;
 
 class Retention : public testing::Test {
-  protected:
+ protected:
     Retention() : worker_(schema_.worker()) {
         options_.name = "orders";
         options_.retention = 24h;
@@ -46,40 +46,50 @@ class Retention : public testing::Test {
     // The partition's fence, passed up to that long ago; '' for never.
     void fence(int partition, const std::string& ago, const std::string& topic = "topic") {
         database().execute(
-            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, first_offset, "
-            "next_offset, watermark) VALUES ('group', $1, $2, gen_random_uuid(), gen_random_uuid(), 0, "
+            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "
+            "first_offset, "
+            "next_offset, watermark) VALUES ('group', $1, $2, gen_random_uuid(), "
+            "gen_random_uuid(), 0, "
             "10, clock_timestamp() - nullif($3, '')::interval) ON CONFLICT (consumer_group, topic, "
             "partition) DO UPDATE SET watermark = excluded.watermark",
             {topic, std::to_string(partition), ago});
     }
     void feed(int partitions, const std::string& ago, const std::string& topic = "topic") {
-        database().execute("UPDATE ledger_feeds SET partitions = $1, watermark = clock_timestamp() - "
-                           "nullif($2, '')::interval WHERE topic = $3",
-                           {std::to_string(partitions), ago, topic});
+        database().execute(
+            "UPDATE ledger_feeds SET partitions = $1, watermark = clock_timestamp() - "
+            "nullif($2, '')::interval WHERE topic = $3",
+            {std::to_string(partitions), ago, topic});
     }
     // Puts a claim into the current generation, seals it, and sets the time of its sealing.
     void seal(const std::string& ago) {
         const std::string current = table();
         claim();
-        database().execute("SELECT rotate_ledger($1, (SELECT generation FROM generations WHERE "
-                           "sealed_at IS NULL))", {std::to_string(ledger_)});
-        database().execute("UPDATE generations SET created_at = clock_timestamp() - $1::interval, "
-                           "sealed_at = clock_timestamp() - $1::interval WHERE generation = "
-                           "(SELECT max(generation) FROM generations WHERE sealed_at IS NOT NULL)",
-                           {ago});
+        database().execute(
+            "SELECT rotate_ledger($1, (SELECT generation FROM generations WHERE "
+            "sealed_at IS NULL))",
+            {std::to_string(ledger_)});
+        database().execute(
+            "UPDATE generations SET created_at = clock_timestamp() - $1::interval, "
+            "sealed_at = clock_timestamp() - $1::interval WHERE generation = "
+            "(SELECT max(generation) FROM generations WHERE sealed_at IS NOT NULL)",
+            {ago});
     }
     void claim() {
-        database().execute("INSERT INTO " + table() + " (digest, record_offset, partition, source) "
+        database().execute("INSERT INTO " + table() +
+                           " (digest, record_offset, partition, source) "
                            "VALUES (gen_random_uuid(), 1, 0, 1)");
     }
     std::string table() {
-        return database().value("SELECT format('claims_%s_%s', ledger, generation) FROM generations "
-                                "WHERE sealed_at IS NULL AND ledger = " + std::to_string(ledger_));
+        return database().value(
+            "SELECT format('claims_%s_%s', ledger, generation) FROM generations "
+            "WHERE sealed_at IS NULL AND ledger = " +
+            std::to_string(ledger_));
     }
     std::int64_t tables() {
-        return database().number("SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ "
-                                 "'^claims_[0-9]+_[0-9]+$' AND relnamespace = '" + schema_.name() +
-                                 "'::regnamespace");
+        return database().number(
+            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ "
+            "'^claims_[0-9]+_[0-9]+$' AND relnamespace = '" +
+            schema_.name() + "'::regnamespace");
     }
     bool watermark_is_held() {
         return !database().execute("SELECT ledger_watermark($1)", {std::to_string(ledger_)})[0][0];
@@ -122,11 +132,13 @@ TEST_F(Retention, DaysOfDowntimePurgeNothing) {
 }
 
 TEST_F(Retention, ARecordFrom2099PurgesNothing) {
-    database().execute("INSERT INTO " + table() + " (digest, record_offset, partition, source, "
+    database().execute("INSERT INTO " + table() +
+                       " (digest, record_offset, partition, source, "
                        "claimed_at) VALUES (gen_random_uuid(), 1, 0, 1, '2099-01-01')");
-    database().execute("INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
-                       "record_offset, record_timestamp, error_class, reason, attempts) "
-                       "VALUES ('group', 'topic', 'i', 0, 1, '2099-01-01', 'sink', '', 1)");
+    database().execute(
+        "INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
+        "record_offset, record_timestamp, error_class, reason, attempts) "
+        "VALUES ('group', 'topic', 'i', 0, 1, '2099-01-01', 'sink', '', 1)");
     seal("25 hours");
     fence(0, "24 hours 30 minutes");
     feed(1, "1 minute");
@@ -196,7 +208,8 @@ TEST_F(Retention, WhatIsRetiredHoldsNothingBack) {
 }
 
 TEST_F(Retention, SealsByAgeAndBySizeAndKeepsWhatIsEmpty) {
-    database().execute("UPDATE generations SET created_at = clock_timestamp() - interval '2 hours'");
+    database().execute(
+        "UPDATE generations SET created_at = clock_timestamp() - interval '2 hours'");
     EXPECT_FALSE(look().rotated) << "empty";
     claim();
     EXPECT_TRUE(look().rotated) << "old";
@@ -207,7 +220,8 @@ TEST_F(Retention, SealsByAgeAndBySizeAndKeepsWhatIsEmpty) {
 }
 
 TEST_F(Retention, TheEstimateOfClaimsIsWithinAPercentWithoutFingerprints) {
-    database().execute("INSERT INTO " + table() + " (digest, record_offset, partition, source) "
+    database().execute("INSERT INTO " + table() +
+                       " (digest, record_offset, partition, source) "
                        "SELECT gen_random_uuid(), n, 0, 1 FROM generate_series(1, 50000) AS n");
     const std::int64_t bytes = database().number("SELECT pg_relation_size('" + table() + "')");
     EXPECT_NEAR(static_cast<double>(estimated_claims(bytes)), 50'000.0, 500.0);
@@ -226,8 +240,10 @@ TEST_F(Retention, ATimeOfSealingIsNeverOlderThanAClaimInIt) {
     const std::string generation = table();
     const std::string ledger = std::to_string(ledger_);
     Database claimer(schema_.server().dsn);
-    claimer.execute("SET search_path = " + schema_.name() + "; BEGIN; SELECT "
-                    "pg_advisory_xact_lock_shared(1330524999, " + ledger + ")");
+    claimer.execute("SET search_path = " + schema_.name() +
+                    "; BEGIN; SELECT "
+                    "pg_advisory_xact_lock_shared(1330524999, " +
+                    ledger + ")");
     // The rotation's transaction begins, and with it now(), before the claim is made.
     Database rotating(schema_.server().dsn);
     auto rotation = std::async(std::launch::async, [&] {
@@ -237,7 +253,8 @@ TEST_F(Retention, ATimeOfSealingIsNeverOlderThanAClaimInIt) {
         return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
                                  std::to_string(rotating.pid())) == 1;
     }));
-    claimer.execute("INSERT INTO " + generation + " (digest, record_offset, partition, source, "
+    claimer.execute("INSERT INTO " + generation +
+                    " (digest, record_offset, partition, source, "
                     "claimed_at) VALUES (gen_random_uuid(), 1, 0, 1, clock_timestamp()); COMMIT");
     rotation.get();
     EXPECT_EQ(database().value("SELECT sealed_at > (SELECT max(claimed_at) FROM " + generation +
@@ -254,8 +271,8 @@ TEST_F(Retention, ARotationThatCannotHaveTheLockIsTriedAtTheNextLook) {
     claim();
     options_.rotate_claims = 1;
     Database claimer(schema_.server().dsn);
-    claimer.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(" + std::to_string(lock_class) + ", " +
-                    std::to_string(ledger_) + ")");
+    claimer.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(" + std::to_string(lock_class) +
+                    ", " + std::to_string(ledger_) + ")");
     RetentionJob impatient = job(50ms);
     const RetentionReport report = impatient.look(worker_, options_);
     EXPECT_TRUE(report.busy);
@@ -268,15 +285,18 @@ TEST_F(Retention, ADropDoesNotDeadlockWithAReaderThatWaitsForTheLock) {
     seal("25 hours");
     fence(0, "1 minute");
     feed(1, "1 minute");
-    // Has read the generation, and will want the ledger's lock while the DROP waits for this very read.
+    // Has read the generation, and will want the ledger's lock while the DROP waits for this very
+    // read.
     Database reader(schema_.server().dsn);
     reader.execute("SET lock_timeout = '2s'; BEGIN; SELECT FROM " + schema_.name() + ".claims_" +
                    std::to_string(ledger_) + "_1");
     RetentionJob patient = job(20s);
     auto looking = std::async(std::launch::async, [&] { return patient.look(worker_, options_); });
     EXPECT_TRUE(support::eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = "
-                                 "'AccessExclusiveLock' AND pid = " + std::to_string(worker_.pid())) == 1;
+        return database().number(
+                   "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = "
+                   "'AccessExclusiveLock' AND pid = " +
+                   std::to_string(worker_.pid())) == 1;
     }));
     EXPECT_NO_THROW(reader.execute("SELECT pg_advisory_xact_lock_shared(" +
                                    std::to_string(lock_class) + ", " + std::to_string(ledger_) +
@@ -330,8 +350,10 @@ TEST_F(Retention, TheJobGoesOnThroughALostConnectionUntilItIsStopped) {
     std::jthread thread([&](std::stop_token stop) { retention.run(stop); });
     const std::string mine = "pid <> pg_backend_pid() AND application_name LIKE '%retention'";
     EXPECT_TRUE(support::eventually(10s, [&] {
-        return database().number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-                                 "WHERE " + mine) == 1;
+        return database().number(
+                   "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                   "WHERE " +
+                   mine) == 1;
     }));
     database().execute("DELETE FROM generations WHERE generation = 1");
     EXPECT_TRUE(support::eventually(10s, [&] { return tables() == 0; }));

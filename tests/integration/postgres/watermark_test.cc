@@ -1,4 +1,5 @@
-// The write of a watermark: who may make it and when, against a real server and under the workers' role.
+// The write of a watermark: who may make it and when, against a real server and under the workers'
+// role.
 
 #include <gtest/gtest.h>
 
@@ -16,20 +17,24 @@ constexpr const char* me = "11111111-1111-4111-8111-111111111111";
 constexpr const char* another = "22222222-2222-4222-8222-222222222222";
 
 class Watermark : public testing::Test {
-  protected:
+ protected:
     Watermark() : worker_(schema_.worker()) {
         schema_.database().execute(
-            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, first_offset, "
-            "next_offset, topic_id) VALUES ('group', 'topic', 3, gen_random_uuid(), $1, 0, 100, 'T')",
+            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "
+            "first_offset, "
+            "next_offset, topic_id) VALUES ('group', 'topic', 3, gen_random_uuid(), $1, 0, 100, "
+            "'T')",
             {me});
         now_ = read_clocks(worker_).database;
     }
     bool write(WallTime moment, std::int64_t end, const std::string& owner = me,
-               const std::optional<Span>& to_end = std::nullopt, const std::string& topic_id = "T") {
+               const std::optional<Span>& to_end = std::nullopt,
+               const std::string& topic_id = "T") {
         return write_watermark(worker_, {"group", "topic", Partition{3}, owner, topic_id},
                                {moment, Offset{end}}, to_end);
     }
-    // Microseconds from the test's moment to the stored watermark; none where there is no watermark.
+    // Microseconds from the test's moment to the stored watermark; none where there is no
+    // watermark.
     std::optional<std::int64_t> stored() {
         const auto rows = schema_.database().execute(
             "SELECT (extract(epoch FROM watermark) * 1000000)::bigint FROM fences");
