@@ -37,6 +37,7 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     entry->leader_epoch = fence.leader_epoch;
     entry->incarnation = fence.incarnation;
     entry->owner = fence.owner;
+    entry->topic_id = fence.topic_id;
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
@@ -120,7 +121,7 @@ std::vector<Assignment::Seek> Assignment::seeks() const {
     std::vector<Seek> seeks;
     for (const auto& [partition, entry] : entries_) {
         if (entry.phase == PartitionPhase::wants_seek) {
-            seeks.push_back({partition, entry.begin, entry.leader_epoch});
+            seeks.push_back({partition, entry.begin, entry.leader_epoch, entry.topic_id});
         }
     }
     return seeks;

@@ -28,6 +28,7 @@ class Assignment {
         LeaderEpoch leader_epoch{-1};
         std::string incarnation;
         std::string owner;
+        std::string topic_id;
         Clock::time_point not_before{};          // no take-over earlier
         std::chrono::milliseconds backoff{0};    // of fences missed in a row
         std::string reason;                      // halted
@@ -39,6 +40,7 @@ class Assignment {
         TopicPartition partition;
         Offset offset;
         LeaderEpoch leader_epoch;
+        std::string topic_id;
     };
     // A missed fence waits between these two, doubled each time and jittered: two workers that both believe in their
     // assignment would rob each other for ever. Above heartbeat.interval.ms, up to session.timeout.ms.

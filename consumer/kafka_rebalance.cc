@@ -4,6 +4,11 @@
 #include "dedup/log.h"
 
 namespace onceward {
+namespace {
+
+constexpr int resolve_timeout_ms = 2000;
+
+}  // namespace
 
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list) {
     std::vector<TopicPartition> partitions;
@@ -43,13 +48,30 @@ void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
     }
 }
 
+// Where each log ends, as a number. Those that the brokers did not answer for stay at RD_KAFKA_OFFSET_END.
+//
+// DANGER: a number, not END. For END librdkafka asks the broker itself, and when a seek overtakes that question it asks
+// once more half a second later and moves the position to the end: everything between the fence and the end of the log
+// was jumped over, without an error (seen with 2.14.2). INVALID ends in _AUTO_OFFSET_RESET and a partition that cannot
+// be sought, a paused partition loses a second when it is resumed.
+void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partitions) const {
+    for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
+    const KafkaTopicPartitionList ends(rd_kafka_topic_partition_list_copy(partitions));
+    if (rd_kafka_offsets_for_times(client.get(), ends.get(), resolve_timeout_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return;
+    }
+    for (int i = 0; i < ends->cnt; ++i) {
+        const rd_kafka_topic_partition_t& end = ends->elems[i];
+        if (end.err == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= 0) partitions->elems[i].offset = end.offset;
+    }
+}
+
 // Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its fence is taken.
 void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    if (partitions->cnt > 0) resolve_ends(partitions);
     for (int i = 0; i < partitions->cnt; ++i) {
-        rd_kafka_topic_partition_t& element = partitions->elems[i];
-        // DANGER: the end and not INVALID. With nothing committed INVALID ends in _AUTO_OFFSET_RESET and a partition
-        // that cannot be sought.
-        element.offset = RD_KAFKA_OFFSET_END;
+        const rd_kafka_topic_partition_t& element = partitions->elems[i];
         Topic* topic = find(element.topic);
         if (topic == nullptr) continue;
         KafkaQueue queue(
@@ -58,6 +80,7 @@ void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, boo
         rd_kafka_queue_forward(queue.get(), nullptr);
         Position position;
         position.queue = std::move(queue);
+        position.settled = element.offset >= 0;
         topic->positions.insert_or_assign(Partition{element.partition}, std::move(position));
     }
     if (incremental) {

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "consumer/consumer_configuration.h"
+#include "consumer/kafka_record.h"
 #include "consumer/kafka_source_state.h"
 #include "dedup/log.h"
 
@@ -21,41 +22,6 @@ void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
     auto* rebalance = static_cast<std::function<void(
         rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)>*>(opaque);
     (*rebalance)(code, partitions);
-}
-
-Record to_record(KafkaMessage message) {
-    Record record;
-    record.partition = Partition{message->partition};
-    record.offset = Offset{message->offset};
-    record.leader_epoch = LeaderEpoch{rd_kafka_message_leader_epoch(message.get())};
-    rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
-    const std::int64_t timestamp = rd_kafka_message_timestamp(message.get(), &type);
-    if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
-        record.timestamp = std::chrono::milliseconds(timestamp);
-    }
-    if (message->key != nullptr) {
-        record.key = std::string_view(static_cast<const char*>(message->key), message->key_len);
-    }
-    if (message->payload != nullptr) {
-        record.payload = std::string_view(static_cast<const char*>(message->payload), message->len);
-    }
-    rd_kafka_headers_t* headers = nullptr;
-    if (rd_kafka_message_headers(message.get(), &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        const char* name = nullptr;
-        const void* value = nullptr;
-        std::size_t size = 0;
-        for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) ==
-                                RD_KAFKA_RESP_ERR_NO_ERROR;
-             ++i) {
-            Header header{name, std::nullopt};
-            if (value != nullptr) header.value = {static_cast<const char*>(value), size};
-            record.headers.push_back(header);
-        }
-    }
-    record.storage = {message.release(), [](void* raw) {
-                          rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(raw));
-                      }};
-    return record;
 }
 
 }  // namespace
@@ -144,6 +110,9 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     State::Position& position = found->second;
     rd_kafka_queue_forward(position.queue.get(), nullptr);
     position.open = false;
+    // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has been answered.
+    position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
+    if (!position.settled) return false;
     KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_t* wanted = rd_kafka_topic_partition_list_add(
         list.get(), partition.topic.c_str(), partition.partition.raw());

@@ -18,6 +18,7 @@ struct KafkaSource::State {
         Offset offset;
         KafkaQueue queue;  // the partition's own; unread until begin()
         bool open = false;
+        bool settled = false;  // librdkafka knows where it stands; sought before, it may jump to the end later
     };
     struct Topic {
         std::string name;
@@ -39,6 +40,7 @@ struct KafkaSource::State {
     Topic* find(const std::string& name);
     void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
     void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
     void take_error(const std::string& topic, const rd_kafka_message_t& message);

@@ -1,5 +1,6 @@
 #include "consumer/worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -70,6 +71,7 @@ struct Worker::State final : SourceListener {
         while (!stop) {
             source->serve();
             for (const Assignment::Seek& seek : exchange.begin_seeks()) {
+                intake_of(seek.partition.topic).set_topic_id(seek.topic_id);
                 if (source->begin(seek.partition, seek.offset, seek.leader_epoch)) exchange.sought(seek.partition);
             }
             for (const TopicPartition& halted : exchange.with([](Assignment& assignment) {
@@ -86,6 +88,11 @@ struct Worker::State final : SourceListener {
             }
             if (!any) source->wait(reader_idle);
         }
+    }
+
+    Intake& intake_of(const std::string& topic) {
+        const auto found = std::ranges::find(options.topics, topic, &WorkerTopic::name);
+        return *intakes[static_cast<std::size_t>(found - options.topics.begin())];
     }
 
     void run_reader() {
