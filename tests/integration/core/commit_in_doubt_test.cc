@@ -1,0 +1,112 @@
+// A COMMIT whose answer never comes: cut at the bytes of the request or of the answer, 200 times.
+
+#include <random>
+
+#include "tests/integration/core/core_fixture.h"
+#include "tests/support/cutting_proxy.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CommitInDoubt : public CoreTest {
+  protected:
+    std::uint16_t server_port() {
+        return static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
+    }
+    CoreWorkerOptions through(const CuttingProxy& proxy) {
+        CoreWorkerOptions mine = options("in doubt");
+        mine.connection.dsn = mine.connection.dsn.reveal() + " sslmode=disable host=127.0.0.1 port=" +
+                              std::to_string(proxy.port());
+        return mine;
+    }
+};
+
+TEST_F(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
+    constexpr int rounds = 200;
+    constexpr int batch = 5;
+    ScriptedLog log(1);
+    for (int i = 0; i < rounds * batch; ++i) {
+        // Every third key again, so that a lost claim or one too many shows in the verdicts as well.
+        log.append(0, {.key = std::to_string(i % 3 == 2 ? i - 2 : i)});
+    }
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, server_port());
+    std::atomic<CommitFault> armed{CommitFault::none};
+    proxy.on_commit([&](const ProxiedCommit&) { return armed.load(); });
+    CoreWorkerOptions mine = through(proxy);
+    mine.batch_messages = batch;
+    CoreWorker worker(log, sink_, mine);
+    std::mt19937_64 random(seed());
+    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
+                                  CommitFault::cut_after, CommitFault::cut_inside_answer};
+    int took_effect = 0;
+    int rolled_back = 0;
+    for (int round = 0; round < rounds; ++round) {
+        armed = CommitFault::none;
+        worker.connect();
+        worker.take_fences();
+        const std::int64_t begin = worker.position(0).raw();
+        if (!worker.fill()) {
+            // All is in: more to read, so that there are as many faults as were asked for.
+            append_keys(log, 0, "more" + std::to_string(round) + "-", batch);
+            ASSERT_TRUE(worker.fill());
+        }
+        const CommitFault fault = faults[random() % 4];
+        armed = fault;
+        try {
+            worker.process();
+            FAIL() << "the fault was not injected";
+        } catch (const ProcessingError& error) {
+            EXPECT_TRUE(error.diagnosis().in_doubt) << error.what();
+            EXPECT_EQ(error.action, FailureAction::reconnect);
+            worker.handle(error, error.action);
+        }
+        // The server's own word, read behind the row's lock and not by a bare SELECT.
+        const std::int64_t now = database().number(
+            "SELECT next_offset FROM fences WHERE partition = 0 FOR UPDATE");
+        const bool reached_it =
+            fault == CommitFault::cut_after || fault == CommitFault::cut_inside_answer;
+        EXPECT_EQ(now > begin, reached_it);
+        (now > begin ? took_effect : rolled_back) += 1;
+    }
+    armed = CommitFault::none;
+    ASSERT_TRUE(worker.run());
+    std::cout << worker.in_doubt << " commits in doubt: " << took_effect << " took effect, "
+              << rolled_back << " were rolled back\n";
+    EXPECT_EQ(worker.in_doubt, rounds);
+    EXPECT_GE(took_effect, 50);
+    EXPECT_GE(rolled_back, 50);
+    expect_no_violations(log);
+}
+
+// The peer is gone without a reset: the session's own limits notice, not the operator.
+TEST_F(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 10);
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, server_port());
+    std::atomic<bool> armed{false};
+    proxy.on_commit([&](const ProxiedCommit& commit) {
+        if (!armed || commit.application_name != "in doubt") return CommitFault::none;
+        armed = false;
+        return CommitFault::hole_after;
+    });
+    CoreWorker worker(log, sink_, through(proxy));
+    worker.connect();
+    worker.take_fences();
+    ASSERT_TRUE(worker.fill());
+    armed = true;
+    std::thread breaker([&] {
+        // Here a proxy answers for the network, so that nobody's time-out sees the hole: end it by hand.
+        eventually(10s, [&] { return !armed; });
+        eventually(200ms, [] { return false; });
+        proxy.cut_all();
+    });
+    EXPECT_TRUE(worker.run());
+    breaker.join();
+    EXPECT_EQ(worker.in_doubt, 1);
+    expect_no_violations(log);
+}
+
+}  // namespace
+}  // namespace onceward::support

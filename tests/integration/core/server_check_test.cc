@@ -1,0 +1,75 @@
+#include "dedup/server_check.h"
+
+#include "cli/embedded/private_postgres.h"
+#include "tests/integration/core/core_fixture.h"
+
+namespace onceward::support {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ServerCheckTest : public CoreTest {
+  protected:
+    // The text of the refusal, '' where the server is taken.
+    static std::string refusal(ConnectionOptions options, const std::string& setting = "") {
+        if (!setting.empty()) {
+            options.dsn = options.dsn.reveal() + " options='-c " + setting + "'";
+        }
+        Connection connection(options);
+        try {
+            check_server(connection);
+        } catch (const ServerRefused& refused) {
+            return refused.what();
+        }
+        return "";
+    }
+};
+
+TEST_F(ServerCheckTest, TakesAServerAsItComes) {
+    EXPECT_EQ(refusal(schema_.worker()), "");
+    EXPECT_EQ(refusal(schema_.worker(), "synchronous_commit=local"), "");
+    EXPECT_EQ(refusal(schema_.worker(), "synchronous_commit=remote_apply"), "");
+}
+
+TEST_F(ServerCheckTest, RefusesSynchronousCommitOff) {
+    EXPECT_THAT(refusal(schema_.worker(), "synchronous_commit=off"), HasSubstr("synchronous_commit"));
+}
+
+// A fail-over in progress, or a stale address: another connection may reach the primary.
+TEST_F(ServerCheckTest, AReadOnlyServerIsAReasonToConnectAgain) {
+    ConnectionOptions options = schema_.worker();
+    options.dsn = options.dsn.reveal() + " options='-c default_transaction_read_only=on'";
+    Connection connection(options);
+    try {
+        check_server(connection);
+        FAIL() << "a read-only server was taken";
+    } catch (const PostgresError& error) {
+        EXPECT_EQ(error.sqlstate(), "25006");
+        EXPECT_EQ(classify(error.diagnosis(), Origin::ours, 0), FailureAction::reconnect);
+    }
+}
+
+TEST_F(ServerCheckTest, RefusesADatabaseThatIsNotUtf8) {
+    const std::string name = unique_name("latin");
+    database().execute("CREATE DATABASE " + name +
+                       " ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    ConnectionOptions options = schema_.worker();
+    options.dsn = options.dsn.reveal() + " dbname=" + name;
+    EXPECT_THAT(refusal(options), HasSubstr("LATIN1"));
+    database().execute("DROP DATABASE " + name);
+}
+
+TEST_F(ServerCheckTest, RefusesAServerThatACrashWouldDamage) {
+    PrivatePostgres server({.fsync = false, .settings = {}, .parent = {}});
+    ConnectionOptions options;
+    options.dsn = server.dsn();
+    EXPECT_THAT(refusal(options), HasSubstr("fsync"));
+    server.set("fsync", "on");
+    server.set("full_page_writes", "off");
+    EXPECT_TRUE(eventually(std::chrono::seconds(10), [&] {
+        return refusal(options).find("full_page_writes") != std::string::npos;
+    }));
+}
+
+}  // namespace
+}  // namespace onceward::support
