@@ -23,6 +23,8 @@ constexpr milliseconds look_again{50};
 constexpr milliseconds standstill_limit{60'000};
 // A worker is worth a strike when it has had the time to join its group and take partitions.
 constexpr milliseconds striking_age{1'500};
+// Time for one that woke to try what it had begun: nothing of it may take effect if others own its partitions by now.
+constexpr milliseconds waking_time{700};
 // The session time-out of demo.yaml, the second that the mock cluster takes to look at it, and time to take over.
 constexpr milliseconds session_end{1'600 + 1'000 + 600};
 
@@ -112,9 +114,12 @@ class Run {
 
     // One fault at a time, when its place in the stream is reached: so they come while there is work, on any machine.
     void strike() {
-        for (const int worker : fleet_.wake_due())
+        for (const int worker : fleet_.wake_due()) {
             progress_.note("worker " + std::to_string(worker + 1) + " wakes");
+            calm_until_ = Clock::now() + waking_time;
+        }
         if (next_fault_ == faults_.size() || fleet_.any_frozen()) return;
+        if (Clock::now() < calm_until_) return;
         const Fault& fault = faults_[next_fault_];
         if (passed_ < fault.at || fleet_.age(fault.worker) < striking_age) return;
         const std::string name = "worker " + std::to_string(fault.worker + 1) + " (process " +
@@ -163,6 +168,7 @@ class Run {
     double seconds_ = 0;
     Clock::time_point begin_ = Clock::now();
     Clock::time_point last_move_ = begin_;
+    Clock::time_point calm_until_ = begin_;
     Fleet fleet_;
     Feeder feeder_;
 };

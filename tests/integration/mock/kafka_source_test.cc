@@ -1,0 +1,101 @@
+#include "consumer/kafka_source.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "consumer/mock_cluster.h"
+#include "consumer/producer.h"
+#include "tests/support/eventually.h"
+
+namespace onceward {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds patience{60'000};
+constexpr int message_sets = 40;
+constexpr int messages = message_sets * 5;
+
+class NoSink final : public Sink {
+  public:
+    void write(Transaction&, const BatchContext&, std::span<const Message* const>) override {}
+};
+
+struct Listener final : SourceListener {
+    std::set<TopicPartition> held;
+    void assigned(const std::vector<TopicPartition>& partitions) override {
+        held.insert(partitions.begin(), partitions.end());
+    }
+    void revoked(const std::vector<TopicPartition>& partitions, bool) override {
+        for (const TopicPartition& partition : partitions) held.erase(partition);
+    }
+    void out_of_range(const TopicPartition& partition) override {
+        ADD_FAILURE() << partition.topic << " is out of range";
+    }
+    void partition_failed(const TopicPartition&, int, const std::string& reason) override {
+        ADD_FAILURE() << reason;
+    }
+};
+
+class KafkaSourceOnMock : public testing::Test {
+  protected:
+    KafkaSourceOnMock() {
+        cluster_.create_topic("topic", 1);
+        ProducerOptions options;
+        options.bootstrap_servers = cluster_.bootstrap_servers();
+        // The mock cluster gives out one message set for each fetch: reading all takes many round trips.
+        options.properties["batch.num.messages"] = std::to_string(messages / message_sets);
+        Producer producer(options);
+        for (int number = 0; number < messages; ++number) {
+            OutgoingRecord record;
+            record.topic = "topic";
+            record.partition = Partition{0};
+            record.payload = "{}";
+            producer.send(record);
+        }
+        EXPECT_TRUE(producer.flush(patience));
+        kafka_.bootstrap_servers = cluster_.bootstrap_servers();
+        kafka_.group = "group";
+        kafka_.properties["fetch.wait.max.ms"] = "20";
+    }
+
+    MockCluster cluster_;
+    KafkaOptions kafka_;
+    Listener listener_;
+    NoSink sink_;
+};
+
+// A seek that overtakes librdkafka's own question for the end of the log is undone half a second later, by a jump to the
+// end: every message in between would be passed without being read.
+TEST_F(KafkaSourceOnMock, ASeekRightBehindTheAssignmentSkipsNothing) {
+    cluster_.set_round_trip(1, milliseconds{60});
+    Intake intake({"group", "topic", {}, {}}, sink_);
+    KafkaSource source(kafka_, 0, {"topic"}, listener_);
+    const TopicPartition partition{"topic", Partition{0}};
+    bool reading = false;
+    std::vector<std::int64_t> offsets;
+    std::optional<Offset> end;
+    EXPECT_TRUE(support::eventually(patience, [&] {
+        source.serve();
+        if (listener_.held.empty()) return false;
+        if (!reading) reading = source.begin(partition, Offset{0}, LeaderEpoch{-1});
+        if (!reading) return false;
+        const Chunk chunk = source.read(0, 1'000, intake);
+        for (const Message& message : chunk.messages)
+            offsets.push_back(message.record.offset.raw());
+        for (const Span& span : chunk.spans) end = span.end;
+        return end == Offset{messages};
+    }));
+    ASSERT_EQ(offsets.size(), static_cast<std::size_t>(messages));
+    for (int number = 0; number < messages; ++number)
+        EXPECT_EQ(offsets[static_cast<std::size_t>(number)], number);
+    source.close();
+}
+
+}  // namespace
+}  // namespace onceward
