@@ -33,7 +33,13 @@ WorkerOptions make_worker_options(const Configuration& configuration, int number
         topic.reject = from.reject;
         topic.start = from.start;
         topic.on_out_of_range = from.on_out_of_range;
-        topic.sink = [sink = from.sink] { return make_sink(sink); };
+        SinkOptions sink = from.sink;
+        if (auto* table = std::get_if<TableSinkOptions>(&sink)) {
+            // So that a missing DELETE privilege shows at the start and not at the first tombstone.
+            table->removes = from.format.tombstones == TombstonePolicy::remove ||
+                             from.format.envelope == Envelope::debezium;
+        }
+        topic.sink = [sink] { return make_sink(sink); };
         options.topics.push_back(std::move(topic));
     }
     return options;

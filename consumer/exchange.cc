@@ -108,7 +108,8 @@ std::vector<CommittedOffset> Exchange::revoked(const std::vector<TopicPartition>
                                                std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     for (const TopicPartition& partition : partitions) assignment_.revoked(partition);
-    purge({partitions.begin(), partitions.end()});
+    leaving_ = {partitions.begin(), partitions.end()};
+    purge(leaving_);
     wake_writer_.notify_all();
     wake_reader_.wait_for(lock, deadline, [&] {
         return std::ranges::none_of(partitions, [&](const TopicPartition& partition) {
@@ -122,6 +123,7 @@ std::vector<CommittedOffset> Exchange::revoked(const std::vector<TopicPartition>
         offsets.push_back(found->second);
         offsets_.erase(found);
     }
+    leaving_.clear();
     return offsets;
 }
 
@@ -209,6 +211,8 @@ void Exchange::committed(const std::string& topic, std::span<const FenceMove> mo
     const std::lock_guard lock(mutex_);
     for (const FenceMove& move : moves) {
         const TopicPartition partition{topic, move.span.partition};
+        // A late commit for a partition that somebody else has by now would move the group's offset backwards.
+        if (!assignment_.holds(partition) && !leaving_.contains(partition)) continue;
         assignment_.committed(partition);
         const Assignment::Entry* entry = assignment_.find(partition);
         const std::string incarnation = entry == nullptr ? "" : entry->incarnation;
@@ -262,6 +266,14 @@ void Exchange::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     wake_writer_.notify_all();
+}
+
+void Exchange::clear() {
+    const std::lock_guard lock(mutex_);
+    for (Queue& queue : queues_) {
+        queue.chunks.clear();
+        count(queue);
+    }
 }
 
 bool Exchange::stopping() const {

@@ -55,6 +55,8 @@ class Exchange {
     std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
     void drop_tail(const TopicPartition& partition, const Span& tail);
     void stop();
+    // Throws away what is queued. The messages belong to the consumer and must go before it does.
+    void clear();
     bool stopping() const;
 
     // Looks at or changes the assignment under the lock.
@@ -86,6 +88,7 @@ class Exchange {
     std::size_t last_topic_ = 0;
     std::string in_flight_topic_;
     std::set<Partition> in_flight_;
+    std::set<TopicPartition> leaving_;     // revoked, and waited for
     std::map<TopicPartition, CommittedOffset> offsets_;
     bool stopping_ = false;
 };

@@ -167,6 +167,7 @@ void Worker::stop() {
     state_->source->wake();
     if (state_->reader_thread.joinable()) state_->reader_thread.join();
     if (state_->writer_thread.joinable()) state_->writer_thread.join();
+    state_->exchange.clear();
 }
 
 std::optional<std::string> Worker::finished() const {

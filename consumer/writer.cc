@@ -159,7 +159,6 @@ void Writer::process(Topic& topic, Batch batch) {
                     assignment.missed({topic.options->name, partition}, Clock::now(), jitter());
                 });
             }
-            reached(options_.observer, Step::after_offset);
         } catch (const ProcessingError& error) {
             if (!recover(topic, error)) return;
         } catch (const TopicHalted& halted) {
@@ -281,6 +280,7 @@ void Writer::commit_offsets(bool wait) {
     const std::vector<CommittedOffset> offsets = exchange_.take_offsets();
     // DANGER: only what a COMMIT was answered for is in this list.
     source_.commit_through(offsets, wait);
+    if (!offsets.empty()) reached(options_.observer, Step::after_offset);
 }
 
 }  // namespace onceward
