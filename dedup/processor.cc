@@ -11,6 +11,8 @@ namespace {
 
 // After this many failing slices of a batch the rest is tried one message at a time: many are bad, halving is waste.
 constexpr int halvings = 3;
+// Time-outs of the same statement in a row before it is tried with fewer messages.
+constexpr int patience = 4;
 
 FenceMove& move_of(std::vector<FenceMove>& moves, Partition partition) {
     return *std::ranges::find(moves, partition, [](const FenceMove& m) { return m.span.partition; });
@@ -93,6 +95,7 @@ std::set<Partition> Processor::run(Connection& connection) {
             repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
             last_sqlstate_ = error.sqlstate();
             const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
+            if (action == FailureAction::retry && too_slow(error)) continue;
             if (action != FailureAction::reject) throw ProcessingError(error, action);
             split(error);
         }
@@ -222,11 +225,33 @@ void Processor::write(Transaction& transaction, const Sorted& sorted) {
     if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
+// The sink's statement runs into its time-out again and again: fewer messages at once may do, and one that is alone holds
+// its partition until somebody has looked. It never goes to the dead letters by itself: the fault may be the server's.
+bool Processor::too_slow(const PostgresError& error) {
+    if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) return false;
+    Slice slice = std::move(pending_.front());
+    pending_.pop_front();
+    if (slice.messages.size() < 2) {
+        const Record& record = slice.messages.front()->record;
+        throw TopicHalted(record.partition, record.offset,
+                          "the message at partition " + std::to_string(record.partition.raw()) + ", offset " +
+                              std::to_string(record.offset.raw()) +
+                              " alone runs into statement_timeout (57014); pass it with `onceward offsets --set`");
+    }
+    repeated_ = 0;
+    Halves halves = halve(slice);
+    pending_.push_front(std::move(halves.second));
+    pending_.push_front(std::move(halves.first));
+    return true;
+}
+
 // A message of the front slice is at fault: halve until it stands alone; then it goes to the dead letters.
 void Processor::split(const PostgresError& error) {
     // Nothing that halving could tell apart: no message, or one that the sink did not get.
     const std::vector<Message*>& messages = pending_.front().messages;
-    if (messages.empty() || (messages.size() == 1 && messages.front()->rejection)) throw error;
+    if (messages.empty() || (messages.size() == 1 && messages.front()->rejection)) {
+        throw ProcessingError(error, FailureAction::stop);
+    }
     Slice slice = std::move(pending_.front());
     pending_.pop_front();
     if (slice.messages.size() == 1) {

@@ -74,6 +74,7 @@ class Processor {
     Sorted sort_out(Transaction& transaction, const Slice& slice);
     void write(Transaction& transaction, const Sorted& sorted);
     void check_policy(const Slice& slice, const Sorted& sorted);
+    bool too_slow(const PostgresError& error);
     void split(const PostgresError& error);
     void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
