@@ -1,0 +1,161 @@
+#include "tests/faults/crash_scene.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+#include "tests/support/eventually.h"
+#include "tests/support/unique.h"
+
+namespace onceward::faults {
+namespace {
+
+std::filesystem::path new_folder() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "onceward-crash-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+        throw std::runtime_error("cannot make a folder like " + pattern);
+    return pattern;
+}
+
+std::int64_t number(const std::optional<std::string>& text) { return std::stoll(text.value()); }
+
+}  // namespace
+
+CrashScene::CrashScene(std::uint64_t seed)
+    : folder_(new_folder()),
+      topic_(support::unique_name("payments")),
+      group_(support::unique_name("group")),
+      random_(seed) {
+    support::kafka().create_topic(topic_, partitions);
+    // No unique constraint: what is applied twice must be there twice.
+    schema_.user_table("payments",
+                       "key text NOT NULL, id bigint NOT NULL, account text NOT NULL,"
+                       "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
+                       "landed bigint GENERATED ALWAYS AS IDENTITY");
+    write_configuration();
+}
+
+CrashScene::~CrashScene() {
+    // Logs of a failed test stay, to be looked at.
+    if (::testing::Test::HasFailure()) {
+        std::cout << "the workers' logs are in " << folder_ << "\n";
+        return;
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+void CrashScene::write_configuration() {
+    std::ofstream file(folder_ / "onceward.yaml");
+    // The time-outs are short, so that what a dead worker held is free within two seconds.
+    file << "group: " << group_ << "\n"
+         << "kafka:\n  bootstrap_servers: " << support::kafka_bootstrap_servers() << "\n"
+         << "  properties:\n    session.timeout.ms: 1000\n    heartbeat.interval.ms: 100\n"
+         << "    max.poll.interval.ms: 2000\n    reconnect.backoff.max.ms: 200\n"
+         << "    fetch.wait.max.ms: 20\n"
+         << "postgres:\n  dsn: \"" << schema_.server().worker_dsn << "\"\n  schema: "
+         << schema_.name() << "\n"
+         << "  lock_timeout: 1s\n  idle_in_transaction_timeout: 1500ms\n"
+         << "  client_check_interval: 500ms\n"
+         << "drain_timeout: 1s\nbatch:\n  messages: 500\n"
+         << "topics:\n  - name: " << topic_ << "\n    format: json\n"
+         << "    key: {preset: idempotency-key}\n    start: earliest\n"
+         << "    sink:\n      table: " << schema_.name() << ".payments\n      columns:\n"
+         << "        key: {header: Idempotency-Key}\n        id: /id\n        account: /account\n"
+         << "        kafka_partition: {metadata: partition}\n"
+         << "        kafka_offset: {metadata: offset}\n";
+    file.flush();
+    if (!file) throw std::runtime_error("cannot write the workers' configuration");
+}
+
+void CrashScene::send(int messages) {
+    std::vector<support::ProducedMessage> batch;
+    std::vector<SentMessage> sent;
+    std::vector<std::int64_t> ends = ends_;
+    for (int index = 0; index < messages; ++index) {
+        const bool repeated = !keys_.empty() && random_() % 4 == 0;
+        if (!repeated) keys_.push_back("key-" + std::to_string(keys_.size()));
+        // Half of the repeated keys are recent ones, which may still be in flight elsewhere.
+        const std::size_t reach = random_() % 2 == 0 ? std::min<std::size_t>(keys_.size(), 100)
+                                                     : keys_.size();
+        const std::string key =
+            repeated ? keys_[keys_.size() - 1 - random_() % reach] : keys_.back();
+        const int partition = static_cast<int>(random_() % partitions);
+        const std::string id = std::to_string(sent_.size() + sent.size());
+        sent.push_back({key, partition, ends[static_cast<std::size_t>(partition)]++});
+        batch.push_back({partition,
+                         std::nullopt,
+                         R"({"id": )" + id + R"(, "account": "account-)" + id + R"("})",
+                         {{"Idempotency-Key", key}},
+                         0});
+    }
+    support::kafka().produce(topic_, batch);
+    ends_ = ends;
+    sent_.insert(sent_.end(), sent.begin(), sent.end());
+}
+
+ChildProcess CrashScene::start_worker(const std::optional<std::string>& fault) {
+    const std::string configuration = (folder_ / "onceward.yaml").string();
+    ChildOptions options;
+    options.output = folder_ / ("worker-" + std::to_string(++workers_started_) + ".log");
+    if (fault) {
+        options.command = {ONCEWARD_FAULTY_EXECUTABLE, configuration};
+        options.environment = {*fault};
+    } else {
+        options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration};
+    }
+    return ChildProcess(options);
+}
+
+void CrashScene::stop_worker(ChildProcess& worker) {
+    worker.send(SIGTERM);
+    const std::optional<int> status = worker.wait(std::chrono::seconds(30));
+    EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0)
+        << "a worker did not drain: status " << status.value_or(-1) << "\n" << last_log();
+}
+
+std::string CrashScene::last_log() const {
+    return tail_of(folder_ / ("worker-" + std::to_string(workers_started_) + ".log"));
+}
+
+bool CrashScene::drained(std::chrono::milliseconds limit) {
+    return support::eventually(limit, [&] {
+        std::int64_t passed = 0;
+        for (const support::Row& row :
+             schema_.database().execute("SELECT sum(next_offset) FROM fences"))
+            passed = row[0] ? number(row[0]) : 0;
+        return passed == static_cast<std::int64_t>(sent_.size());
+    });
+}
+
+Evidence CrashScene::evidence() {
+    Evidence evidence;
+    evidence.sent = sent_;
+    support::Database& database = schema_.database();
+    for (const support::Row& row : database.execute(
+             "SELECT key, kafka_partition, kafka_offset, xmin, landed FROM payments"))
+        evidence.rows.push_back({row[0].value(), static_cast<int>(number(row[1])), number(row[2]),
+                                 row[3].value(), number(row[4])});
+    for (const support::Row& table : database.execute(
+             "SELECT format('claims_%s_%s', ledger, generation) FROM generations")) {
+        for (const support::Row& row :
+             database.execute("SELECT partition, record_offset, xmin FROM " + table[0].value()))
+            evidence.claims.push_back(
+                {static_cast<int>(number(row[0])), number(row[1]), row[2].value()});
+    }
+    for (const support::Row& row : database.execute(
+             "SELECT partition, first_offset, next_offset, applied, duplicates,"
+             " conflicts + dead_lettered + skipped FROM fences")) {
+        const int partition = static_cast<int>(number(row[0]));
+        evidence.fences.push_back({partition, number(row[1]), number(row[2]), number(row[3]),
+                                   number(row[4]), number(row[5]),
+                                   support::kafka().committed_offset(group_, topic_, partition)});
+    }
+    return evidence;
+}
+
+}  // namespace onceward::faults

@@ -1,0 +1,60 @@
+#pragma once
+// What the crash tests run on: a topic of the real broker, a table, worker processes of the release
+// program, and the messages that were sent. Used by the test's thread, with which the workers end.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cli/embedded/child_process.h"
+#include "tests/faults/crash_check.h"
+#include "tests/support/kafka.h"
+#include "tests/support/postgres.h"
+
+namespace onceward::faults {
+
+class CrashScene {
+  public:
+    static constexpr int partitions = 6;
+
+    explicit CrashScene(std::uint64_t seed);
+    ~CrashScene();
+    CrashScene(const CrashScene&) = delete;
+    CrashScene& operator=(const CrashScene&) = delete;
+
+    // Sends that many messages, acknowledged; a quarter carries the key of an earlier one.
+    void send(int messages);
+    int sent() const { return static_cast<int>(sent_.size()); }
+
+    // A worker of the program itself, or of the faulty one where a fault is given, such as
+    // `ONCEWARD_KILL_AT=after_sink:2`.
+    ChildProcess start_worker(const std::optional<std::string>& fault = {});
+    // SIGTERM; fails the test unless it leaves with 0.
+    void stop_worker(ChildProcess& worker);
+
+    // Whether the fences have reached the end of all that was sent in that time.
+    bool drained(std::chrono::milliseconds limit);
+    std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM payments"); }
+    Evidence evidence();
+    support::Database& database() { return schema_.database(); }
+    std::mt19937_64& random() { return random_; }
+    // The end of the last worker's log, for a failure's message.
+    std::string last_log() const;
+
+  private:
+    void write_configuration();
+    std::filesystem::path folder_;
+    support::FreshSchema schema_;
+    std::string topic_;
+    std::string group_;
+    std::mt19937_64 random_;
+    std::vector<SentMessage> sent_;
+    std::vector<std::string> keys_;
+    std::vector<std::int64_t> ends_ = std::vector<std::int64_t>(partitions);
+    int workers_started_ = 0;
+};
+
+}  // namespace onceward::faults

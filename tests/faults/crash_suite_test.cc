@@ -1,0 +1,156 @@
+// Workers that are killed again and again, by a fault point at a step of their work and from
+// outside at any time. ONCEWARD_CRASH_KILLS and ONCEWARD_CRASH_MESSAGES make it longer (`make
+// crash-test`).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "tests/faults/crash_scene.h"
+#include "tests/faults/step_names.h"
+#include "tests/support/eventually.h"
+#include "tests/support/unique.h"
+
+namespace onceward::faults {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int portion = 25;  // messages sent at once while a worker is waited for
+constexpr milliseconds fault_limit{60'000};
+constexpr milliseconds drain_limit{120'000};
+
+int setting(const char* name, int otherwise) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? otherwise : std::atoi(value);
+}
+
+class CrashSuite : public ::testing::Test {
+  protected:
+    CrashScene scene_{support::seed()};
+    std::vector<ChildProcess> workers_;
+
+    // Sends until the fault point has ended the worker.
+    void await_fault(ChildProcess& worker, const std::string& fault) {
+        const auto deadline = steady_clock::now() + fault_limit;
+        std::optional<int> status;
+        while (!status && steady_clock::now() < deadline) {
+            scene_.send(portion);
+            status = worker.wait(milliseconds(20));
+        }
+        ASSERT_TRUE(status) << fault << " was never reached\n" << scene_.last_log();
+        ASSERT_TRUE(WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
+            << fault << ": the worker ended otherwise, status " << *status << "\n"
+            << scene_.last_log();
+    }
+
+    void kill_by_fault_point(int number) {
+        const auto& [name, step] =
+            named_steps[static_cast<std::size_t>(number) % named_steps.size()];
+        const bool once_a_take_over = step == Step::in_rebalance ||
+                                      step == Step::before_take_over ||
+                                      step == Step::after_take_over;
+        const std::uint64_t nth = once_a_take_over ? 1 : 1 + scene_.random()() % 4;
+        const std::string fault =
+            "ONCEWARD_KILL_AT=" + std::string(name) + ":" + std::to_string(nth);
+        ChildProcess worker = scene_.start_worker(fault);
+        await_fault(worker, fault);
+        ++kills_[std::string(name)];
+    }
+
+    void kill_from_outside(int budget) {
+        const std::size_t victim = scene_.random()() % workers_.size();
+        const auto moment = steady_clock::now() + milliseconds(scene_.random()() % 1500);
+        for (int sent = 0; steady_clock::now() < moment;) {
+            if (sent < budget) scene_.send(portion);
+            sent += portion;
+            workers_[victim].wait(milliseconds(10));
+        }
+        ASSERT_TRUE(workers_[victim].running()) << "a worker left unasked\n" << scene_.last_log();
+        workers_[victim].send(SIGKILL);
+        workers_[victim].wait(milliseconds(10'000));
+        workers_[victim] = scene_.start_worker();
+        ++kills_["from outside"];
+    }
+
+    void print(const Evidence& evidence, steady_clock::time_point begin) {
+        for (const auto& [kind, count] : kills_)
+            std::cout << "killed " << kind << ": " << count << "\n";
+        std::cout << evidence.sent.size() << " messages, " << evidence.rows.size() << " applied, "
+                  << evidence.sent.size() - evidence.rows.size() << " duplicates, "
+                  << std::chrono::duration<double>(steady_clock::now() - begin).count() << " s\n";
+    }
+
+    std::map<std::string, int> kills_;
+};
+
+TEST_F(CrashSuite, AppliesEachKeyOnceWhateverStepWorkersDieAt) {
+    const int kills = setting("ONCEWARD_CRASH_KILLS", 10);
+    const int messages = setting("ONCEWARD_CRASH_MESSAGES", 20'000);
+    const auto begin = steady_clock::now();
+    scene_.send(100);
+    for (int worker = 0; worker < 3; ++worker) workers_.push_back(scene_.start_worker());
+    const int first_step = static_cast<int>(scene_.random()() % named_steps.size());
+    for (int kill = 0; kill < kills && !HasFatalFailure(); ++kill) {
+        const int share = std::max(0, messages - scene_.sent()) / (kills - kill);
+        scene_.send(share / 2);
+        if (kill % 2 == 0) {
+            kill_by_fault_point(first_step + kill / 2);
+        } else {
+            kill_from_outside(share / 2);
+        }
+    }
+    ASSERT_FALSE(HasFatalFailure());
+    scene_.send(std::max(0, messages - scene_.sent()));
+    ASSERT_TRUE(scene_.drained(drain_limit)) << "I12: the lag did not go to 0\n"
+                                             << scene_.last_log();
+    for (ChildProcess& worker : workers_) scene_.stop_worker(worker);
+    const Evidence evidence = scene_.evidence();
+    EXPECT_THAT(violations(evidence), ::testing::IsEmpty());
+    EXPECT_GE(scene_.sent(), messages);
+    print(evidence, begin);
+}
+
+// Frozen with rows written and COMMIT not sent, for longer than any time-out: its partitions go to
+// others, and what it had in hand must not land when it wakes.
+TEST_F(CrashSuite, CommitsNothingWhenItWakesInsideATransaction) {
+    for (const char* step : {"after_fence", "after_sink", "before_commit"}) {
+        scene_.send(2000);
+        ChildProcess frozen =
+            scene_.start_worker("ONCEWARD_FREEZE_AT=" + std::string(step) + ":2");
+        const auto deadline = steady_clock::now() + fault_limit;
+        int status = 0;
+        while (!WIFSTOPPED(status) && steady_clock::now() < deadline) {
+            scene_.send(portion);
+            support::eventually(milliseconds(20), [&] {
+                return waitpid(frozen.pid(), &status, WUNTRACED | WNOHANG) == frozen.pid();
+            });
+        }
+        ASSERT_TRUE(WIFSTOPPED(status)) << step << "\n" << scene_.last_log();
+        const auto frozen_at = steady_clock::now();
+        ChildProcess other = scene_.start_worker();
+        scene_.send(1000);
+        ASSERT_TRUE(scene_.drained(drain_limit)) << "the others did not go on: " << step << "\n"
+                                                 << scene_.last_log();
+        // Longer than max.poll.interval.ms.
+        const auto wake = frozen_at + milliseconds(3000);
+        support::eventually(milliseconds(10'000), [&] { return steady_clock::now() >= wake; });
+        const std::int64_t before = scene_.rows();
+        frozen.send(SIGCONT);
+        scene_.send(1000);
+        ASSERT_TRUE(scene_.drained(drain_limit)) << step << "\n" << scene_.last_log();
+        EXPECT_TRUE(frozen.running()) << step;
+        EXPECT_GT(scene_.rows(), before);
+        scene_.stop_worker(other);
+        scene_.stop_worker(frozen);
+        EXPECT_THAT(violations(scene_.evidence()), ::testing::IsEmpty()) << step;
+    }
+}
+
+}  // namespace
+}  // namespace onceward::faults
