@@ -169,6 +169,33 @@ TEST_F(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
               2);
 }
 
+// A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once that one is gone.
+TEST_F(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
+    ScriptedLog log(1);
+    for (const char* amount : {"-1", "2", "2"}) {
+        const std::string payload = std::string(R"({"amount": )") + amount + R"(, "name": "n"})";
+        log.append(0, {.key = "key", .payload = payload, .fingerprint = digest_of_bytes(payload)});
+    }
+    CoreWorker worker(log, *strict_sink_, options());
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals, (Totals{.applied = 1, .duplicates = 1, .dead_lettered = 1}));
+    EXPECT_EQ(database().number("SELECT amount FROM strict WHERE key = 'key'"), 2);
+}
+
+// Its error is definite there; as an answer to COMMIT it could be lost with the connection.
+TEST_F(ProcessorTest, ADeferredConstraintSpeaksBeforeTheCommitIsSent) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "key", .payload = R"({"amount": 1, "name": "n", "later": 999})"});
+    int commits = 0;
+    StepHook count([&](Step step) { commits += step == Step::before_commit ? 1 : 0; });
+    CoreWorkerOptions counted = options();
+    counted.observer = &count;
+    CoreWorker worker(log, *strict_sink_, counted);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(commits, 1) << "only the dead letter gets as far";
+    EXPECT_EQ(dead_letters().size(), 1U);
+}
+
 // PARTITION_EOF: control records behind the last message are passed without a message.
 TEST_F(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
     ScriptedLog log(1);

@@ -133,17 +133,20 @@ TEST_F(TableStoreTest, ALoserWhoseWinnerRollsBackIsFresh) {
 
 // Claimed in the order of the messages, opposite orders end in 40P01 within a few batches.
 TEST_F(TableStoreTest, OppositeKeyOrdersInTwoWorkersNeverDeadlock) {
-    constexpr int keys = 20'000;
+    constexpr int blocks = 30, size = 1000;
     ScriptedLog log(2);
-    append_keys(log, 0, "k", keys);
-    for (int i = keys; i-- > 0;) log.append(1, {.key = "k" + std::to_string(i)});
+    for (int block = 0; block < blocks; ++block) {
+        const std::string prefix = std::to_string(block) + "-";
+        append_keys(log, 0, prefix, size);
+        for (int i = size; i-- > 0;) log.append(1, {.key = prefix + std::to_string(i)});
+    }
     std::atomic<int> ready{0};
     std::vector<std::unique_ptr<CoreWorker>> workers;
     std::vector<std::thread> threads;
     for (const int partition : {0, 1}) {
         CoreWorkerOptions mine = options("worker " + std::to_string(partition));
         mine.partitions = {partition};
-        mine.batch_messages = 10'000;  // the halves of the two logs meet in the middle
+        mine.batch_messages = size;  // the one that waits for the other begins its next block with it
         workers.push_back(std::make_unique<CoreWorker>(log, sink_, mine));
     }
     for (const auto& worker : workers) {
