@@ -1,6 +1,6 @@
 #pragma once
-// The composition root: from a configuration to the parts of a worker. The only place that names a concrete sink.
-// Thread-safe; what comes back owns what it needs, but for the observer.
+// The composition root: from a configuration to the parts of a worker. The only place that names a
+// concrete sink. Thread-safe; what comes back owns what it needs, but for the observer.
 
 #include <memory>
 

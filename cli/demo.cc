@@ -1,5 +1,5 @@
-// `onceward demo`: Kafka, PostgreSQL and three workers on this machine, the workers killed and frozen, and a count of
-// what became of every message.
+// `onceward demo`: Kafka, PostgreSQL and three workers on this machine, the workers killed and
+// frozen, and a count of what became of every message.
 
 #include <unistd.h>
 
@@ -38,7 +38,8 @@ void keep_up(const demo::Stage& stage, const std::string& program) {
                  "\nBroker and database stay up until Ctrl-C:\n"
                  "  psql \"%s\"\n"
                  "    SELECT * FROM payments LIMIT 5;\n"
-                 "    SELECT topic, partition, next_offset, applied, duplicates FROM onceward.fences;\n"
+                 "    SELECT topic, partition, next_offset, applied, duplicates FROM "
+                 "onceward.fences;\n"
                  "  Kafka at %s, topics payments and orders\n"
                  "  %s explain KEY --topic payments -c %s\n"
                  "  %s run -c %s\n",
@@ -63,7 +64,8 @@ int run(const DemoArguments& arguments) {
         if (arguments.keep) keep_up(stage, options.program.string());
         return result.verdict.good() ? exit_ok : exit_failure;
     } catch (const std::exception& error) {
-        // Ctrl-C at a terminal reaches the database and the workers as well: their ends are no failure then.
+        // Ctrl-C at a terminal reaches the database and the workers as well: their ends are no
+        // failure then.
         if (stop_requested()) return exit_interrupted;
         std::fprintf(stderr, "\nonceward demo: %s\n", error.what());
         return exit_failure;
@@ -75,11 +77,13 @@ int run(const DemoArguments& arguments) {
 void add_demo(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<DemoArguments>();
     CLI::App& command = *program.add_subcommand(
-        "demo", "Kill and freeze workers on a private Kafka and PostgreSQL, and count what is lost");
+        "demo", "Kill and freeze workers on a private Kafka and PostgreSQL, and count what is "
+        "lost");
     command.add_option("--messages", arguments->run.messages, "Messages to produce")
         ->check(CLI::Range(std::int64_t{100}, std::int64_t{100'000'000}))
         ->capture_default_str();
-    command.add_option("--seed", arguments->run.seed, "The same seed gives the same keys and faults")
+    command.add_option("--seed", arguments->run.seed,
+                       "The same seed gives the same keys and faults")
         ->capture_default_str();
     command.add_option("--workers", arguments->run.workers, "Worker processes")
         ->check(CLI::Range(1, 16))

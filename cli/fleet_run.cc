@@ -23,7 +23,8 @@ constexpr auto look_every = 50ms;      // for signals and for workers that ended
 constexpr auto restart_after = 2s;     // of a worker whose consumer failed for good
 constexpr auto report_every = 60s;
 
-// A server that is away is waited for by the workers; one that is there must have the right schema before anything runs.
+// A server that is away is waited for by the workers; one that is there must have the right schema
+// before anything runs.
 void check_schema(const Configuration& configuration) {
     try {
         Connection connection(configuration.postgres);
@@ -90,7 +91,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     };
     std::vector<Slot> slots(static_cast<std::size_t>(configuration.workers));
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].worker = make(static_cast<int>(i));
-    log_info("onceward.started", {{"group", configuration.group}, {"workers", configuration.workers}});
+    log_info("onceward.started",
+             {{"group", configuration.group}, {"workers", configuration.workers}});
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested()) {

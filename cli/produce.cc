@@ -1,4 +1,5 @@
-// `onceward produce`: records from a file or standard input into a topic, each under an idempotency key.
+// `onceward produce`: records from a file or standard input into a topic, each under an idempotency
+// key.
 
 #include <unistd.h>
 
@@ -55,7 +56,8 @@ void take_configuration(ProduceArguments& arguments) {
         // What only a consumer knows of would be refused by the producer's side.
         const bool shared = name.starts_with("sasl.") || name.starts_with("ssl.") ||
                             name.starts_with("socket.") || name.starts_with("broker.") ||
-                            name == "security.protocol" || name == "enable.ssl.certificate.verification";
+                            name == "security.protocol" ||
+                                name == "enable.ssl.certificate.verification";
         if (shared) production.producer.properties.emplace(name, value);
     }
     if (production.topic.empty() && configuration.topics.size() == 1)

@@ -1,6 +1,7 @@
 #pragma once
 // Turns SIGINT and SIGTERM into a flag while it lives, for commands that clean up before they end.
-// One at a time in a process; stop_requested() may be asked from any thread. A second signal ends the process at once.
+// One at a time in a process; stop_requested() may be asked from any thread. A second signal ends
+// the process at once.
 
 #include <csignal>
 

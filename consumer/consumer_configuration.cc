@@ -21,7 +21,8 @@ void set(rd_kafka_conf_t* configuration, const std::string& name, const std::str
 }
 
 void forward_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
-    const LogLevel mapped = level <= 3 ? LogLevel::error : level <= 4 ? LogLevel::warning : LogLevel::debug;
+    const LogLevel mapped = level <= 3 ? LogLevel::error : level <= 4 ? LogLevel::warning
+                                              : LogLevel::debug;
     log(mapped, "kafka.client", {{"facility", facility}, {"error", text}});
 }
 
@@ -29,10 +30,13 @@ void forward_error(rd_kafka_t*, int code, const char* reason, void*) {
     log_warning("kafka.client", {{"code", code}, {"error", reason}});
 }
 
-// A commit that failed changes nothing: the fence is the truth, and the next commit says the same or more.
-void forward_commit(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*, void*) {
+// A commit that failed changes nothing: the fence is the truth, and the next commit says the same
+// or more.
+void forward_commit(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*,
+                    void*) {
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
-    log_warning("kafka.offset_commit_failed", {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+    log_warning("kafka.offset_commit_failed",
+                {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
 }
 
 // What the guarantee rests on; refused_property() keeps the user from setting them otherwise.
@@ -46,7 +50,8 @@ constexpr std::array<std::pair<const char*, const char*>, 7> required{{
     {"allow.auto.create.topics", "false"},
 }};
 
-// For each partition, as each has a queue of its own: bounds the memory of a worker with many of them.
+// For each partition, as each has a queue of its own: bounds the memory of a worker with many of
+// them.
 constexpr const char* queued_kilobytes = "16384";
 
 }  // namespace
@@ -57,8 +62,8 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
     const auto group_protocol = options.properties.find("group.protocol");
     const bool classic =
         group_protocol == options.properties.end() || group_protocol->second.reveal() != "consumer";
-    // KIP-848's brokers choose the assignor themselves. cooperative-sticky: before librdkafka 2.10 a commit during a
-    // rebalance loses the assignment.
+    // KIP-848's brokers choose the assignor themselves. cooperative-sticky: before librdkafka 2.10
+    // a commit during a rebalance loses the assignment.
     if (classic && rd_kafka_version() >= 0x020a0000) {
         set(raw, "partition.assignment.strategy", "cooperative-sticky");
     }

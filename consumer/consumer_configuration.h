@@ -1,6 +1,6 @@
 #pragma once
-// The librdkafka configuration of a group member: what the guarantee needs, then what the user passes through.
-// Include it in .cc files only.
+// The librdkafka configuration of a group member: what the guarantee needs, then what the user
+// passes through. Include it in .cc files only.
 
 #include "consumer/kafka_handles.h"
 #include "consumer/kafka_options.h"

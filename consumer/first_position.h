@@ -1,5 +1,6 @@
 #pragma once
-// Where a partition without a fence begins. Pure but for its questions to Kafka, which are handed in.
+// Where a partition without a fence begins. Pure but for its questions to Kafka, which are handed
+// in.
 
 #include <functional>
 #include <optional>
@@ -12,7 +13,8 @@
 
 namespace onceward {
 
-// The group's committed offset carries our mark, but there is no fence row: the row was lost. Asks for an operator.
+// The group's committed offset carries our mark, but there is no fence row: the row was lost. Asks
+// for an operator.
 class FenceLost : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -24,7 +26,8 @@ struct LogQuestions {
     std::function<Offset(std::chrono::milliseconds)> offset_at;
 };
 
-// `topic_known`: the topic has fences already, so that this partition was added to it and starts at its beginning.
+// `topic_known`: the topic has fences already, so that this partition was added to it and starts at
+// its beginning.
 FirstPosition first_position(const StartPosition& start, bool topic_known,
                              const LogQuestions& questions);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What librdkafka said of a request that failed. A plain exception; the code is librdkafka's (negative: local).
+// What librdkafka said of a request that failed. A plain exception; the code is librdkafka's
+// (negative: local).
 
 #include <stdexcept>
 #include <string>
@@ -8,7 +9,8 @@ namespace onceward {
 
 class KafkaError : public std::runtime_error {
   public:
-    KafkaError(int error_code, const std::string& text) : std::runtime_error(text), code(error_code) {}
+    KafkaError(int error_code, const std::string& text)
+        : std::runtime_error(text), code(error_code) {}
     int code;
 };
 

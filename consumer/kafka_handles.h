@@ -1,7 +1,7 @@
 #pragma once
-// Owners for what librdkafka's C API hands out: one deleter and one unique_ptr alias for each handle.
-// A handle has one owner; librdkafka's own rules say which calls are thread-safe. Nothing here throws.
-// Include it in .cc files only: it brings in librdkafka's headers.
+// Owners for what librdkafka's C API hands out: one deleter and one unique_ptr alias for each
+// handle. A handle has one owner; librdkafka's own rules say which calls are thread-safe. Nothing
+// here throws. Include it in .cc files only: it brings in librdkafka's headers.
 
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
@@ -10,7 +10,8 @@
 
 namespace onceward {
 
-// Calls `destroy` on whatever the unique_ptr holds; the C function is part of the type and costs nothing.
+// Calls `destroy` on whatever the unique_ptr holds; the C function is part of the type and costs
+// nothing.
 template <auto destroy>
 struct KafkaDeleter {
     template <class Handle>
@@ -22,7 +23,8 @@ struct KafkaDeleter {
 template <class Handle, auto destroy>
 using KafkaHandle = std::unique_ptr<Handle, KafkaDeleter<destroy>>;
 
-// A client. A consumer says rd_kafka_consumer_close() before this goes, or its group waits for the session time-out.
+// A client. A consumer says rd_kafka_consumer_close() before this goes, or its group waits for the
+// session time-out.
 using KafkaClient = KafkaHandle<rd_kafka_t, rd_kafka_destroy>;
 // rd_kafka_new() takes the configuration over when it succeeds: release() it then, and only then.
 using KafkaConfiguration = KafkaHandle<rd_kafka_conf_t, rd_kafka_conf_destroy>;

@@ -10,7 +10,8 @@ constexpr int query_timeout_ms = 5000;
 
 KafkaTopicPartitionList one(const TopicPartition& partition) {
     KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition.raw());
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                      partition.partition.raw());
     return list;
 }
 
@@ -27,7 +28,8 @@ KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
 KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
     KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
     std::array<char, 256> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(), text.size());
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(),
+                                              text.size());
     return options;
 }
 
@@ -35,13 +37,16 @@ KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operatio
 
 std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
     const KafkaTopicPartitionList list = one(partition);
-    const rd_kafka_resp_err_t code = rd_kafka_committed(state_->client.get(), list.get(), query_timeout_ms);
+    const rd_kafka_resp_err_t code =
+        rd_kafka_committed(state_->client.get(), list.get(), query_timeout_ms);
     const rd_kafka_topic_partition_t& element = list->elems[0];
-    // DANGER: an error is not 'none'. Taken for none, a group would start anew and process everything again, or nothing.
+    // DANGER: an error is not 'none'. Taken for none, a group would start anew and process
+    // everything again, or nothing.
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "committed offset");
     if (element.err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(element.err, "committed offset");
     if (element.offset < 0) return std::nullopt;
-    GroupOffset found{Offset{element.offset}, LeaderEpoch{rd_kafka_topic_partition_get_leader_epoch(&element)}, ""};
+    GroupOffset found{Offset{element.offset},
+                      LeaderEpoch{rd_kafka_topic_partition_get_leader_epoch(&element)}, ""};
     if (element.metadata != nullptr) {
         found.metadata.assign(static_cast<const char*>(element.metadata), element.metadata_size);
     }
@@ -58,13 +63,16 @@ KafkaSource::Range KafkaSource::range(const TopicPartition& partition) {
     return {Offset{low}, Offset{high}};
 }
 
-Offset KafkaSource::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
+Offset KafkaSource::offset_at(const TopicPartition& partition,
+                              std::chrono::milliseconds timestamp) {
     const KafkaTopicPartitionList list = one(partition);
     list->elems[0].offset = timestamp.count();
     const rd_kafka_resp_err_t code =
         rd_kafka_offsets_for_times(state_->client.get(), list.get(), query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
-    if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(list->elems[0].err, "offset at a time");
+    if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        throw_kafka(list->elems[0].err, "offset at a time");
+    }
     return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
 }
 
@@ -72,18 +80,23 @@ std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partitio
     const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
     const KafkaTopicPartitionList list = one(partition);
     list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
-    const KafkaAdminOptions options = admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_LISTOFFSETS);
-    // DANGER: read_uncommitted. What follows isolation.level is the last stable offset, behind which acknowledged
-    // messages may lie; a watermark taken from it would let their claims' retention run out.
+    const KafkaAdminOptions options =
+        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    // DANGER: read_uncommitted. What follows isolation.level is the last stable offset, behind
+    // which acknowledged messages may lie; a watermark taken from it would let their claims'
+    // retention run out.
     const KafkaErrorObject refused(
-        rd_kafka_AdminOptions_set_isolation_level(options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
+        rd_kafka_AdminOptions_set_isolation_level(options.get(),
+                                                  RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
     rd_kafka_ListOffsets(state_->client.get(), list.get(), options.get(), queue.get());
     const KafkaEvent event = answer(queue.get(), "end of the log");
     const rd_kafka_ListOffsets_result_t* result = rd_kafka_event_ListOffsets_result(event.get());
     std::size_t count = 0;
-    const rd_kafka_ListOffsetsResultInfo_t** infos = rd_kafka_ListOffsets_result_infos(result, &count);
+    const rd_kafka_ListOffsetsResultInfo_t** infos =
+        rd_kafka_ListOffsets_result_infos(result, &count);
     if (count != 1) return std::nullopt;
-    const rd_kafka_topic_partition_t* found = rd_kafka_ListOffsetsResultInfo_topic_partition(infos[0]);
+    const rd_kafka_topic_partition_t* found =
+        rd_kafka_ListOffsetsResultInfo_topic_partition(infos[0]);
     if (found->err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(found->err, "end of the log");
     if (found->offset < 0) return std::nullopt;
     return Offset{found->offset};
@@ -105,15 +118,17 @@ LogIdentity KafkaSource::identity(const std::string& topic) {
     const KafkaString cluster(rd_kafka_clusterid(state_->client.get(), query_timeout_ms));
     if (!cluster) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id");
     identity.cluster_id = cluster.get();
-    // librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and with nothing.
+    // librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and
+    // with nothing.
     if (identity.cluster_id.starts_with("mockCluster")) return identity;
     const char* names[] = {topic.c_str()};
     const KafkaTopicCollection topics(rd_kafka_TopicCollection_of_topic_names(names, 1));
     const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
-    const KafkaAdminOptions options = admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    const KafkaAdminOptions options =
+        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
     rd_kafka_DescribeTopics(state_->client.get(), topics.get(), options.get(), queue.get());
-    // DANGER: an error is not 'unknown'. An unknown id agrees with any, and a topic that was made again would be taken
-    // for the old one.
+    // DANGER: an error is not 'unknown'. An unknown id agrees with any, and a topic that was made
+    // again would be taken for the old one.
     const KafkaEvent event = answer(queue.get(), "id of topic");
     std::size_t count = 0;
     const rd_kafka_TopicDescription_t** found = rd_kafka_DescribeTopics_result_topics(

@@ -1,8 +1,9 @@
 #pragma once
 // A member of a consumer group that reads each partition from where its fence stands.
-// One thread, the reader's, calls serve(), wait(), begin(), read() and close(); the other methods are thread-safe.
-// Owns the librdkafka consumer. What goes wrong with one partition is told to the listener; KafkaError is thrown by the
-// queries, and by serve() where the consumer itself is beyond use (a fatal error) and must be made anew.
+// One thread, the reader's, calls serve(), wait(), begin(), read() and close(); the other methods
+// are thread-safe. Owns the librdkafka consumer. What goes wrong with one partition is told to the
+// listener; KafkaError is thrown by the queries, and by serve() where the consumer itself is beyond
+// use (a fatal error) and must be made anew.
 
 #include <chrono>
 #include <memory>
@@ -25,8 +26,8 @@ class SourceListener {
     virtual ~SourceListener() = default;
     // Must not wait for PostgreSQL: the group waits for this call.
     virtual void assigned(const std::vector<TopicPartition>& partitions) = 0;
-    // The partitions leave when this returns; it may wait some seconds for the batch in flight. `lost`: they have
-    // another owner already.
+    // The partitions leave when this returns; it may wait some seconds for the batch in flight.
+    // `lost`: they have another owner already.
     virtual void revoked(const std::vector<TopicPartition>& partitions, bool lost) = 0;
     // The log does not hold the offset that was asked for (auto.offset.reset=error).
     virtual void out_of_range(const TopicPartition& partition) = 0;
@@ -48,7 +49,8 @@ class KafkaSource {
                 SourceListener& listener);
     ~KafkaSource();
 
-    // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it is fatal.
+    // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
+    // is fatal.
     void serve();
     // Until there may be something to serve or to read, or wake() was called.
     void wait(std::chrono::milliseconds timeout);
@@ -57,15 +59,16 @@ class KafkaSource {
     bool begin(const TopicPartition& partition, Offset offset, LeaderEpoch leader_epoch);
     // Closes it again; what was fetched is thrown away.
     void end(const TopicPartition& partition);
-    // Takes up to `messages` messages of the topic that have been fetched, through the intake, into a chunk; spans
-    // included. No messages and no spans: nothing was there.
+    // Takes up to `messages` messages of the topic that have been fetched, through the intake, into
+    // a chunk; spans included. No messages and no spans: nothing was there.
     Chunk read(std::size_t topic_index, std::size_t messages, Intake& intake);
     // Messages that came again below the position that was asked for; they are not passed on.
     std::int64_t below_fence() const;
     // Leaves the group; revoked() is called for what is left.
     void close();
 
-    // Advisory: for lag dashboards. Never before the transaction that covers the offsets. `wait`: for the answer.
+    // Advisory: for lag dashboards. Never before the transaction that covers the offsets. `wait`:
+    // for the answer.
     void commit_through(std::span<const CommittedOffset> offsets, bool wait);
 
     struct GroupOffset {
@@ -73,7 +76,8 @@ class KafkaSource {
         LeaderEpoch leader_epoch{-1};
         std::string metadata;
     };
-    // The group's committed offset; none where the group has none. An error is an exception and never `none`.
+    // The group's committed offset; none where the group has none. An error is an exception and
+    // never `none`.
     std::optional<GroupOffset> group_offset(const TopicPartition& partition);
     struct Range {
         Offset earliest;
@@ -82,7 +86,8 @@ class KafkaSource {
     Range range(const TopicPartition& partition);
     // The first offset whose record is not older; the end of the log where there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
-    // The high watermark, whatever the isolation level: acknowledged messages may lie behind the last stable offset.
+    // The high watermark, whatever the isolation level: acknowledged messages may lie behind the
+    // last stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
     LogIdentity identity(const std::string& topic);

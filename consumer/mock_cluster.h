@@ -1,8 +1,9 @@
 #pragma once
-// A Kafka cluster inside this process, made by librdkafka for tests and demos: topics, consumer groups, offset commits
-// and injected errors, no admin requests. Other processes reach it over 127.0.0.1 and lose it when this one ends.
-// Thread-safe. It trims a partition at 5 MiB or 100,000 message sets, whoever has read it or not.
-// Bad arguments and librdkafka's refusals are std::runtime_errors.
+// A Kafka cluster inside this process, made by librdkafka for tests and demos: topics, consumer
+// groups, offset commits and injected errors, no admin requests. Other processes reach it over
+// 127.0.0.1 and lose it when this one ends. Thread-safe. It trims a partition at 5 MiB or 100,000
+// message sets, whoever has read it or not. Bad arguments and librdkafka's refusals are
+// std::runtime_errors.
 
 #include <chrono>
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace onceward {
 
 struct MockClusterOptions {
     int brokers = 1;
-    // How long a new group waits for more members before its first assignment. Short: several quick rebalances instead.
+    // How long a new group waits for more members before its first assignment. Short: several quick
+    // rebalances instead.
     std::chrono::milliseconds initial_rebalance_delay{100};
 };
 
@@ -53,7 +55,8 @@ class MockCluster {
     void set_broker_up(std::int32_t broker);
     // Every answer of this broker takes so long from now on.
     void set_round_trip(std::int32_t broker, std::chrono::milliseconds duration);
-    // The next requests of this kind fail, one for each of these error codes of the protocol, in this order.
+    // The next requests of this kind fail, one for each of these error codes of the protocol, in
+    // this order.
     void push_errors(Request request, std::span<const int> codes);
 
   private:

@@ -31,7 +31,8 @@ KafkaConfiguration configure(const ProducerOptions& options) {
     set(raw, "queue.buffering.max.messages", std::to_string(options.queued_records_max));
     set(raw, "delivery.timeout.ms", std::to_string(options.delivery_timeout.count()));
     for (const auto& [name, value] : options.properties) set(raw, name, value.reveal());
-    // DANGER: after the user's properties. Without it a retry whose first try had arrived writes a second record.
+    // DANGER: after the user's properties. Without it a retry whose first try had arrived writes a
+    // second record.
     set(raw, "enable.idempotence", "true");
     return configuration;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Writes records to Kafka through librdkafka's idempotent producer: its own retries never make a second copy.
-// Used by one thread, in which the delivery handler also runs (inside send(), poll() and flush()). Copies what it sends.
-// A record that Kafka refuses is counted and handed to the handler; what ends the producer throws ProducerError.
+// Writes records to Kafka through librdkafka's idempotent producer: its own retries never make a
+// second copy. Used by one thread, in which the delivery handler also runs (inside send(), poll()
+// and flush()). Copies what it sends. A record that Kafka refuses is counted and handed to the
+// handler; what ends the producer throws ProducerError.
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +32,8 @@ struct ProducerOptions {
     std::string bootstrap_servers;
     // librdkafka properties, put over the ones below. Some are secrets, so none is ever printed.
     std::map<std::string, Secret> properties;
-    // How long a batch waits for more records. Longer makes larger batches, shorter a lower latency.
+    // How long a batch waits for more records. Longer makes larger batches, shorter a lower
+    // latency.
     std::chrono::milliseconds linger{20};
     // Records that wait in this process. send() blocks above it; each costs its own size.
     int queued_records_max = 100'000;
@@ -41,7 +43,8 @@ struct ProducerOptions {
 
 struct OutgoingRecord {
     std::string_view topic;
-    // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no key.
+    // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no
+    // key.
     std::optional<Partition> partition;
     std::optional<std::string_view> key;
     std::optional<std::string_view> payload;  // none: a tombstone
@@ -64,15 +67,18 @@ class Producer {
     // Gives up what is still queued: flush() first.
     ~Producer();
 
-    // Called once for each record sent, in the thread that uses the producer. It must not call send().
+    // Called once for each record sent, in the thread that uses the producer. It must not call
+    // send().
     void on_delivery(std::function<void(const Delivery&)> handler);
     // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError.
     void send(const OutgoingRecord& record);
-    // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after a fatal error.
+    // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after
+    // a fatal error.
     void poll(std::chrono::milliseconds wait = std::chrono::milliseconds{0});
     // Waits until nothing is queued or under way. False where something still is after `limit`.
     bool flush(std::chrono::milliseconds limit);
-    // How many partitions the topic has. Throws ProducerError where no broker answers or the topic does not exist.
+    // How many partitions the topic has. Throws ProducerError where no broker answers or the topic
+    // does not exist.
     std::int32_t partitions(const std::string& topic, std::chrono::milliseconds limit);
 
     std::int64_t sent() const;

@@ -1,7 +1,8 @@
 #pragma once
-// Reads records from text: JSON objects, one a line (NDJSON), or CSV (RFC 4180) with the columns' names in its first line.
-// Either way a record comes out as the text of one JSON object. Used by one thread; the stream outlives the reader.
-// Text that cannot be read is an InputError, which names the line. After one, next() goes on behind the bad record.
+// Reads records from text: JSON objects, one a line (NDJSON), or CSV (RFC 4180) with the columns'
+// names in its first line. Either way a record comes out as the text of one JSON object. Used by
+// one thread; the stream outlives the reader. Text that cannot be read is an InputError, which
+// names the line. After one, next() goes on behind the bad record.
 
 #include <cstdint>
 #include <istream>
@@ -30,8 +31,9 @@ class RecordReader {
 };
 
 std::unique_ptr<RecordReader> read_ndjson(std::istream& input);
-// All values are JSON strings, so that `007` and `1.50` stay what they are; an empty field without quotes is left out.
-// The first line is read here: throws InputError where there is none, or a column has no name or one that is there twice.
+// All values are JSON strings, so that `007` and `1.50` stay what they are; an empty field without
+// quotes is left out. The first line is read here: throws InputError where there is none, or a
+// column has no name or one that is there twice.
 std::unique_ptr<RecordReader> read_csv(std::istream& input, char separator = ',');
 
 }  // namespace onceward

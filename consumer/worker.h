@@ -1,8 +1,8 @@
 #pragma once
-// A worker: one consumer, one session with PostgreSQL, a reader's and a writer's thread, a short queue between them.
-// Workers share nothing. start() and stop() are for one thread; the rest is thread-safe. What goes wrong is retried or
-// halts a partition, loudly; only a fatal error of the consumer ends the worker: then finished() says so, and the
-// process makes a new one.
+// A worker: one consumer, one session with PostgreSQL, a reader's and a writer's thread, a short
+// queue between them. Workers share nothing. start() and stop() are for one thread; the rest is
+// thread-safe. What goes wrong is retried or halts a partition, loudly; only a fatal error of the
+// consumer ends the worker: then finished() says so, and the process makes a new one.
 
 #include <memory>
 #include <optional>
@@ -26,7 +26,8 @@ class Worker {
     std::optional<std::string> finished() const;
 
     struct Status {
-        Totals totals;                     // of this process's commits; the fences' totals are the durable ones
+        // of this process's commits; the fences' totals are the durable ones
+        Totals totals;
         std::int64_t below_fence = 0;      // messages that came again and were thrown away
         std::int64_t batches = 0;
         std::size_t partitions = 0;        // assigned

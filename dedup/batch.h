@@ -1,5 +1,6 @@
 #pragma once
-// What one transaction covers, and the pure rules that make, trim and halve it. No I/O, not thread-safe.
+// What one transaction covers, and the pure rules that make, trim and halve it. No I/O, not
+// thread-safe.
 
 #include <optional>
 #include <set>
@@ -12,29 +13,33 @@
 namespace onceward {
 
 struct BatchLimits {
-    std::size_t messages = 5000;               // most messages in a transaction; more holds more memory and locks
-    std::size_t bytes = 8 * 1024 * 1024;       // most bytes of keys, headers and payloads; the first chunk always fits
+    // most messages in a transaction; more holds more memory and locks
+    std::size_t messages = 5000;
+    // most bytes of keys, headers and payloads; the first chunk always fits
+    std::size_t bytes = 8 * 1024 * 1024;
 };
 
 // Owns its chunks. One topic; messages of a partition stand in offset order.
 struct Batch {
     std::string topic;
     std::vector<Chunk> chunks;
-    std::vector<Span> spans;  // one for each partition, sorted by partition; contiguous through the chunks
+    // one for each partition, sorted by partition; contiguous through the chunks
+    std::vector<Span> spans;
     std::size_t message_count() const;
     bool empty() const { return spans.empty(); }
 };
 
-// A part of a batch that is tried on its own: messages in batch order, with the spans that they cover.
-// A view: the batch outlives it.
+// A part of a batch that is tried on its own: messages in batch order, with the spans that they
+// cover. A view: the batch outlives it.
 struct Slice {
     std::vector<Message*> messages;
     std::vector<Span> spans;  // sorted by partition
 };
 
-// Puts `chunk` behind the batch. Spans that do not begin where the batch's span of that partition ends are what a
-// seek or a take-over left over: they are thrown away with their messages (DANGER: taken over instead, the fence would
-// jump over what lies between). Returns the partitions so thrown away.
+// Puts `chunk` behind the batch. Spans that do not begin where the batch's span of that partition
+// ends are what a seek or a take-over left over: they are thrown away with their messages (DANGER:
+// taken over instead, the fence would jump over what lies between). Returns the partitions so
+// thrown away.
 std::vector<Partition> append(Batch& batch, Chunk chunk);
 
 // Whether `chunk` still fits; an empty batch takes any.
@@ -45,15 +50,16 @@ void drop(Batch& batch, const std::set<Partition>& partitions);
 
 Slice whole(Batch& batch);
 
-// The two halves of a slice in offset order; every span of the slice is covered once, without a gap.
-// REQUIRES: at least two messages.
+// The two halves of a slice in offset order; every span of the slice is covered once, without a
+// gap. REQUIRES: at least two messages.
 struct Halves {
     Slice first;
     Slice second;
 };
 Halves halve(const Slice& slice);
 
-// The slice cut into single messages, each with the part of the spans up to its own end; the last one takes the rest.
+// The slice cut into single messages, each with the part of the spans up to its own end; the last
+// one takes the rest.
 std::vector<Slice> singles(const Slice& slice);
 
 }  // namespace onceward

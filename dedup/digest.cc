@@ -12,8 +12,8 @@ struct FreeContext {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
-// One context for each thread: making one costs more than hashing a key. The method is fetched once, since OpenSSL 3
-// looks it up anew for each EVP_sha256().
+// One context for each thread: making one costs more than hashing a key. The method is fetched
+// once, since OpenSSL 3 looks it up anew for each EVP_sha256().
 class Hasher {
   public:
     Hasher() : context_(EVP_MD_CTX_new()), method_(EVP_MD_fetch(nullptr, "SHA256", nullptr)) {

@@ -1,7 +1,7 @@
 #pragma once
 // The idempotency key and the 16 bytes of it that are stored.
-// Thread-safe as plain values; digest_of() uses one OpenSSL context per thread. It throws std::runtime_error only
-// where OpenSSL itself fails, which is a broken installation.
+// Thread-safe as plain values; digest_of() uses one OpenSSL context per thread. It throws
+// std::runtime_error only where OpenSSL itself fails, which is a broken installation.
 
 #include <array>
 #include <compare>
@@ -14,7 +14,8 @@
 
 namespace onceward {
 
-// First 16 bytes of a SHA-256 (FIPS 180-4). Stored as `uuid`: fixed width, no text to be cut at a NUL.
+// First 16 bytes of a SHA-256 (FIPS 180-4). Stored as `uuid`: fixed width, no text to be cut at a
+// NUL.
 struct Digest {
     std::array<std::uint8_t, 16> bytes{};
     friend auto operator<=>(const Digest&, const Digest&) = default;
@@ -28,7 +29,8 @@ struct IdempotencyKey {
     std::string_view text;       // the key itself, any bytes
 };
 
-// SHA-256 over the four parts, each with its length before it, so that `a|b`+`c` and `a`+`b|c` differ.
+// SHA-256 over the four parts, each with its length before it, so that `a|b`+`c` and `a`+`b|c`
+// differ.
 Digest digest_of(const IdempotencyKey& key);
 
 // SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).

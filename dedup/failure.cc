@@ -12,8 +12,8 @@ bool among(std::string_view code, const std::array<std::string_view, size>& code
 }
 
 constexpr std::array<std::string_view, 5> passing{"40001", "40P01", "55P03", "55006", "57014"};
-// 57P01-05: the server is going away or dropped us; 25P03, 25P04: our own session limits; 26000: a prepared statement
-// that the session no longer knows; 25006: a read-only server, so a fail-over.
+// 57P01-05: the server is going away or dropped us; 25P03, 25P04: our own session limits; 26000: a
+// prepared statement that the session no longer knows; 25006: a read-only server, so a fail-over.
 constexpr std::array<std::string_view, 9> reconnecting{"57P01", "57P02", "57P03", "57P04", "57P05",
                                                        "25P03", "25P04", "26000", "25006"};
 constexpr std::array<std::string_view, 3> reconnecting_classes{"08", "53", "58"};

@@ -16,10 +16,12 @@ enum class FailureAction : std::uint8_t {
 };
 std::string_view to_text(FailureAction action);
 
-// Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints and triggers.
+// Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints
+// and triggers.
 enum class Origin : std::uint8_t { ours, sink };
 
-// `earlier`: how often the same SQLSTATE came for the same work just before; some codes are only worth a few tries.
+// `earlier`: how often the same SQLSTATE came for the same work just before; some codes are only
+// worth a few tries.
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
 
 }  // namespace onceward

@@ -108,8 +108,8 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     drop(topic, partition);
     const std::string owner = new_uuid();
     OwnedTransaction transaction(connection);
-    // Waits here for the row's lock, and with it for the fate of whatever transaction held the fence before: a COMMIT
-    // in doubt is decided when this statement returns.
+    // Waits here for the row's lock, and with it for the fate of whatever transaction held the
+    // fence before: a COMMIT in doubt is decided when this statement returns.
     const Result result = transaction.prepared(sql::fence_take, Parameters{}
                                                                     .text(consumer_group_)
                                                                     .text(topic)
@@ -169,12 +169,14 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
         columns.begins.push_back(span.begin.raw());
         columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
     }
-    const Result held = transaction.prepared(sql::fence_hold, Parameters{}
-                                                                  .text(consumer_group_)
-                                                                  .text(topic)
-                                                                  .small_integers(columns.partitions)
-                                                                  .integers(columns.begins)
-                                                                  .digests(columns.owners));
+    const Result held = transaction.prepared(
+        sql::fence_hold,
+        Parameters{}
+            .text(consumer_group_)
+            .text(topic)
+            .small_integers(columns.partitions)
+            .integers(columns.begins)
+            .digests(columns.owners));
     std::set<Partition> mine;
     for (int row = 0; row < held.rows(); ++row) {
         mine.insert(Partition{static_cast<std::int32_t>(held.integer(row, 0))});
@@ -203,19 +205,21 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         dead_lettered.push_back(totals.dead_lettered);
         skipped.push_back(totals.skipped);
     }
-    const Result moved = transaction.prepared(sql::fence_advance, Parameters{}
-                                                                      .text(consumer_group_)
-                                                                      .text(topic)
-                                                                      .small_integers(columns.partitions)
-                                                                      .integers(columns.begins)
-                                                                      .digests(columns.owners)
-                                                                      .integers(ends)
-                                                                      .small_integers(leader_epochs)
-                                                                      .integers(applied)
-                                                                      .integers(duplicates)
-                                                                      .integers(conflicts)
-                                                                      .integers(dead_lettered)
-                                                                      .integers(skipped));
+    const Result moved = transaction.prepared(
+        sql::fence_advance,
+        Parameters{}
+            .text(consumer_group_)
+            .text(topic)
+            .small_integers(columns.partitions)
+            .integers(columns.begins)
+            .digests(columns.owners)
+            .integers(ends)
+            .small_integers(leader_epochs)
+            .integers(applied)
+            .integers(duplicates)
+            .integers(conflicts)
+            .integers(dead_lettered)
+            .integers(skipped));
     return static_cast<std::size_t>(moved.affected());
 }
 

@@ -78,7 +78,8 @@ void Guard::run() {
 void Guard::look(const std::set<int>& pids) {
     std::map<Session, Holder> before = std::exchange(holders_, {});
     if (pids.empty()) {
-        connection_->execute(sql::database_clock);  // notices a lost session while there is time to make another
+        // notices a lost session while there is time to make another
+        connection_->execute(sql::database_clock);
         return;
     }
     const std::vector<std::int32_t> waiting(pids.begin(), pids.end());
@@ -108,7 +109,8 @@ void Guard::judge(const Session& session, Holder& holder, bool own, bool frozen)
         ++alerts_;
         return;
     }
-    // DANGER: a healthy COPY waits for its client as well; only one that stood still between two looks is frozen.
+    // DANGER: a healthy COPY waits for its client as well; only one that stood still between two
+    // looks is frozen.
     if (!frozen || Clock::now() - holder.since < options_.still_for) return;
     end(session, holder.state);
 }

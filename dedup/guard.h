@@ -1,8 +1,9 @@
 #pragma once
-// Ends frozen workers that hold what this process waits for: no timeout of the server frees the locks of a session whose
-// client froze inside COPY, inside a pipeline or while not reading a large answer.
-// One object for each process, with a session and a thread of its own; thread-safe. It throws nothing after its
-// construction: a lost session is made anew, and until then nobody is ended.
+// Ends frozen workers that hold what this process waits for: no timeout of the server frees the
+// locks of a session whose client froze inside COPY, inside a pipeline or while not reading a large
+// answer. One object for each process, with a session and a thread of its own; thread-safe. It
+// throws nothing after its construction: a lost session is made anew, and until then nobody is
+// ended.
 
 #include <chrono>
 #include <condition_variable>
@@ -20,10 +21,11 @@ namespace onceward {
 
 struct GuardOptions {
     ConnectionOptions connection;
-    // A session of ours that waits longer than this for any lock is looked after, and a holder's transaction must be
-    // older than this before it is ended. Default 5 s. Shorter frees a frozen worker's partitions sooner and ends
-    // workers that were only slow (they reconnect, nothing is lost). At most half the session's lock_timeout counts,
-    // since a wait that was given up has no holder any more.
+    // A session of ours that waits longer than this for any lock is looked after, and a holder's
+    // transaction must be older than this before it is ended. Default 5 s. Shorter frees a frozen
+    // worker's partitions sooner and ends workers that were only slow (they reconnect, nothing is
+    // lost). At most half the session's lock_timeout counts, since a wait that was given up has no
+    // holder any more.
     std::chrono::milliseconds limit{5'000};
     // Between two looks. Default 1 s; each costs one small query while nothing waits.
     std::chrono::milliseconds look_every{1'000};
@@ -38,11 +40,13 @@ class Guard {
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
-    // The sessions to look after, by Connection::pid(). Register each new session, and take it out when it ends.
+    // The sessions to look after, by Connection::pid(). Register each new session, and take it out
+    // when it ends.
     void watch(int pid);
     void forget(int pid);
 
-    // Sessions ended, and holders of other roles that were alerted on, since the start; for metrics.
+    // Sessions ended, and holders of other roles that were alerted on, since the start; for
+    // metrics.
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
 
@@ -62,7 +66,8 @@ class Guard {
 
     GuardOptions options_;
     std::optional<Connection> connection_;  // of the thread alone
-    std::map<Session, Holder> holders_;     // of the thread alone: who was in the way at the last look
+    // of the thread alone: who was in the way at the last look
+    std::map<Session, Holder> holders_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::set<int> watched_;

@@ -38,11 +38,13 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
                                   .text(std::to_string(options.retention.count()) + " seconds"));
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
-    if (ledger.text(0, 1) != to_text(options.store) || ledger.text(0, 2) != to_text(options.reach)) {
+    if (ledger.text(0, 1) != to_text(options.store) ||
+        ledger.text(0, 2) != to_text(options.reach)) {
         throw std::runtime_error("ledger " + options.name + " is there with store " +
                                  std::string(ledger.text(0, 1)) + " and reach " +
                                  std::string(ledger.text(0, 2)) +
-                                 "; a ledger's store and reach cannot be changed, name another ledger");
+                                 "; a ledger's store and reach cannot be changed, name another "
+                                 "ledger");
     }
     const Result feed = transaction.query(
         sql::ledger_feed_register,

@@ -1,6 +1,6 @@
 #pragma once
-// Makes a ledger and the topics that feed it known to the database. Used at start, by one thread; PostgresError, or
-// std::runtime_error where the ledger is there with another store or reach.
+// Makes a ledger and the topics that feed it known to the database. Used at start, by one thread;
+// PostgresError, or std::runtime_error where the ledger is there with another store or reach.
 
 #include <string>
 
@@ -10,11 +10,13 @@
 namespace onceward {
 
 struct RegisteredLedger {
-    int ledger = 0;  // its number; the second key of its advisory lock and part of its tables' names
+    // its number; the second key of its advisory lock and part of its tables' names
+    int ledger = 0;
     int source = 0;  // short name of (group, topic) in the claims' rows
 };
 
-// The ledger's row (its retention follows the configuration), its first generation and the topic's feed.
+// The ledger's row (its retention follows the configuration), its first generation and the topic's
+// feed.
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic);
 

@@ -1,7 +1,7 @@
 #pragma once
 // A message on its way from Kafka to the sink, and the chunk that owns it.
-// Not thread-safe: a chunk belongs to one thread at a time and is handed from the reader to the writer whole.
-// Every view in a Message points into Record::storage or into its chunk's arena.
+// Not thread-safe: a chunk belongs to one thread at a time and is handed from the reader to the
+// writer whole. Every view in a Message points into Record::storage or into its chunk's arena.
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +29,8 @@ struct Record {
     Partition partition;
     Offset offset;
     LeaderEpoch leader_epoch{-1};
-    std::optional<std::chrono::milliseconds> timestamp;  // since 1970-01-01 UTC; never trusted for retention
+    // since 1970-01-01 UTC; never trusted for retention
+    std::optional<std::chrono::milliseconds> timestamp;
     std::optional<std::string_view> key;                 // none: a null key
     std::optional<std::string_view> payload;             // none: a tombstone
     std::vector<Header> headers;                         // in the record's order; names may repeat
@@ -37,7 +38,8 @@ struct Record {
     std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
 };
 
-// Why a message can not be applied. Written to the dead letters, or halts its topic, by the topic's policy.
+// Why a message can not be applied. Written to the dead letters, or halts its topic, by the topic's
+// policy.
 struct Rejection {
     enum class Kind : std::uint8_t {
         undecodable,    // the payload is not what the topic's format says
@@ -55,23 +57,27 @@ struct Rejection {
 };
 std::string_view to_text(Rejection::Kind kind);
 
-enum class Operation : std::uint8_t { upsert, remove };  // what the message asks of its row (a tombstone removes)
+// what the message asks of its row (a tombstone removes)
+enum class Operation : std::uint8_t { upsert, remove };
 
 struct Message {
     Record record;
-    Digest digest;                         // of its idempotency key; meaningful unless rejected or skipped
+    // of its idempotency key; meaningful unless rejected or skipped
+    Digest digest;
     std::string_view key_text;             // the key's text as it was found; in the chunk's arena
     std::optional<Digest> fingerprint;     // of the payload, where the topic asks for one
     Operation operation = Operation::upsert;
     std::span<const Value> fields;         // in the order in which the topic's sink asked for them
     std::string_view encoded;              // what Sink::encode() made of it; in the chunk's arena
-    std::optional<Rejection> rejection;    // set by the decoder, the key's validation or Sink::encode()
+    // set by the decoder, the key's validation or Sink::encode()
+    std::optional<Rejection> rejection;
     bool skipped = false;                  // by an explicit policy; counted
     std::string_view skip_reason{};        // a literal
 };
 
-// How far a partition's reading went: from where it began up to where the next reading begins. `end` may lie beyond
-// the last message (control records, a compacted tail, PARTITION_EOF), `begin == end` says nothing.
+// How far a partition's reading went: from where it began up to where the next reading begins.
+// `end` may lie beyond the last message (control records, a compacted tail, PARTITION_EOF), `begin
+// == end` says nothing.
 struct Span {
     Partition partition;
     Offset begin;

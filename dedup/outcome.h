@@ -14,7 +14,8 @@ namespace onceward {
 // The ledger's word on a message's key. `conflict`: the key was claimed with another fingerprint.
 enum class Verdict : std::uint8_t { fresh, duplicate, conflict };
 
-// Where an earlier claim of the same key came from; known where the ledger can tell at no further cost.
+// Where an earlier claim of the same key came from; known where the ledger can tell at no further
+// cost.
 struct ClaimPlace {
     std::string topic;
     Partition partition;
@@ -28,7 +29,9 @@ struct Totals {
     std::int64_t conflicts = 0;
     std::int64_t dead_lettered = 0;
     std::int64_t skipped = 0;
-    std::int64_t passed() const { return applied + duplicates + conflicts + dead_lettered + skipped; }
+    std::int64_t passed() const {
+        return applied + duplicates + conflicts + dead_lettered + skipped;
+    }
     Totals& operator+=(const Totals& other);
     friend bool operator==(const Totals&, const Totals&) = default;
 };

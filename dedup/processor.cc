@@ -9,13 +9,15 @@
 namespace onceward {
 namespace {
 
-// After this many failing slices of a batch the rest is tried one message at a time: many are bad, halving is waste.
+// After this many failing slices of a batch the rest is tried one message at a time: many are bad,
+// halving is waste.
 constexpr int halvings = 3;
 // Time-outs of the same statement in a row before it is tried with fewer messages.
 constexpr int patience = 4;
 
 FenceMove& move_of(std::vector<FenceMove>& moves, Partition partition) {
-    return *std::ranges::find(moves, partition, [](const FenceMove& m) { return m.span.partition; });
+    return *std::ranges::find(moves, partition,
+                              [](const FenceMove& m) { return m.span.partition; });
 }
 
 // For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
@@ -114,7 +116,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
          parts_.fences.hold(transaction, context_.topic, slice.spans)) {
         missed.insert(partition);
     }
-    // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole transaction with it.
+    // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole
+    // transaction with it.
     if (!missed.empty()) return Attempt::missed;
     reached(parts_.observer, Step::after_fence);
 
@@ -137,7 +140,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     transaction.commit();
 
     origin_ = Origin::ours;
-    // Only a commit ends a row of failures: after a reconnect the same work may come as another batch.
+    // Only a commit ends a row of failures: after a reconnect the same work may come as another
+    // batch.
     repeated_ = 0;
     last_sqlstate_.clear();
     if (parts_.claims != nullptr) parts_.claims->committed();
@@ -209,7 +213,8 @@ void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
                                  static_cast<std::int64_t>(slice.messages.size()),
                                  static_cast<std::int64_t>(sorted.rejected.size()))) {
         throw TopicHalted(first.record.partition, first.record.offset,
-                          "the share of rejected messages is above the topic's cap; the first one: " +
+                          "the share of rejected messages is above the topic's cap; the first "
+                          "one: " +
                               describe(*first.rejection));
     }
 }
@@ -225,18 +230,23 @@ void Processor::write(Transaction& transaction, const Sorted& sorted) {
     if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
-// The sink's statement runs into its time-out again and again: fewer messages at once may do, and one that is alone holds
-// its partition until somebody has looked. It never goes to the dead letters by itself: the fault may be the server's.
+// The sink's statement runs into its time-out again and again: fewer messages at once may do, and
+// one that is alone holds its partition until somebody has looked. It never goes to the dead
+// letters by itself: the fault may be the server's.
 bool Processor::too_slow(const PostgresError& error) {
-    if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) return false;
+    if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) {
+        return false;
+    }
     Slice slice = std::move(pending_.front());
     pending_.pop_front();
     if (slice.messages.size() < 2) {
         const Record& record = slice.messages.front()->record;
         throw TopicHalted(record.partition, record.offset,
-                          "the message at partition " + std::to_string(record.partition.raw()) + ", offset " +
+                          "the message at partition " + std::to_string(record.partition.raw()) +
+                              ", offset " +
                               std::to_string(record.offset.raw()) +
-                              " alone runs into statement_timeout (57014); pass it with `onceward offsets --set`");
+                              " alone runs into statement_timeout (57014); pass it with `onceward "
+                              "offsets --set`");
     }
     repeated_ = 0;
     Halves halves = halve(slice);
@@ -245,7 +255,8 @@ bool Processor::too_slow(const PostgresError& error) {
     return true;
 }
 
-// A message of the front slice is at fault: halve until it stands alone; then it goes to the dead letters.
+// A message of the front slice is at fault: halve until it stands alone; then it goes to the dead
+// letters.
 void Processor::split(const PostgresError& error) {
     // Nothing that halving could tell apart: no message, or one that the sink did not get.
     const std::vector<Message*>& messages = pending_.front().messages;

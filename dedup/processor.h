@@ -1,8 +1,9 @@
 #pragma once
-// THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere else.
-// One object for each worker and topic, used by the writer's thread. Borrows its parts, which outlive it.
-// Throws ProcessingError for what is not a message's fault, TopicHalted where the topic's policy
-// asks for it; after any of them the run can be resumed on a healthy connection, or thrown away and read again.
+// THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
+// else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
+// outlive it. Throws ProcessingError for what is not a message's fault, TopicHalted where the
+// topic's policy asks for it; after any of them the run can be resumed on a healthy connection, or
+// thrown away and read again.
 
 #include <deque>
 #include <functional>
@@ -23,7 +24,8 @@
 
 namespace onceward {
 
-// The topic stops here until an operator has looked: `on_reject: halt`, or too large a share of rejects.
+// The topic stops here until an operator has looked: `on_reject: halt`, or too large a share of
+// rejects.
 class TopicHalted : public std::runtime_error {
   public:
     TopicHalted(Partition where, Offset at, const std::string& reason)
@@ -35,7 +37,8 @@ class TopicHalted : public std::runtime_error {
 // A PostgresError with what failure.h makes of it: retry, reconnect or stop.
 class ProcessingError : public PostgresError {
   public:
-    ProcessingError(const PostgresError& error, FailureAction what) : PostgresError(error), action(what) {}
+    ProcessingError(const PostgresError& error, FailureAction what)
+        : PostgresError(error), action(what) {}
     FailureAction action;
 };
 
@@ -43,7 +46,8 @@ class Processor {
   public:
     struct Parts {
         Fences& fences;
-        ClaimStore* claims;  // null only in the bench's dedup-off setting: then every message is fresh
+        // null only in the bench's dedup-off setting: then every message is fresh
+        ClaimStore* claims;
         Sink& sink;
         Sink& dead_letters;
         StepObserver* observer = nullptr;
@@ -56,8 +60,9 @@ class Processor {
     // Takes a batch to work on. REQUIRES: idle().
     void start(Batch batch);
     bool idle() const { return pending_.empty(); }
-    // Works until all of the batch is committed or its partitions were missed. Answers with the partitions whose fence
-    // was not mine or stood elsewhere: nothing of them landed since, their fence must be taken again.
+    // Works until all of the batch is committed or its partitions were missed. Answers with the
+    // partitions whose fence was not mine or stood elsewhere: nothing of them landed since, their
+    // fence must be taken again.
     std::set<Partition> run(Connection& connection);
     // Throws away what is left of the batch: it is read again from the fence.
     void abandon();
@@ -86,7 +91,8 @@ class Processor {
     Batch batch_;                 // owns what pending_ points to
     std::deque<Slice> pending_;   // in order; the front is the next transaction
     int failing_slices_ = 0;
-    std::string last_sqlstate_;   // of the failure before, for codes that are only worth a few tries
+    // of the failure before, for codes that are only worth a few tries
+    std::string last_sqlstate_;
     int repeated_ = 0;
     Origin origin_ = Origin::ours;  // whose statement is running
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Watches the share of rejected messages of a topic over a sliding time. Pure: the clock is handed in. Not thread-safe.
+// Watches the share of rejected messages of a topic over a sliding time. Pure: the clock is handed
+// in. Not thread-safe.
 
 #include <chrono>
 #include <cstdint>

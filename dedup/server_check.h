@@ -1,6 +1,6 @@
 #pragma once
-// Whether a server is one that a worker may write to. Asked on every new session, since a fail-over or a reload changes
-// the answer. Thread-safe beyond its Connection.
+// Whether a server is one that a worker may write to. Asked on every new session, since a fail-over
+// or a reload changes the answer. Thread-safe beyond its Connection.
 
 #include <stdexcept>
 
@@ -8,17 +8,19 @@
 
 namespace onceward {
 
-// The server is up and would break the guarantee. The text says what to change; trying again does not help by itself.
+// The server is up and would break the guarantee. The text says what to change; trying again does
+// not help by itself.
 class ServerRefused : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-// Throws ServerRefused for: PostgreSQL before 14 (no client_connection_check_interval and no pg_locks.waitstart, so
-// that nothing frees a frozen worker's locks); synchronous_commit, fsync or full_page_writes off; a database that is
-// not UTF8 (a text of Kafka that it cannot hold would fail in the dead letters as well, and then in no place); a pooler
-// in between (the session's limits, its prepared statements and the guard belong to one backend).
-// A server in recovery or read-only is a PostgresError 25006: the way to the primary is to connect again.
+// Throws ServerRefused for: PostgreSQL before 14 (no client_connection_check_interval and no
+// pg_locks.waitstart, so that nothing frees a frozen worker's locks); synchronous_commit, fsync or
+// full_page_writes off; a database that is not UTF8 (a text of Kafka that it cannot hold would fail
+// in the dead letters as well, and then in no place); a pooler in between (the session's limits,
+// its prepared statements and the guard belong to one backend). A server in recovery or read-only
+// is a PostgresError 25006: the way to the primary is to connect again.
 void check_server(Connection& connection);
 
 }  // namespace onceward

@@ -1,7 +1,8 @@
 #pragma once
-// Where the effects go. Implement this for code of your own; tests/conformance/ holds every sink to the same contract.
-// One object for each worker and topic. encode() runs on the reader's thread while write() runs on the writer's, so
-// encode() must not change what write() reads; prepare() runs on the writer's thread before either.
+// Where the effects go. Implement this for code of your own; tests/conformance/ holds every sink to
+// the same contract. One object for each worker and topic. encode() runs on the reader's thread
+// while write() runs on the writer's, so encode() must not change what write() reads; prepare()
+// runs on the writer's thread before either.
 
 #include <memory_resource>
 #include <optional>
@@ -15,8 +16,8 @@
 
 namespace onceward {
 
-// The sink's target does not fit: a missing table or column, another type, no privilege. Its topic stops, loudly,
-// and is tried again slowly; no message goes to the dead letters for it.
+// The sink's target does not fit: a missing table or column, another type, no privilege. Its topic
+// stops, loudly, and is tried again slowly; no message goes to the dead letters for it.
 class SinkMismatch : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -30,18 +31,21 @@ struct BatchContext {
 class Sink {
   public:
     virtual ~Sink() = default;
-    // Which parts of a message the sink reads; Message::fields holds them in this order. Called once, before prepare().
+    // Which parts of a message the sink reads; Message::fields holds them in this order. Called
+    // once, before prepare().
     virtual std::vector<FieldSource> fields() const { return {}; }
-    // Looks at the target (catalog, types, privileges) outside the messages' transactions. Throws SinkMismatch or
-    // PostgresError. Called at start, after each reconnect and before a stopped topic is tried again.
+    // Looks at the target (catalog, types, privileges) outside the messages' transactions. Throws
+    // SinkMismatch or PostgresError. Called at start, after each reconnect and before a stopped
+    // topic is tried again.
     virtual void prepare(Connection&) {}
     // Turns the message's fields into Message::encoded, or says why they fit no row. No I/O.
     virtual std::optional<Rejection> encode(Message&, std::pmr::memory_resource&) const {
         return std::nullopt;
     }
-    // Writes these messages, in this order, in the given transaction: all or none. A PostgresError from here is
-    // classified by its SQLSTATE (dedup/failure.h): a data error is halved until the bad message stands alone.
-    // May be called several times for the same message, in different transactions of which one commits at most.
+    // Writes these messages, in this order, in the given transaction: all or none. A PostgresError
+    // from here is classified by its SQLSTATE (dedup/failure.h): a data error is halved until the
+    // bad message stands alone. May be called several times for the same message, in different
+    // transactions of which one commits at most.
     virtual void write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// The step boundaries of a message's way, for whoever wants to stop the worker at one of them (the crash suite does).
-// Called from the worker's threads; an observer is thread-safe and outlives the worker. None: costs one comparison.
+// The step boundaries of a message's way, for whoever wants to stop the worker at one of them (the
+// crash suite does). Called from the worker's threads; an observer is thread-safe and outlives the
+// worker. None: costs one comparison.
 
 #include <cstdint>
 

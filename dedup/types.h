@@ -24,7 +24,8 @@ class Strong {
 
 using Partition = Strong<struct PartitionTag, std::int32_t>;
 using Offset = Strong<struct OffsetTag, std::int64_t>;
-// Counts the take-overs of a fence row. A number for people: after a fail-over two owners may hold the same one.
+// Counts the take-overs of a fence row. A number for people: after a fail-over two owners may hold
+// the same one.
 using Epoch = Strong<struct EpochTag, std::int64_t>;
 // The epoch of a Kafka partition's leader (KIP-101); -1 where the broker gave none.
 using LeaderEpoch = Strong<struct LeaderEpochTag, std::int32_t>;
@@ -50,6 +51,7 @@ struct std::hash<onceward::Strong<Tag, Raw>> {
 template <>
 struct std::hash<onceward::TopicPartition> {
     std::size_t operator()(const onceward::TopicPartition& value) const noexcept {
-        return std::hash<std::string>{}(value.topic) * 31 + std::hash<onceward::Partition>{}(value.partition);
+        return std::hash<std::string>{}(value.topic) * 31 +
+            std::hash<onceward::Partition>{}(value.partition);
     }
 };

@@ -1,6 +1,7 @@
 #pragma once
 // One field of a message, as the decoder found it and before a sink gives it a column's type.
-// A plain value whose views point into the message's record or its chunk's arena; it lives as long as that chunk.
+// A plain value whose views point into the message's record or its chunk's arena; it lives as long
+// as that chunk.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,8 @@ struct Value {
         integer,     // `integer`: a Protobuf integer, an offset, a partition
         natural,     // `natural`: a Protobuf uint64, which may not fit an integer
         real,        // `real`: a Protobuf float or double
-        number,      // `text`: a JSON number exactly as it was written, so that nothing beyond 2^53 is lost
+        // `text`: a JSON number exactly as it was written, so that nothing beyond 2^53 is lost
+        number,
         text,        // `text`: UTF-8, escapes resolved
         bytes,       // `text`: any bytes
         json,        // `text`: an object or array, raw JSON
@@ -34,7 +36,8 @@ struct Value {
 };
 
 // Where a value comes from. What the text means depends on the source:
-//   field      JSON: an RFC 6901 pointer (`/order/id`, '' is the whole payload); Protobuf: a dotted path (`order.id`)
+//   field      JSON: an RFC 6901 pointer (`/order/id`, '' is the whole payload);
+//              Protobuf: a dotted path (`order.id`)
 //   header     the header's name; the last one where it is repeated
 //   record_key the record's key, whole; payload: the raw payload's bytes
 //   metadata   topic | partition | offset | timestamp

@@ -1,5 +1,6 @@
 #pragma once
-// Which worker is killed or frozen, after how many messages, and for how long. A pure function of the seed.
+// Which worker is killed or frozen, after how many messages, and for how long. A pure function of
+// the seed.
 
 #include <chrono>
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The mock cluster trims what a partition holds beyond its limit, read or not: half of it stays free.
+// The mock cluster trims what a partition holds beyond its limit, read or not: half of it stays
+// free.
 constexpr std::size_t backlog_bytes_max = MockCluster::partition_bytes_max / 2;
 // Kafka's own bytes around a record, the key's header included; generous.
 constexpr std::size_t record_overhead = 128;

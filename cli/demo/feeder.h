@@ -1,7 +1,8 @@
 #pragma once
 // The demo's producer, in a thread of its own: writes the workload to the broker as fast as it may.
-// It stays below what the mock cluster keeps of a partition, by what the workers' fences have passed.
-// Thread-safe; owns its thread, which the destructor stops. What went wrong in the thread comes out of check().
+// It stays below what the mock cluster keeps of a partition, by what the workers' fences have
+// passed. Thread-safe; owns its thread, which the destructor stops. What went wrong in the thread
+// comes out of check().
 
 #include <condition_variable>
 #include <cstdint>

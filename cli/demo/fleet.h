@@ -1,7 +1,8 @@
 #pragma once
-// The demo's worker processes: starts them, kills them, freezes and wakes them, and notices one that ends by itself.
-// Used by the thread that made it, which must live as long as the workers shall: they end with it.
-// A worker that ends unasked, and one that cannot be started or frozen, is a std::runtime_error with its log's end.
+// The demo's worker processes: starts them, kills them, freezes and wakes them, and notices one
+// that ends by itself. Used by the thread that made it, which must live as long as the workers
+// shall: they end with it. A worker that ends unasked, and one that cannot be started or frozen, is
+// a std::runtime_error with its log's end.
 
 #include <chrono>
 #include <filesystem>

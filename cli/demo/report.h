@@ -1,6 +1,7 @@
 #pragma once
-// What the demo tells the user: a live line on a terminal and plain lines elsewhere, on standard error; the result, as a
-// table or as a JSON object, on standard output. Used by one thread; does not throw.
+// What the demo tells the user: a live line on a terminal and plain lines elsewhere, on standard
+// error; the result, as a table or as a JSON object, on standard output. Used by one thread; does
+// not throw.
 
 #include <chrono>
 #include <cstdint>

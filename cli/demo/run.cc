@@ -23,9 +23,11 @@ constexpr milliseconds look_again{50};
 constexpr milliseconds standstill_limit{60'000};
 // A worker is worth a strike when it has had the time to join its group and take partitions.
 constexpr milliseconds striking_age{1'500};
-// Time for one that woke to try what it had begun: nothing of it may take effect if others own its partitions by now.
+// Time for one that woke to try what it had begun: nothing of it may take effect if others own its
+// partitions by now.
 constexpr milliseconds waking_time{700};
-// The session time-out of demo.yaml, the second that the mock cluster takes to look at it, and time to take over.
+// The session time-out of demo.yaml, the second that the mock cluster takes to look at it, and time
+// to take over.
 constexpr milliseconds session_end{1'600 + 1'000 + 600};
 
 std::vector<AppliedKey> applied_keys(const Stage& stage) {
@@ -112,7 +114,8 @@ class Run {
         progress_.show(standing);
     }
 
-    // One fault at a time, when its place in the stream is reached: so they come while there is work, on any machine.
+    // One fault at a time, when its place in the stream is reached: so they come while there is
+    // work, on any machine.
     void strike() {
         for (const int worker : fleet_.wake_due()) {
             progress_.note("worker " + std::to_string(worker + 1) + " wakes");
@@ -139,7 +142,8 @@ class Run {
         allow();
     }
 
-    // The producer stays less than one stretch ahead of the next fault, which so always finds work under way.
+    // The producer stays less than one stretch ahead of the next fault, which so always finds work
+    // under way.
     void allow() {
         if (next_fault_ == faults_.size()) {
             feeder_.allow(options_.messages);

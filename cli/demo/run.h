@@ -1,7 +1,7 @@
 #pragma once
-// One run of the demo on its stage: produces, lets the workers work, strikes them, and judges what is in the tables.
-// Used by the thread that made the stage. What keeps the run from its end is a std::runtime_error; Interrupted where the
-// user asked for it.
+// One run of the demo on its stage: produces, lets the workers work, strikes them, and judges what
+// is in the tables. Used by the thread that made the stage. What keeps the run from its end is a
+// std::runtime_error; Interrupted where the user asked for it.
 
 #include <cstdint>
 #include <filesystem>

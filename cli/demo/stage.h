@@ -1,7 +1,8 @@
 #pragma once
-// What the demo runs on: a mock Kafka in this process, a private PostgreSQL, their topics and tables, and a
-// configuration for the workers, all in one temporary folder that goes with the object.
-// Used by the thread that made it, which must live as long as the database shall. Failures are std::runtime_errors.
+// What the demo runs on: a mock Kafka in this process, a private PostgreSQL, their topics and
+// tables, and a configuration for the workers, all in one temporary folder that goes with the
+// object. Used by the thread that made it, which must live as long as the database shall. Failures
+// are std::runtime_errors.
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
-// What the demo produces: payments and orders, of which a part carries a key that was produced before.
-// The same seed and number make the same messages in the same order. Used by one thread; throws only std::bad_alloc.
+// What the demo produces: payments and orders, of which a part carries a key that was produced
+// before. The same seed and number make the same messages in the same order. Used by one thread;
+// throws only std::bad_alloc.
 
 #include <array>
 #include <cstdint>
@@ -36,8 +37,8 @@ struct DemoMessage {
 
 class Workload {
   public:
-    // A quarter of the messages, rounded down, carries a key produced before: half of these one of the last few, so that
-    // they meet in flight, half any one; each in a partition by chance.
+    // A quarter of the messages, rounded down, carries a key produced before: half of these one of
+    // the last few, so that they meet in flight, half any one; each in a partition by chance.
     Workload(std::uint64_t seed, std::int64_t messages);
     std::int64_t messages() const { return messages_; }
     // REQUIRES: fewer than messages() were taken.

@@ -1,6 +1,7 @@
 #pragma once
-// The run of `onceward produce`: reads records, gives each its idempotency key, writes them to one topic.
-// Used by one thread. ProducerError and FormatError come through; what concerns one record is counted and reported.
+// The run of `onceward produce`: reads records, gives each its idempotency key, writes them to one
+// topic. Used by one thread. ProducerError and FormatError come through; what concerns one record
+// is counted and reported.
 
 #include <cstdint>
 #include <functional>
@@ -18,13 +19,14 @@ struct ProductionOptions {
     std::string topic;
     FormatOptions format;
     bool csv = false;
-    // The field whose value is the idempotency key; none: a random UUID for each record. It is made once for each record,
-    // so that a retry of librdkafka's carries the same one.
+    // The field whose value is the idempotency key; none: a random UUID for each record. It is made
+    // once for each record, so that a retry of librdkafka's carries the same one.
     std::optional<std::string> key_field;
     std::string key_header = "Idempotency-Key";
     // The field whose value becomes the record's own key; none: records without a key.
     std::optional<std::string> record_key_field;
-    // This share of the records is sent once more under the same idempotency key, in another partition where there is one.
+    // This share of the records is sent once more under the same idempotency key, in another
+    // partition where there is one.
     double repeat_share = 0;
     std::optional<std::int64_t> count;  // stop after so many records
     std::optional<double> rate;         // records/s at most, repeats not counted

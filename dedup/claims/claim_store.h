@@ -1,8 +1,9 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its six moments.
-// One object for each worker and ledger, used by the writer's thread only; failures are PostgresErrors.
-// Order of the moments: partitions_taken, then any number of (claim, settle, committed) inside transactions,
-// partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever reason.
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its six
+// moments. One object for each worker and ledger, used by the writer's thread only; failures are
+// PostgresErrors. Order of the moments: partitions_taken, then any number of (claim, settle,
+// committed) inside transactions, partitions_lost when partitions leave, connection_lost whenever
+// the session ended, for whatever reason.
 
 #include <optional>
 #include <span>
@@ -23,7 +24,8 @@ struct Claim {
     Offset offset;
 };
 
-// What the ledger says of a claim. `fingerprint`: the one that the earlier claim carries, for followers in the batch.
+// What the ledger says of a claim. `fingerprint`: the one that the earlier claim carries, for
+// followers in the batch.
 struct ClaimAnswer {
     Verdict verdict = Verdict::fresh;
     std::optional<Digest> fingerprint;
@@ -35,18 +37,21 @@ enum class Settlement : std::uint8_t { settled, again };
 class ClaimStore {
   public:
     virtual ~ClaimStore() = default;
-    // The fences of these partitions are mine and committed. Reads what the store keeps in memory for them.
+    // The fences of these partitions are mine and committed. Reads what the store keeps in memory
+    // for them.
     virtual void partitions_taken(Connection&, std::span<const TopicPartition>) {}
     virtual void partitions_lost(std::span<const TopicPartition>) {}
-    // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two workers that claimed in
-    // different orders would deadlock). Answers in the same order.
+    // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
+    // workers that claimed in different orders would deadlock). Answers in the same order.
     virtual std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
                                            std::span<const Claim> claims) = 0;
-    // Just before COMMIT: validates and appends what claim() presumed. Nothing to do for the table store.
+    // Just before COMMIT: validates and appends what claim() presumed. Nothing to do for the table
+    // store.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
     // COMMIT was answered: what this transaction claimed may now be known to memory.
     virtual void committed() {}
-    // DANGER: what memory knew belongs to the lost session; a fail-over may have lost commits. Forget all of it.
+    // DANGER: what memory knew belongs to the lost session; a fail-over may have lost commits.
+    // Forget all of it.
     virtual void connection_lost() {}
 };
 

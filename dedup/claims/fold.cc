@@ -12,7 +12,8 @@ FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messa
             order_.push_back(static_cast<std::uint32_t>(i));
         }
     }
-    // DANGER: sorted by digest in every worker. Two workers that claim the same keys in opposite orders deadlock.
+    // DANGER: sorted by digest in every worker. Two workers that claim the same keys in opposite
+    // orders deadlock.
     std::ranges::sort(order_, [&](std::uint32_t left, std::uint32_t right) {
         const auto compared = messages[left]->digest <=> messages[right]->digest;
         return compared != 0 ? compared < 0 : left < right;
@@ -35,7 +36,8 @@ std::vector<std::optional<Verdict>> FoldedClaims::verdicts(
     for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
         const ClaimAnswer& answer = answers[claim];
         verdicts[order_[first_[claim]]] = answer.verdict;
-        // What the key's one effect was made from: my own message where it is fresh, else the earlier claim's.
+        // What the key's one effect was made from: my own message where it is fresh, else the
+        // earlier claim's.
         const std::optional<Digest>& known =
             answer.verdict == Verdict::fresh ? claims_[claim].fingerprint : answer.fingerprint;
         for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {

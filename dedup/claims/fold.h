@@ -1,6 +1,6 @@
 #pragma once
-// Folds the keys of a slice into distinct, sorted claims, and unfolds a ledger's answers into a verdict for each
-// message. Pure; not thread-safe; borrows the messages.
+// Folds the keys of a slice into distinct, sorted claims, and unfolds a ledger's answers into a
+// verdict for each message. Pure; not thread-safe; borrows the messages.
 
 #include <optional>
 #include <span>
@@ -13,11 +13,13 @@ namespace onceward {
 
 class FoldedClaims {
   public:
-    // Messages that are rejected or skipped claim nothing. Of messages with the same key the first one claims.
+    // Messages that are rejected or skipped claim nothing. Of messages with the same key the first
+    // one claims.
     explicit FoldedClaims(std::span<Message* const> messages);
     std::span<const Claim> claims() const { return claims_; }
-    // One for each message of the slice, in its order; none for those that claim nothing. A follower is a duplicate of
-    // the message before it with the same key, since both land in the same commit, or a conflict with its fingerprint.
+    // One for each message of the slice, in its order; none for those that claim nothing. A
+    // follower is a duplicate of the message before it with the same key, since both land in the
+    // same commit, or a conflict with its fingerprint.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
 
   private:

@@ -1,7 +1,8 @@
 #pragma once
-// A ledger in memory, for tests of one's own sink or key rules: the verdicts of the table store without its tables.
-// DANGER: for tests alone. It knows nothing of other workers and forgets at the process's end, so that a real topic
-// would be applied twice. Used by one thread; throws nothing but std::bad_alloc.
+// A ledger in memory, for tests of one's own sink or key rules: the verdicts of the table store
+// without its tables. DANGER: for tests alone. It knows nothing of other workers and forgets at the
+// process's end, so that a real topic would be applied twice. Used by one thread; throws nothing
+// but std::bad_alloc.
 
 #include <map>
 
@@ -24,7 +25,9 @@ class MemoryStore final : public ClaimStore {
   private:
     using Claims = std::map<Digest, std::optional<Digest>>;  // with the fingerprint
     Claims claims_;
-    Claims open_;  // of the transaction under way; the next claim() without committed() means that it was rolled back
+    // of the transaction under way; the next claim() without committed() means that it was rolled
+    // back
+    Claims open_;
 };
 
 }  // namespace onceward

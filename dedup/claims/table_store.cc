@@ -37,8 +37,8 @@ std::vector<ClaimAnswer> TableStore::claim(Transaction& transaction, const std::
                                            std::span<const Claim> claims) {
     std::vector<ClaimAnswer> answers(claims.size());
     if (claims.empty()) return answers;
-    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is older than the lock,
-    // and a rotation that we waited for would not be seen.
+    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
+    // older than the lock, and a rotation that we waited for would not be seen.
     transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
     const Generations generations = read_generations(transaction);
     if (generations.current.empty()) again("the ledger has no current generation yet");
@@ -76,7 +76,8 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     for (const std::string& generation : generations.sealed) {
         if (!statement.empty()) statement += " UNION ALL ";
         std::string part(sql::claims_probe);
-        part.replace(part.find("{generation}"), std::string_view("{generation}").size(), generation);
+        part.replace(part.find("{generation}"), std::string_view("{generation}").size(),
+                     generation);
         statement += part;
     }
     const std::vector<Digest> digests = digests_of(claims);
@@ -115,7 +116,8 @@ void TableStore::insert(Transaction& transaction, const std::string& current,
                                                      .integer(source_),
                                                  names, true);
     if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
-    // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody else.
+    // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody
+    // else.
     std::vector<std::size_t> lost;
     std::vector<Digest> lost_digests;
     int row = 0;
@@ -127,13 +129,17 @@ void TableStore::insert(Transaction& transaction, const std::string& current,
         lost.push_back(place);
         lost_digests.push_back(claims[place].digest);
     }
-    // DANGER: a further statement, for a snapshot of its own. The winner may have committed after the insert's snapshot;
-    // read in the same statement its fingerprint is not there, and a conflict is taken for a duplicate.
+    // DANGER: a further statement, for a snapshot of its own. The winner may have committed after
+    // the insert's snapshot; read in the same statement its fingerprint is not there, and a
+    // conflict is taken for a duplicate.
     const Result winners =
         transaction.prepared(sql::claims_probe, Parameters{}.digests(lost_digests), names, true);
-    if (static_cast<std::size_t>(winners.rows()) != lost.size()) again("a claim went while we looked");
+    if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
+        again("a claim went while we looked");
+    }
     for (int found = 0; found < winners.rows(); ++found) {
-        const std::size_t place = lost[static_cast<std::size_t>(winners.binary_integer(found, 0) - 1)];
+        const std::size_t place =
+            lost[static_cast<std::size_t>(winners.binary_integer(found, 0) - 1)];
         answers[place] = earlier(claims[place], winners, found, 1);
     }
 }

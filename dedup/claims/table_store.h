@@ -1,6 +1,6 @@
 #pragma once
-// The `table` store: plain rows in generation tables, nothing held in memory. Exact over the whole window.
-// Used by the writer's thread; failures are PostgresErrors.
+// The `table` store: plain rows in generation tables, nothing held in memory. Exact over the whole
+// window. Used by the writer's thread; failures are PostgresErrors.
 
 #include "dedup/claims/claim_store.h"
 
@@ -27,7 +27,8 @@ class TableStore final : public ClaimStore {
 
     int ledger_;
     int source_;
-    std::string known_;  // the generations of the last look; prepared statements go when they change
+    // the generations of the last look; prepared statements go when they change
+    std::string known_;
 };
 
 }  // namespace onceward

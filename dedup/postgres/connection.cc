@@ -19,8 +19,8 @@ std::string field(const PGresult* result, int code) {
 // Notices may quote rows, so they are not logged.
 void quiet(void*, const PGresult*) {}
 
-// 01000 at a COMMIT: its wait for a standby was cut short, and it is committed here alone. Elsewhere it is any warning,
-// such as one that a trigger of the user raises.
+// 01000 at a COMMIT: its wait for a standby was cut short, and it is committed here alone.
+// Elsewhere it is any warning, such as one that a trigger of the user raises.
 void commit_notice(void*, const PGresult* result) {
     if (field(result, PG_DIAG_SQLSTATE) == "01000") {
         log(LogLevel::warning, "postgres.not_replicated", {{"sqlstate", "01000"}});
@@ -38,8 +38,9 @@ constexpr int oldest_settings = 140000;
         .column = field(result, PG_DIAG_COLUMN_NAME),
         .routine = field(result, PG_DIAG_SOURCE_FUNCTION),
         .connection_lost = PQstatus(connection) != CONNECTION_OK,
-        // An error answer that came whole is definite (a deferred constraint, a serialization failure); a connection
-        // that broke under a COMMIT is not, whatever SQLSTATE libpq or the server gave with it.
+        // An error answer that came whole is definite (a deferred constraint, a serialization
+        // failure); a connection that broke under a COMMIT is not, whatever SQLSTATE libpq or the
+        // server gave with it.
         .in_doubt = committing && PQstatus(connection) != CONNECTION_OK};
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
     throw PostgresError(std::move(diagnosis));
@@ -57,11 +58,13 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
                                  "keepalives_interval", "keepalives_count", "client_encoding",
                                  "application_name", "dbname", nullptr};
     const char* const values[] = {timeout.c_str(), user_timeout.c_str(), "10", "5", "3", "UTF8",
-                                  options.application_name.c_str(), options.dsn.reveal().c_str(), nullptr};
+                                  options.application_name.c_str(), options.dsn.reveal().c_str(),
+                                  nullptr};
     connection_.reset(PQconnectdbParams(names, values, 1));
     if (!connection_) throw std::bad_alloc();
     if (PQstatus(raw()) != CONNECTION_OK) {
-        // libpq tells no SQLSTATE of a failed connect; probing for 28* would need its text. All of them are tried again.
+        // libpq tells no SQLSTATE of a failed connect; probing for 28* would need its text. All of
+        // them are tried again.
         throw PostgresError({.sqlstate = "",
                              .message = PQerrorMessage(raw()),
                              .constraint = {},
@@ -71,7 +74,8 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
     pid_ = PQbackendPID(raw());
-    if (server_version() < oldest_settings) return;  // dedup/server_check.h refuses it, and says why
+    // dedup/server_check.h refuses it, and says why
+    if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
     query(sql::session_settings,
           Parameters{}
@@ -124,7 +128,8 @@ Result Connection::commit() {
 }
 
 void Connection::rollback() {
-    // A broken COPY or a lost session cannot be rolled back by words; the server does it when the session ends.
+    // A broken COPY or a lost session cannot be rolled back by words; the server does it when the
+    // session ends.
     if (PQtransactionStatus(raw()) == PQTRANS_ACTIVE) PQputCopyEnd(raw(), "rolled back");
     while (PGresult* rest = PQgetResult(raw())) {
         PQclear(rest);
@@ -238,7 +243,9 @@ std::string Connection::expand(std::string_view sql, const Names& names) const {
             }
         }
         // A brace that names nothing of ours is the statement's own (a JSON or array literal).
-        if (!known) text.append("{").append(name).append(close == std::string_view::npos ? "" : "}");
+        if (!known) {
+            text.append("{").append(name).append(close == std::string_view::npos ? "" : "}");
+        }
         if (close == std::string_view::npos) break;
         sql.remove_prefix(close + 1);
     }

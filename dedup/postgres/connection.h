@@ -1,7 +1,8 @@
 #pragma once
-// One session with PostgreSQL, through libpq. Used by one thread at a time; pid() may be read from any.
-// A failure is a PostgresError; after one with connection_lost the object is only good for destruction.
-// libpq itself and no wrapper around it: the COMMIT's tag, the constraint's name and pipelines are needed here.
+// One session with PostgreSQL, through libpq. Used by one thread at a time; pid() may be read from
+// any. A failure is a PostgresError; after one with connection_lost the object is only good for
+// destruction. libpq itself and no wrapper around it: the COMMIT's tag, the constraint's name and
+// pipelines are needed here.
 
 #include <chrono>
 #include <cstdint>
@@ -27,13 +28,16 @@ struct ConnectionOptions {
     // The schema of our own tables. Default `onceward`.
     std::string schema = "onceward";
     std::string application_name = "onceward";
-    // How long to wait for a server to answer at connect. Longer finds slow servers, shorter fails over sooner.
+    // How long to wait for a server to answer at connect. Longer finds slow servers, shorter fails
+    // over sooner.
     std::chrono::seconds connect_timeout{5};
-    // A statement that runs longer is cancelled by the server (57014, tried again). Never applies to COMMIT.
+    // A statement that runs longer is cancelled by the server (57014, tried again). Never applies
+    // to COMMIT.
     std::chrono::milliseconds statement_timeout{60'000};
     // A wait for one lock that is longer fails (55P03, tried again).
     std::chrono::milliseconds lock_timeout{10'000};
-    // A session idle inside a transaction for longer is ended by the server: frees a frozen worker's locks.
+    // A session idle inside a transaction for longer is ended by the server: frees a frozen
+    // worker's locks.
     std::chrono::milliseconds idle_in_transaction_timeout{30'000};
     // Unacknowledged bytes for longer mean that the peer is gone (RFC 5482), on both ends.
     std::chrono::milliseconds tcp_user_timeout{15'000};
@@ -51,7 +55,8 @@ class Connection {
 
     // One or more statements without parameters; the last one's result.
     Result execute(std::string_view sql);
-    // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as needed by the caller).
+    // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as
+    // needed by the caller).
     using Names = std::vector<std::pair<std::string_view, std::string_view>>;
     Result query(std::string_view sql, const Parameters& parameters, const Names& names = {});
     // The same, prepared once for each session and kept; answers in binary where `binary` says so.

@@ -4,7 +4,8 @@ namespace onceward {
 namespace {
 
 std::string describe(const PostgresError::Diagnosis& diagnosis) {
-    std::string text = diagnosis.sqlstate.empty() ? "no SQLSTATE" : "SQLSTATE " + diagnosis.sqlstate;
+    std::string text =
+        diagnosis.sqlstate.empty() ? "no SQLSTATE" : "SQLSTATE " + diagnosis.sqlstate;
     text += ": " + diagnosis.message;
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     if (diagnosis.in_doubt) text += " (the outcome of COMMIT is in doubt)";

@@ -1,6 +1,7 @@
 #pragma once
 // What PostgreSQL, or the way to it, answered instead of a result.
-// Thread-safe as values. The SQLSTATE decides what happens next (dedup/failure.h); the text is for people only.
+// Thread-safe as values. The SQLSTATE decides what happens next (dedup/failure.h); the text is for
+// people only.
 
 #include <stdexcept>
 #include <string>
@@ -11,10 +12,12 @@ class PostgresError : public std::runtime_error {
   public:
     struct Diagnosis {
         std::string sqlstate;    // five characters; empty where the connection broke without one
-        std::string message;     // the primary message; may quote values of a row, so it is never logged
+        // the primary message; may quote values of a row, so it is never logged
+        std::string message;
         std::string constraint;  // the constraint's name, where one spoke
         std::string column;
-        std::string routine;     // the server's own function that spoke; tells row level security from a missing GRANT
+        // the server's own function that spoke; tells row level security from a missing GRANT
+        std::string routine;
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
         bool in_doubt = false;         // a COMMIT was sent and its answer never came
     };

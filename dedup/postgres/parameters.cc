@@ -43,7 +43,8 @@ Parameters& Parameters::null() { return add(0, std::nullopt, 0); }
 
 Parameters& Parameters::digest(const Digest& value) {
     return add(binary::uuid_type,
-               std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()), 1);
+               std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()),
+               1);
 }
 
 Parameters& Parameters::digests(std::span<const Digest> values) {

@@ -1,6 +1,6 @@
 #pragma once
-// The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as binary.
-// Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
+// The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
+// binary. Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
 
 #include <cstdint>
 #include <optional>
@@ -23,12 +23,14 @@ class Parameters {
     Parameters& null();
     Parameters& digest(const Digest& value);                           // uuid
     Parameters& digests(std::span<const Digest> values);               // uuid[]
-    Parameters& optional_digests(std::span<const std::optional<Digest>> values);  // uuid[] with nulls
+    // uuid[] with nulls
+    Parameters& optional_digests(std::span<const std::optional<Digest>> values);
     Parameters& integers(std::span<const std::int64_t> values);        // int8[]
     Parameters& small_integers(std::span<const std::int32_t> values);  // int4[]
     Parameters& texts(std::span<const std::optional<std::string_view>> values);   // text[]
     Parameters& byte_strings(std::span<const std::optional<std::string_view>> values);  // bytea[]
-    // An array of any element type, already in its binary form: `elements[i]` is the i-th one's bytes.
+    // An array of any element type, already in its binary form: `elements[i]` is the i-th one's
+    // bytes.
     Parameters& binary_array(std::uint32_t array_type, std::uint32_t element_type,
                              std::span<const std::optional<std::string_view>> elements);
 

@@ -14,8 +14,8 @@ Result Transaction::prepared(std::string_view sql, const Parameters& parameters,
 
 void Transaction::commit_now() {
     const Result result = connection_.commit();
-    // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line the offset of a
-    // transaction that never happened would be committed.
+    // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
+    // the offset of a transaction that never happened would be committed.
     if (result.tag() != "COMMIT") {
         throw PostgresError({.sqlstate = "25P02",
                              .message = "COMMIT was answered with ROLLBACK: an error inside the "

@@ -1,7 +1,8 @@
 #pragma once
-// A transaction as an object. Transaction is what a sink gets: it cannot commit. OwnedTransaction is for the short list
-// of files that may open one; commit() is the last line of its scope, and leaving without it rolls back.
-// Used by one thread; failures are PostgresErrors; after one nothing but leaving the scope is of use.
+// A transaction as an object. Transaction is what a sink gets: it cannot commit. OwnedTransaction
+// is for the short list of files that may open one; commit() is the last line of its scope, and
+// leaving without it rolls back. Used by one thread; failures are PostgresErrors; after one nothing
+// but leaving the scope is of use.
 
 #include "dedup/postgres/connection.h"
 
@@ -26,7 +27,8 @@ class Transaction {
   protected:
     explicit Transaction(Connection& connection) : connection_(connection) {}
     ~Transaction() = default;
-    // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back instead.
+    // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back
+    // instead.
     void commit_now();
     Connection& connection_;
 };
@@ -36,7 +38,8 @@ class OwnedTransaction final : public Transaction {
     // BEGIN ISOLATION LEVEL READ COMMITTED, spelled out: a server's default may be another one.
     explicit OwnedTransaction(Connection& connection);
     ~OwnedTransaction();
-    // DANGER: between sending COMMIT and its answer the outcome is in doubt. Never resolve it by a SELECT.
+    // DANGER: between sending COMMIT and its answer the outcome is in doubt. Never resolve it by a
+    // SELECT.
     void commit();
 
   private:

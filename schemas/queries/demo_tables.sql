@@ -1,4 +1,5 @@
--- No unique index on the key, on purpose: a key that is applied twice must show as two rows, and not as an error.
+-- No unique index on the key, on purpose: a key that is applied twice must show as two rows, and
+-- not as an error.
 CREATE TABLE payments (
     idempotency_key uuid NOT NULL,
     account text NOT NULL,

@@ -1,4 +1,5 @@
--- The rows are locked by fence_hold already; the same comparison stands here again, so that this statement is safe alone.
+-- The rows are locked by fence_hold already; the same comparison stands here again, so that this
+-- statement is safe alone.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
     leader_epoch = CASE WHEN move.leader_epoch >= 0 THEN move.leader_epoch ELSE f.leader_epoch END,

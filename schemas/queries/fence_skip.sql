@@ -5,5 +5,6 @@ WITH moved AS (
         AND next_offset = $5::bigint
     RETURNING consumer_group, topic, partition
 )
-INSERT INTO {schema}.skipped_ranges (consumer_group, topic, partition, begin_offset, end_offset, reason)
+INSERT INTO {schema}.skipped_ranges
+    (consumer_group, topic, partition, begin_offset, end_offset, reason)
 SELECT consumer_group, topic, partition, $5::bigint, $6::bigint, $7 FROM moved

@@ -1,6 +1,7 @@
--- Who keeps the sessions $1 waiting for a lock for longer than $2 ms, over any number of waiters between: a second waiter
--- for a row sees only the first one. `frozen` waits for its client inside a transaction older than that; whether it makes
--- no progress is told by two looks with the same `state`. What another role's session does is hidden from us.
+-- Who keeps the sessions $1 waiting for a lock for longer than $2 ms, over any number of waiters
+-- between: a second waiter for a row sees only the first one. `frozen` waits for its client inside
+-- a transaction older than that; whether it makes no progress is told by two looks with the same
+-- `state`. What another role's session does is hidden from us.
 WITH RECURSIVE chain (pid) AS (
     SELECT lock.pid FROM pg_locks AS lock
     WHERE NOT lock.granted AND lock.pid = ANY ($1::integer[])
@@ -9,10 +10,13 @@ WITH RECURSIVE chain (pid) AS (
     SELECT blocker.pid FROM chain, LATERAL unnest(pg_blocking_pids(chain.pid)) AS blocker (pid)
 )
 SELECT holder.pid, holder.backend_start::text,
-    holder.usesysid IS NOT DISTINCT FROM (SELECT oid FROM pg_roles WHERE rolname = current_user) AS own,
+    holder.usesysid IS NOT DISTINCT FROM
+        (SELECT oid FROM pg_roles WHERE rolname = current_user) AS own,
     coalesce(holder.wait_event_type = 'Client'
-        AND holder.xact_start < clock_timestamp() - $2::bigint * interval '1 millisecond', false) AS frozen,
-    concat_ws(' ', holder.query_start, holder.state_change, copy.bytes_processed, copy.tuples_processed)
+        AND holder.xact_start < clock_timestamp() - $2::bigint * interval '1 millisecond',
+        false) AS frozen,
+    concat_ws(' ', holder.query_start, holder.state_change, copy.bytes_processed,
+        copy.tuples_processed)
         AS state
 FROM chain JOIN pg_stat_activity AS holder USING (pid)
     LEFT JOIN pg_stat_progress_copy AS copy USING (pid)

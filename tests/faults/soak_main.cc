@@ -54,7 +54,8 @@ int main(int argument_count, char** arguments) {
             peaks.back() = std::max(peaks.back(), resident_kilobytes(worker.pid()));
             std::this_thread::sleep_until(next);
         }
-        std::cout << "minute " << minute + 1 << ": " << peaks.back() / 1024 << " MiB, " << scene.sent()
+        std::cout << "minute " << minute + 1 << ": " << peaks.back() / 1024 << " MiB, "
+            << scene.sent()
                   << " messages sent" << std::endl;
     }
     const bool drained = scene.drained(120s);
@@ -62,7 +63,8 @@ int main(int argument_count, char** arguments) {
     // The first minute fills caches and pools.
     const long early = peaks[std::min<std::size_t>(1, peaks.size() - 1)];
     const bool flat = peaks.back() <= early + early / 10;
-    std::cout << "bound " << bound_kilobytes / 1024 << " MiB, minute 2 " << early / 1024 << " MiB, last "
+    std::cout << "bound " << bound_kilobytes / 1024 << " MiB, minute 2 " << early / 1024
+        << " MiB, last "
               << peaks.back() / 1024 << " MiB: " << (flat ? "flat" : "growing")
               << (drained ? "" : ", and the worker did not keep up") << std::endl;
     return flat && drained && peaks.back() < bound_kilobytes ? 0 : 1;

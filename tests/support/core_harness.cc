@@ -114,7 +114,8 @@ bool CoreWorker::fill() {
     if (!processor_->idle()) return true;
     Batch batch;
     batch.topic = options_.topic;
-    const std::size_t each = std::max<std::size_t>(1, options_.batch_messages / options_.partitions.size());
+    const std::size_t each =
+        std::max<std::size_t>(1, options_.batch_messages / options_.partitions.size());
     for (auto& [partition, position] : positions_) {
         Chunk chunk = log_.read(partition, position, each);
         if (chunk.spans.empty()) continue;
@@ -215,9 +216,12 @@ std::vector<std::string> violations(FreshSchema& schema, const ScriptedLog& log,
     };
     const Expected all = expected_of(log);
     std::set<std::string> applied;
-    for (const Row& row : database.execute("SELECT key, count(*) FROM " + effects + " GROUP BY key")) {
+    for (const Row& row
+         : database.execute("SELECT key, count(*) FROM " + effects + " GROUP BY key")) {
         applied.insert(*row[0]);
-        if (*row[1] != "1") found.push_back("I1: key " + *row[0] + " was applied " + *row[1] + " times");
+        if (*row[1] != "1") {
+            found.push_back("I1: key " + *row[0] + " was applied " + *row[1] + " times");
+        }
         if (!all.keys.contains(*row[0])) found.push_back("I1: nobody sent key " + *row[0]);
     }
     if (!expected.some_rejected) {
@@ -230,7 +234,8 @@ std::vector<std::string> violations(FreshSchema& schema, const ScriptedLog& log,
                                   "' AND partition = " + std::to_string(partition);
         want(database.number("SELECT coalesce(sum(next_offset), 0)" + where),
              log.end(partition).raw(), "I3: the fence of partition " + std::to_string(partition));
-        want(database.number("SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
+        want(database.number(
+                "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
                              "skipped), 0)" + where),
              static_cast<std::int64_t>(log.entries(partition).size()),
              "I16: messages passed in partition " + std::to_string(partition));

@@ -33,7 +33,8 @@ class EffectSink final : public Sink {
 
 // The columns that an EffectSink without arguments fills.
 inline constexpr const char* effect_columns =
-    "digest uuid NOT NULL, key text NOT NULL, partition integer NOT NULL, record_offset bigint NOT NULL, "
+    "digest uuid NOT NULL, key text NOT NULL, partition integer NOT NULL, record_offset bigint "
+    "NOT NULL, "
     "landed bigint GENERATED ALWAYS AS IDENTITY";
 
 // Calls a function at each step.
@@ -109,7 +110,8 @@ class CoreWorker {
     Fences fences_;
     std::unique_ptr<TableStore> claims_;
     std::unique_ptr<Processor> processor_;
-    std::map<Partition, Offset> positions_;  // where the reading goes on, of the partitions whose fence is mine
+    // where the reading goes on, of the partitions whose fence is mine
+    std::map<Partition, Offset> positions_;
     int ledger_ = 0;
 };
 

@@ -38,7 +38,9 @@ class ScriptedLog {
         std::map<std::int64_t, LogEntry> entries;
         std::int64_t end = 0;
     };
-    const Log& log(int partition) const { return partitions_.at(static_cast<std::size_t>(partition)); }
+    const Log& log(int partition) const {
+        return partitions_.at(static_cast<std::size_t>(partition));
+    }
     std::vector<Log> partitions_;
 };
 

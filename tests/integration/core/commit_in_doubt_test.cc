@@ -17,7 +17,8 @@ class CommitInDoubt : public CoreTest {
     }
     CoreWorkerOptions through(const CuttingProxy& proxy) {
         CoreWorkerOptions mine = options("in doubt");
-        mine.connection.dsn = mine.connection.dsn.reveal() + " sslmode=disable host=127.0.0.1 port=" +
+        mine.connection.dsn = mine.connection.dsn.reveal() +
+            " sslmode=disable host=127.0.0.1 port=" +
                               std::to_string(proxy.port());
         return mine;
     }
@@ -28,7 +29,8 @@ TEST_F(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
     constexpr int batch = 5;
     ScriptedLog log(1);
     for (int i = 0; i < rounds * batch; ++i) {
-        // Every third key again, so that a lost claim or one too many shows in the verdicts as well.
+        // Every third key again, so that a lost claim or one too many shows in the verdicts as
+        // well.
         log.append(0, {.key = std::to_string(i % 3 == 2 ? i - 2 : i)});
     }
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, server_port());
@@ -97,7 +99,8 @@ TEST_F(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
     ASSERT_TRUE(worker.fill());
     armed = true;
     std::thread breaker([&] {
-        // Here a proxy answers for the network, so that nobody's time-out sees the hole: end it by hand.
+        // Here a proxy answers for the network, so that nobody's time-out sees the hole: end it by
+        // hand.
         eventually(10s, [&] { return !armed; });
         eventually(200ms, [] { return false; });
         proxy.cut_all();

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Everything goes through a proxy in front of whoever is the primary, as through an address that moves.
+// Everything goes through a proxy in front of whoever is the primary, as through an address that
+// moves.
 TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     PrivatePostgres primary;
     create_worker_role(primary.dsn());
@@ -97,7 +98,8 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     // Nor does `other`, whose row went back under its own id: only the offset tells it.
     const Span span{Partition{1}, Offset{100}, Offset{120}};
     OwnedTransaction again(connection);
-    EXPECT_THAT(other.fences().hold(again, "topic", std::span(&span, 1)), ElementsAre(Partition{1}));
+    EXPECT_THAT(other.fences().hold(again, "topic", std::span(&span, 1)),
+                ElementsAre(Partition{1}));
     again.commit();
 
     third.assign({});

@@ -52,8 +52,9 @@ TEST_F(FenceTest, ABatchDroppedInsideTheWorkerIsNotJumpedOver) {
     expect_no_violations(log);
 }
 
-// A fail-over that lost commits leaves the owner's id in the row and puts next_offset back. A worker that began where
-// its memory says would jump over what was lost; comparing the owner alone lets it.
+// A fail-over that lost commits leaves the owner's id in the row and puts next_offset back. A
+// worker that began where its memory says would jump over what was lost; comparing the owner alone
+// lets it.
 TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 30);
@@ -63,7 +64,8 @@ TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     ASSERT_TRUE(worker.step());
     ASSERT_TRUE(worker.step());
     ASSERT_EQ(fence(0), 20);
-    database().execute("UPDATE fences SET next_offset = 10, applied = 10; DELETE FROM claims_1_1 WHERE "
+    database().execute(
+        "UPDATE fences SET next_offset = 10, applied = 10; DELETE FROM claims_1_1 WHERE "
                        "record_offset >= 10; DELETE FROM effects WHERE record_offset >= 10");
     ASSERT_TRUE(worker.fill());
     EXPECT_THAT(worker.process(), ElementsAre(Partition{0}));
@@ -72,7 +74,8 @@ TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     expect_no_violations(log);
 }
 
-// The harness is a check only if a worker that starts from memory after a reconnect can be seen to fail.
+// The harness is a check only if a worker that starts from memory after a reconnect can be seen to
+// fail.
 TEST_F(FenceTest, AStartFromMemoryNeverGetsPastTheFence) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 30);
@@ -139,7 +142,8 @@ TEST_F(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
     expect_no_violations(log);
 }
 
-// While a batch is being halved the fence stands between its slices; what is left of it must see the theft as well.
+// While a batch is being halved the fence stands between its slices; what is left of it must see
+// the theft as well.
 TEST_F(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
     ScriptedLog log(2);
     for (int i = 0; i < 8; ++i) {
@@ -174,7 +178,8 @@ TEST_F(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
     EXPECT_EQ(database().number("SELECT count(*) FROM numbers"), 15);
 }
 
-// The take-over's UPDATE waits for the row, so it reads where the old transaction left the fence. A SELECT would not.
+// The take-over's UPDATE waits for the row, so it reads where the old transaction left the fence. A
+// SELECT would not.
 TEST_F(FenceTest, ATakeOverWaitsForTheOldTransactionsFate) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 10);
@@ -198,8 +203,8 @@ TEST_F(FenceTest, ATakeOverWaitsForTheOldTransactionsFate) {
     expect_no_violations(log);
 }
 
-// The rows lie in the table in the opposite order. Visited so, the hold below would have row 1 and wait for row 0, and
-// the two sessions would wait for each other.
+// The rows lie in the table in the opposite order. Visited so, the hold below would have row 1 and
+// wait for row 0, and the two sessions would wait for each other.
 TEST_F(FenceTest, RowsAreLockedInTheOrderOfTheirPartitions) {
     Connection connection(schema_.worker());
     Fences fences("group", "holder");
@@ -241,7 +246,8 @@ TEST_F(FenceTest, ATakeOverThatIsRefusedChangesNothing) {
     EXPECT_TRUE(take({"another cluster", "topic id"}, true).owner.empty());
     EXPECT_EQ(database().value("SELECT fences::text FROM fences"), before);
     EXPECT_FALSE(fences.owns("topic", Partition{0})) << "a refused take-over leaves no claim to it";
-    EXPECT_FALSE(take({"cluster", ""}, true).owner.empty()) << "what the broker did not tell agrees";
+    EXPECT_FALSE(take({"cluster", ""}, true).owner.empty())
+        << "what the broker did not tell agrees";
     database().execute("UPDATE fences SET retired_at = now()");
     EXPECT_TRUE(take(log, true).owner.empty());
     EXPECT_TRUE(take(log, true).retired);

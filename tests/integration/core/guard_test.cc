@@ -1,4 +1,5 @@
-// The guard against clients that really froze: sessions that hold a lock and neither send nor read any more.
+// The guard against clients that really froze: sessions that hold a lock and neither send nor read
+// any more.
 
 #include "dedup/guard.h"
 
@@ -66,7 +67,8 @@ class GuardBase : public CoreTest {
         holder.execute("BEGIN");
         holder.execute(lock);
         if (frozen == Frozen::in_copy) {
-            holder.copy_begin("COPY " + table_ + " (digest, key, partition, record_offset) FROM STDIN");
+            holder.copy_begin("COPY " + table_ +
+                              " (digest, key, partition, record_offset) FROM STDIN");
             holder.copy_send(one_row);
             PQflush(raw);
         }
@@ -99,7 +101,8 @@ TEST_P(GuardTest, EndsAFrozenSession) {
     freeze(holder, frozen, lock_statement(held));
     ASSERT_TRUE(eventually(10s, [&] {
         return database().number("SELECT count(*) FROM pg_stat_activity WHERE application_name = "
-                                 "'holder' AND wait_event_type = 'Client' AND xact_start IS NOT NULL") == 1;
+                                 "'holder' AND wait_event_type = 'Client' AND xact_start IS NOT "
+                                 "NULL") == 1;
     }));
     Guard guard(quick());
     Connection waiter(session("waiter"));
@@ -195,7 +198,8 @@ TEST_F(GuardRules, SurvivesTheLossOfItsOwnSession) {
     const std::string guards = "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
                                "'onceward guard'";
     ASSERT_TRUE(eventually(10s, [&] { return database().number(guards) == 1; }));
-    database().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
+    database().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
                        "'onceward guard'");
     Connection holder(session("holder"));
     freeze(holder, Frozen::in_pipeline, lock_statement(Held::fence_row));
@@ -205,7 +209,8 @@ TEST_F(GuardRules, SurvivesTheLossOfItsOwnSession) {
     EXPECT_TRUE(eventually(5s, [&] { return guard.ended() == 1; }));
 }
 
-// A COMMIT ended by the guard is only in doubt: the frozen worker wakes, and nothing is lost or applied twice.
+// A COMMIT ended by the guard is only in doubt: the frozen worker wakes, and nothing is lost or
+// applied twice.
 TEST_F(GuardRules, AWorkerThatWasFrozenWakesAndCommitsNothing) {
     database().execute("DELETE FROM fences; DELETE FROM effects");
     ScriptedLog log(1);

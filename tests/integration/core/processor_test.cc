@@ -17,7 +17,8 @@ struct Poison {
     std::string sqlstate;
 };
 
-// F23: one of every kind. The table below is made so that each of them is refused by something else.
+// F23: one of every kind. The table below is made so that each of them is refused by something
+// else.
 std::vector<Poison> every_poison() {
     std::string incompressible;
     for (int i = 0; incompressible.size() < 4000; ++i) {
@@ -30,7 +31,8 @@ std::vector<Poison> every_poison() {
         {"check", R"({"amount": -1, "name": "n"})", "23514"},
         {"foreign key", R"({"amount": 1, "name": "n", "account": 999})", "23503"},
         {"deferred foreign key", R"({"amount": 1, "name": "n", "later": 999})", "23503"},
-        {"the sink's own unique constraint", R"({"amount": 1, "name": "n", "code": "taken"})", "23505"},
+        {"the sink's own unique constraint", R"({"amount": 1, "name": "n", "code": "taken"})",
+         "23505"},
         {"NUL", "{\"amount\": 1, \"name\": \"a\0b\"}"s, "22021"},
         {"invalid UTF-8", "{\"amount\": 1, \"name\": \"\xFF\"}", "22021"},
         {"lone surrogate", R"({"amount": 1, "name": "\ud800"})", "22P02"},
@@ -54,11 +56,16 @@ class ProcessorTest : public CoreTest {
                           "account integer REFERENCES accounts, later integer REFERENCES accounts "
                           "DEFERRABLE INITIALLY DEFERRED, code text UNIQUE");
         database().execute(
-            "INSERT INTO accounts VALUES (1); CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql "
-            "AS $$ BEGIN IF new.amount = tg_argv[0]::integer THEN RAISE 'no'; END IF; RETURN new; END $$; "
-            "CREATE TRIGGER refuse BEFORE INSERT ON strict FOR EACH ROW EXECUTE FUNCTION refuse(13); "
-            "CREATE CONSTRAINT TRIGGER refuse_later AFTER INSERT ON strict DEFERRABLE INITIALLY DEFERRED "
-            "FOR EACH ROW EXECUTE FUNCTION refuse(14); GRANT EXECUTE ON FUNCTION refuse() TO PUBLIC;"
+            "INSERT INTO accounts VALUES (1); CREATE FUNCTION refuse() RETURNS trigger LANGUAGE "
+            "plpgsql "
+            "AS $$ BEGIN IF new.amount = tg_argv[0]::integer THEN RAISE 'no'; END IF; RETURN new; "
+            "END $$; "
+            "CREATE TRIGGER refuse BEFORE INSERT ON strict FOR EACH ROW EXECUTE FUNCTION "
+            "refuse(13); "
+            "CREATE CONSTRAINT TRIGGER refuse_later AFTER INSERT ON strict DEFERRABLE INITIALLY "
+            "DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION refuse(14); GRANT EXECUTE ON FUNCTION refuse() TO "
+            "PUBLIC;"
             "INSERT INTO strict (digest, key, partition, record_offset, name, code) "
             "VALUES (gen_random_uuid(), 'there before', 9, 9, 'n', 'taken')");
         strict_sink_.emplace(strict_, "amount, name, account, later, code",
@@ -102,7 +109,8 @@ TEST_F(ProcessorTest, OfTwoThousandOnlyThePoisonGoesToTheDeadLettersEachWithItsR
     database().execute("DELETE FROM strict WHERE partition = 9");
     EXPECT_THAT(violations(schema_, log, strict_, {.some_rejected = true}), IsEmpty());
     // I15: what landed first has the lower offset, over all transactions that halving made.
-    EXPECT_EQ(database().number("SELECT count(*) FROM (SELECT record_offset, lag(record_offset) OVER "
+    EXPECT_EQ(
+        database().number("SELECT count(*) FROM (SELECT record_offset, lag(record_offset) OVER "
                                 "(ORDER BY landed) AS before FROM strict) AS s "
                                 "WHERE before > record_offset"),
               0);
@@ -142,7 +150,8 @@ TEST_F(ProcessorTest, AKeyThatIsBadFirstAndGoodNextIsAppliedOnce) {
 // A decoder's rejection claims nothing, so the corrected message is no duplicate of it.
 TEST_F(ProcessorTest, ARejectedMessageHoldsNoClaim) {
     ScriptedLog log(1);
-    log.append(0, {.key = "key", .rejection = Rejection{Rejection::Kind::undecodable, "not JSON", "", 1}});
+    log.append(
+        0, {.key = "key", .rejection = Rejection{Rejection::Kind::undecodable, "not JSON", "", 1}});
     log.append(0, {.key = "key"});
     CoreWorker worker(log, sink_, options());
     ASSERT_TRUE(worker.run());
@@ -164,12 +173,14 @@ TEST_F(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
         ASSERT_TRUE(worker.run());
         EXPECT_EQ(worker.totals, (Totals{.applied = 1, .duplicates = 1, .conflicts = 1}));
     }
-    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
+    EXPECT_EQ(
+        database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
                                 "record_offset = 1"),
               2);
 }
 
-// A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once that one is gone.
+// A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once
+// that one is gone.
 TEST_F(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
     ScriptedLog log(1);
     for (const char* amount : {"-1", "2", "2"}) {
@@ -246,8 +257,8 @@ TEST_F(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 0);
 }
 
-// A COMMIT that is cancelled in its wait for a standby commits all the same, so nothing may cancel it: also where the
-// batch holds nothing fresh.
+// A COMMIT that is cancelled in its wait for a standby commits all the same, so nothing may cancel
+// it: also where the batch holds nothing fresh.
 TEST_F(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 5);
@@ -272,7 +283,8 @@ TEST_F(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
 TEST_F(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 3);
-    log.append(0, {.key = "bad", .rejection = Rejection{Rejection::Kind::undecodable, "no", "", 1}});
+    log.append(0,
+               {.key = "bad", .rejection = Rejection{Rejection::Kind::undecodable, "no", "", 1}});
     CoreWorkerOptions halting = options();
     halting.policy.action = RejectPolicy::Action::halt;
     CoreWorker worker(log, sink_, halting);
@@ -286,11 +298,13 @@ TEST_F(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 0);
 }
 
-// A bad deploy must not empty a topic into the dead letters; what PostgreSQL quotes of a row stays out of the text.
+// A bad deploy must not empty a topic into the dead letters; what PostgreSQL quotes of a row stays
+// out of the text.
 TEST_F(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
     ScriptedLog log(1);
     for (int i = 0; i < 100; ++i) {
-        log.append(0, {.key = std::to_string(i), .payload = R"({"amount": "secret", "name": "n"})"});
+        log.append(0,
+                   {.key = std::to_string(i), .payload = R"({"amount": "secret", "name": "n"})"});
     }
     CoreWorkerOptions capped = options();
     capped.policy = {.cap_share = 0.5, .cap_minimum = 10};

@@ -32,7 +32,8 @@ TEST_F(ServerCheckTest, TakesAServerAsItComes) {
 }
 
 TEST_F(ServerCheckTest, RefusesSynchronousCommitOff) {
-    EXPECT_THAT(refusal(schema_.worker(), "synchronous_commit=off"), HasSubstr("synchronous_commit"));
+    EXPECT_THAT(refusal(schema_.worker(), "synchronous_commit=off"),
+                HasSubstr("synchronous_commit"));
 }
 
 // A fail-over in progress, or a stale address: another connection may reach the primary.

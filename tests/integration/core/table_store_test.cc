@@ -87,8 +87,8 @@ TEST_F(TableStoreTest, ARolledBackClaimIsFreshAgain) {
     EXPECT_EQ(session.ask(wanted).verdict, Verdict::fresh);
 }
 
-// Lock and look in one statement: its snapshot is older than the lock, so that the claim would go into the generation
-// that has been sealed meanwhile.
+// Lock and look in one statement: its snapshot is older than the lock, so that the claim would go
+// into the generation that has been sealed meanwhile.
 TEST_F(TableStoreTest, ARotationThatWasWaitedForIsSeen) {
     database().execute("BEGIN; SELECT rotate_ledger(1, 1)");
     Session session = this->session("claimer");
@@ -101,8 +101,8 @@ TEST_F(TableStoreTest, ARotationThatWasWaitedForIsSeen) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_2"), 1);
 }
 
-// The winner commits after the insert's snapshot: read in the same statement its fingerprint is not there, and the
-// conflict would be taken for a duplicate.
+// The winner commits after the insert's snapshot: read in the same statement its fingerprint is not
+// there, and the conflict would be taken for a duplicate.
 TEST_F(TableStoreTest, TheFingerprintOfAWinnerThatWasWaitedForIsRead) {
     Session winner = session("winner"), loser = session("loser");
     const Claim first = claim("k", digest_of_bytes("1"));
@@ -146,7 +146,8 @@ TEST_F(TableStoreTest, OppositeKeyOrdersInTwoWorkersNeverDeadlock) {
     for (const int partition : {0, 1}) {
         CoreWorkerOptions mine = options("worker " + std::to_string(partition));
         mine.partitions = {partition};
-        mine.batch_messages = size;  // the one that waits for the other begins its next block with it
+        // the one that waits for the other begins its next block with it
+        mine.batch_messages = size;
         workers.push_back(std::make_unique<CoreWorker>(log, sink_, mine));
     }
     for (const auto& worker : workers) {
@@ -176,7 +177,8 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotatesEveryFewHundredMill
     for (int partition = 0; partition < 4; ++partition) {
         std::vector<int> order(keys);
         for (int i = 0; i < keys; ++i) order[static_cast<std::size_t>(i)] = i;
-        // Near each other in all partitions, so that the same key comes again before, at and after a rotation.
+        // Near each other in all partitions, so that the same key comes again before, at and after
+        // a rotation.
         for (std::size_t i = 0; i + 500 < order.size(); ++i) {
             std::swap(order[i], order[i + random() % 500]);
         }
@@ -222,7 +224,8 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotatesEveryFewHundredMill
     expect_no_violations(log);
     ASSERT_GE(rotations, 4);
 
-    // A duplicate straddled a boundary where its claim lies in an older generation than was current for it.
+    // A duplicate straddled a boundary where its claim lies in an older generation than was current
+    // for it.
     std::map<std::string, std::int64_t> claimed_in;
     for (const Row& row : database().execute("SELECT generation FROM generations ORDER BY 1")) {
         const std::string claims = "claims_1_" + *row[0];

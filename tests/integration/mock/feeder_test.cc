@@ -23,7 +23,9 @@ constexpr milliseconds a_while{500};
 class FeederTest : public testing::Test {
   protected:
     FeederTest() {
-        for (const Topic topic : topics) cluster_.create_topic(name_of(topic), partitions_per_topic);
+        for (const Topic topic : topics) {
+            cluster_.create_topic(name_of(topic), partitions_per_topic);
+        }
     }
     FeederOptions options() const {
         const std::filesystem::path source = ONCEWARD_SOURCE_FOLDER;

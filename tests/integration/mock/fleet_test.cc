@@ -100,7 +100,8 @@ TEST_F(FleetTest, StopWakesTheFrozenAndEndsAllInOrder) {
 TEST_F(FleetTest, AWorkerThatLeavesWithAnErrorIsNoticed) {
     Fleet fleet(options("trap 'exit 3' TERM; echo ready; while :; do read -t 0.02; done"));
     wait_until_ready(fleet);
-    EXPECT_THAT(error_of([&] { fleet.stop(); }), HasSubstr("left after SIGTERM with exit status 3"));
+    EXPECT_THAT(error_of([&] { fleet.stop(); }),
+                HasSubstr("left after SIGTERM with exit status 3"));
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ class KafkaSourceOnMock : public testing::Test {
         cluster_.create_topic("topic", 1);
         ProducerOptions options;
         options.bootstrap_servers = cluster_.bootstrap_servers();
-        // The mock cluster gives out one message set for each fetch: reading all takes many round trips.
+        // The mock cluster gives out one message set for each fetch: reading all takes many round
+        // trips.
         options.properties["batch.num.messages"] = std::to_string(messages / message_sets);
         Producer producer(options);
         for (int number = 0; number < messages; ++number) {
@@ -70,8 +71,8 @@ class KafkaSourceOnMock : public testing::Test {
     NoSink sink_;
 };
 
-// A seek that overtakes librdkafka's own question for the end of the log is undone half a second later, by a jump to the
-// end: every message in between would be passed without being read.
+// A seek that overtakes librdkafka's own question for the end of the log is undone half a second
+// later, by a jump to the end: every message in between would be passed without being read.
 TEST_F(KafkaSourceOnMock, ASeekRightBehindTheAssignmentSkipsNothing) {
     cluster_.set_round_trip(1, milliseconds{60});
     Intake intake({"group", "topic", {}, {}}, sink_);

@@ -141,8 +141,8 @@ Batch random_batch(std::mt19937_64& random) {
     return batch;
 }
 
-// The parts' messages are the slice's, in order; each partition's spans follow on each other without a gap, cover
-// what the slice covers, and hold their messages.
+// The parts' messages are the slice's, in order; each partition's spans follow on each other
+// without a gap, cover what the slice covers, and hold their messages.
 void expect_cover(const Slice& slice, const std::vector<Slice>& parts) {
     std::vector<std::pair<int, std::int64_t>> messages;
     std::map<Partition, Span> covered;

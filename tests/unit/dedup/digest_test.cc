@@ -18,7 +18,8 @@ TEST(Digest, OfAKeyIsTheHashOfItsLengthPrefixedParts) {
               "f50aa7a63ab2ad2074a27ab066dc98f7");
 }
 
-// printf abc | sha256sum: ba7816bf8f01cfea414140de5dae2223b00361a3...; the empty one: e3b0c44298fc1c14...
+// printf abc | sha256sum: ba7816bf8f01cfea414140de5dae2223b00361a3...; the empty one:
+// e3b0c44298fc1c14...
 TEST(Digest, OfBytesIsTheirPlainHash) {
     EXPECT_EQ(hex(digest_of_bytes("abc")), "ba7816bf8f01cfea414140de5dae2223");
     EXPECT_EQ(hex(digest_of_bytes("")), "e3b0c44298fc1c149afbf4c8996fb924");

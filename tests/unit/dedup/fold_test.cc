@@ -66,7 +66,8 @@ TEST(FoldedClaims, AFollowerWithAnotherFingerprintIsAConflict) {
                 ElementsAre(fresh, conflict, duplicate));
 }
 
-// The effect was made from the earlier claim's payload, so that one is what followers are compared with.
+// The effect was made from the earlier claim's payload, so that one is what followers are compared
+// with.
 TEST(FoldedClaims, FollowersAreComparedWithTheEarlierClaimNotWithTheirNeighbour) {
     Messages all = messages(5, 5, 5);
     all.owned[0].fingerprint = digest(2);
