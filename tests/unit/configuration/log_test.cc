@@ -37,7 +37,7 @@ TEST(Log, BytesThatAreNoUtf8DoNotBreakTheLine) {
     const std::string text = logged({LogLevel::info, LogOptions::Format::json}, [] {
         log_info("odd", {{"error", "\xff\xfe"}});
     });
-    EXPECT_NO_THROW(nlohmann::json::parse(text));
+    EXPECT_TRUE(nlohmann::json::accept(text));
 }
 
 TEST(Log, TextIsOneLineForPeople) {
