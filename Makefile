@@ -33,7 +33,7 @@ bench: ## Messages a second, with and without deduplication, against a real brok
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward
-	build/release/onceward bench $(ARGUMENTS)
+	@scripts/bench $(ARGUMENTS)
 
 asan: ## Unit and PostgreSQL tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup test

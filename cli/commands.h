@@ -20,6 +20,7 @@ void add_migrate(CLI::App& program, Commands& commands);
 void add_explain(CLI::App& program, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);
+void add_bench(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);
 

@@ -1,0 +1,1 @@
+SELECT count(*), count(DISTINCT event_id) FROM {table}
