@@ -19,9 +19,8 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
     if (committed && is_our_mark(committed->metadata)) {
         throw FenceLost(
             "the group's committed offset was written by Onceward, but its fence row is gone: the "
-            "database was lost, "
-            "restored or is another one. Restore it, or say where to begin with `onceward offsets "
-            "--set`");
+            "database was lost, restored or is another one. Restore it, or say where to begin "
+            "with `onceward offsets --set`");
     }
     if (topic_known) return {questions.range().earliest, LeaderEpoch{-1}};
     switch (start.kind) {

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <thread>
 
 #include "tests/faults/crash_scene.h"
+#include "tests/support/eventually.h"
 
 namespace {
 
@@ -52,11 +52,12 @@ int main(int argument_count, char** arguments) {
             const auto next = begin + std::chrono::seconds(minute * 60 + second + 1);
             scene.send(rate);
             peaks.back() = std::max(peaks.back(), resident_kilobytes(worker.pid()));
-            std::this_thread::sleep_until(next);
+            onceward::support::eventually(
+                std::chrono::duration_cast<std::chrono::milliseconds>(next - Clock::now()),
+                [&] { return !worker.running(); });
         }
         std::cout << "minute " << minute + 1 << ": " << peaks.back() / 1024 << " MiB, "
-            << scene.sent()
-                  << " messages sent" << std::endl;
+                  << scene.sent() << " messages sent" << std::endl;
     }
     const bool drained = scene.drained(120s);
     scene.stop_worker(worker);
@@ -64,8 +65,7 @@ int main(int argument_count, char** arguments) {
     const long early = peaks[std::min<std::size_t>(1, peaks.size() - 1)];
     const bool flat = peaks.back() <= early + early / 10;
     std::cout << "bound " << bound_kilobytes / 1024 << " MiB, minute 2 " << early / 1024
-        << " MiB, last "
-              << peaks.back() / 1024 << " MiB: " << (flat ? "flat" : "growing")
+              << " MiB, last " << peaks.back() / 1024 << " MiB: " << (flat ? "flat" : "growing")
               << (drained ? "" : ", and the worker did not keep up") << std::endl;
     return flat && drained && peaks.back() < bound_kilobytes ? 0 : 1;
 }

@@ -12,6 +12,31 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+void expect_no_worker_begins_on(PrivatePostgres& standby) {
+    ConnectionOptions read_only;
+    read_only.dsn = standby.dsn();
+    Connection connection(read_only);
+    EXPECT_THROW(check_server(connection), PostgresError);
+}
+
+// From here on the standby gets nothing: what commits now is lost.
+bool stop_streaming(Database& replica) {
+    replica.execute("ALTER SYSTEM SET primary_conninfo = ''");
+    replica.execute("SELECT pg_reload_conf()");
+    return eventually(20s, [&] {
+        return replica.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0;
+    });
+}
+
+// The worker cannot hold the partition's fence for a batch that begins here.
+void expect_missed(Connection& connection, CoreWorker& worker, int partition, std::int64_t begin) {
+    const Span span{Partition{partition}, Offset{begin}, Offset{begin + 20}};
+    OwnedTransaction transaction(connection);
+    EXPECT_THAT(worker.fences().hold(transaction, "topic", std::span(&span, 1)),
+                ElementsAre(Partition{partition}));
+    transaction.commit();
+}
+
 // Everything goes through a proxy in front of whoever is the primary, as through an address that
 // moves.
 TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
@@ -47,21 +72,8 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     ASSERT_TRUE(eventually(20s, [&] {
         return replica.value("SELECT pg_last_wal_replay_lsn() >= '" + reached + "'") == "t";
     }));
-    EXPECT_THROW(
-        {
-            ConnectionOptions read_only;
-            read_only.dsn = standby.dsn();
-            Connection connection(read_only);
-            check_server(connection);
-        },
-        PostgresError);
-
-    // From here on the standby gets nothing: what commits now is lost.
-    replica.execute("ALTER SYSTEM SET primary_conninfo = ''");
-    replica.execute("SELECT pg_reload_conf()");
-    ASSERT_TRUE(eventually(20s, [&] {
-        return replica.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0;
-    }));
+    expect_no_worker_begins_on(standby);
+    ASSERT_TRUE(stop_streaming(replica));
     CoreWorker second(log, sink, worker_options("second", 0));
     for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(second.step());
@@ -88,19 +100,10 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     ASSERT_EQ(database.number("SELECT epoch FROM fences WHERE partition = 0"), lost_epoch);
     // What `second` has in memory moves nothing, at its own offset or at the row's.
     Connection connection(schema.worker());
-    OwnedTransaction transaction(connection);
-    for (const std::int64_t begin : {100, 60}) {
-        const Span span{Partition{0}, Offset{begin}, Offset{begin + 20}};
-        EXPECT_THAT(second.fences().hold(transaction, "topic", std::span(&span, 1)),
-                    ElementsAre(Partition{0}));
-    }
-    transaction.commit();
+    expect_missed(connection, second, 0, 100);
+    expect_missed(connection, second, 0, 60);
     // Nor does `other`, whose row went back under its own id: only the offset tells it.
-    const Span span{Partition{1}, Offset{100}, Offset{120}};
-    OwnedTransaction again(connection);
-    EXPECT_THAT(other.fences().hold(again, "topic", std::span(&span, 1)),
-                ElementsAre(Partition{1}));
-    again.commit();
+    expect_missed(connection, other, 1, 100);
 
     third.assign({});
     ASSERT_TRUE(second.run());

@@ -170,20 +170,47 @@ struct Passed {
     std::int64_t generation;
 };
 
-TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotatesEveryFewHundredMilliseconds) {
-    constexpr int keys = 15'000;
-    ScriptedLog log(4);
+// The same keys in each of four partitions, near each other, so that one comes again before, at and
+// after a rotation.
+void append_shuffled(ScriptedLog& log, int keys) {
     std::mt19937_64 random(seed());
     for (int partition = 0; partition < 4; ++partition) {
         std::vector<int> order(keys);
         for (int i = 0; i < keys; ++i) order[static_cast<std::size_t>(i)] = i;
-        // Near each other in all partitions, so that the same key comes again before, at and after
-        // a rotation.
         for (std::size_t i = 0; i + 500 < order.size(); ++i) {
             std::swap(order[i], order[i + random() % 500]);
         }
         for (const int key : order) log.append(partition, {.key = std::to_string(key)});
     }
+}
+
+// How many duplicates straddled a boundary: their claim lies in an older generation than was current
+// for them.
+std::int64_t count_straddled(Database& database, const ScriptedLog& log,
+                             const std::vector<Passed>& passed) {
+    std::map<std::string, std::int64_t> claimed_in;
+    for (const Row& row : database.execute("SELECT generation FROM generations ORDER BY 1")) {
+        const std::string claims = "claims_1_" + *row[0];
+        for (const Row& key : database.execute("SELECT key FROM effects JOIN " + claims +
+                                                 " USING (digest)")) {
+            claimed_in[*key[0]] = std::stoll(*row[0]);
+        }
+    }
+    std::int64_t straddled = 0;
+    for (const Passed& commit : passed) {
+        const auto& entries = log.entries(commit.span.partition.raw());
+        for (auto entry = entries.lower_bound(commit.span.begin.raw());
+             entry != entries.end() && entry->first < commit.span.end.raw(); ++entry) {
+            straddled += claimed_in.at(entry->second.key) < commit.generation ? 1 : 0;
+        }
+    }
+    return straddled;
+}
+
+TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotatesEveryFewHundredMilliseconds) {
+    constexpr int keys = 15'000;
+    ScriptedLog log(4);
+    append_shuffled(log, keys);
     std::mutex mutex;
     std::vector<Passed> passed;
     std::vector<std::thread> threads;
@@ -224,24 +251,7 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotatesEveryFewHundredMill
     expect_no_violations(log);
     ASSERT_GE(rotations, 4);
 
-    // A duplicate straddled a boundary where its claim lies in an older generation than was current
-    // for it.
-    std::map<std::string, std::int64_t> claimed_in;
-    for (const Row& row : database().execute("SELECT generation FROM generations ORDER BY 1")) {
-        const std::string claims = "claims_1_" + *row[0];
-        for (const Row& key : database().execute("SELECT key FROM effects JOIN " + claims +
-                                                 " USING (digest)")) {
-            claimed_in[*key[0]] = std::stoll(*row[0]);
-        }
-    }
-    std::int64_t straddled = 0;
-    for (const Passed& commit : passed) {
-        const auto& entries = log.entries(commit.span.partition.raw());
-        for (auto entry = entries.lower_bound(commit.span.begin.raw());
-             entry != entries.end() && entry->first < commit.span.end.raw(); ++entry) {
-            straddled += claimed_in.at(entry->second.key) < commit.generation ? 1 : 0;
-        }
-    }
+    const std::int64_t straddled = count_straddled(database(), log, passed);
     std::cout << rotations << " rotations, " << straddled << " duplicates straddled a boundary\n";
     EXPECT_GT(straddled, 0) << "the test did not reach what it is about";
 }
