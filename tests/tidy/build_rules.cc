@@ -1,0 +1,143 @@
+#include "tests/tidy/build_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace onceward::tidy {
+namespace {
+
+// CMake's own comments name no source.
+std::set<std::string> cmake_words(const std::string& text) {
+    std::set<std::string> words;
+    for (const std::string& line : lines_of(text)) {
+        std::string word;
+        for (const char c : line.substr(0, line.find('#')) + " ") {
+            if (c == ' ' || c == '(' || c == ')' || c == '"') {
+                words.insert(std::exchange(word, {}));
+            } else {
+                word += c;
+            }
+        }
+    }
+    return words;
+}
+
+std::string stem(std::string_view path) {
+    const std::string name = file_name(path);
+    return name.substr(0, name.find('.'));
+}
+
+// Files that tools, hosts and readers look for by their names.
+bool is_found_by_name(const std::string& path) {
+    static const std::set<std::string> names{
+        "README.md",   "CHANGELOG.md",   "CONTRIBUTING.md", "SECURITY.md",    "LICENSE",
+        ".gitignore",  ".clang-format",  ".clang-tidy",     "CMakeLists.txt", "CMakePresets.json",
+        "Makefile",    ".ci/run"};
+    // Folders that are read whole: by the build, by a test, by the host of the repository.
+    static const std::array<std::string, 3> folders{"schemas/migrations", "tests/configs",
+                                                    ".github/workflows"};
+    return names.contains(path) || file_name(path) == "CMakeLists.txt" ||
+           std::ranges::any_of(folders, [&](const auto& folder) { return within(path, folder); });
+}
+
+}  // namespace
+
+Findings sources_not_built(const Tree& tree) {
+    std::map<std::string, std::set<std::string>> lists;  // folder with its slash -> words
+    for (const auto& [path, text] : tree) {
+        if (file_name(path) != "CMakeLists.txt") continue;
+        lists[path.substr(0, path.size() - file_name(path).size())] = cmake_words(text);
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!path.ends_with(".cc")) continue;
+        const bool built = std::ranges::any_of(lists, [&path = path](const auto& list) {
+            return path.starts_with(list.first) &&
+                   list.second.contains(path.substr(list.first.size()));
+        });
+        if (!built) findings.push_back(path);
+    }
+    return findings;
+}
+
+Findings queries_not_used(const Tree& tree) {
+    std::string product;
+    for (const auto& [path, text] : tree) {
+        if (is_cpp(path) && !within(path, "tests")) product += code_of(text, Literals::blank);
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        const bool query = within(path, "schemas/queries");
+        if (!query && !within(path, "schemas/roles")) continue;
+        const std::string name = (query ? "sql::" : "roles::") + stem(path);
+        if (!has_word(product, name)) findings.push_back(path);
+    }
+    return findings;
+}
+
+Findings files_nobody_names(const Tree& tree) {
+    std::map<std::string, int> mentions;  // a file's name -> files that say it
+    for (const auto& [path, text] : tree) mentions[file_name(path)] = 0;
+    std::set<std::string> included;
+    std::set<std::string> modules;
+    for (const auto& [path, text] : tree) {
+        for (auto& [name, count] : mentions) {
+            if (name != file_name(path) && text.find(name) != std::string::npos) ++count;
+        }
+        for (const std::string& line : lines_of(text)) {
+            if (line.starts_with("#include \"")) {
+                const std::string header = line.substr(10, line.rfind('"') - 10);
+                included.insert(header);
+                included.insert(path.substr(0, path.rfind('/') + 1) + header);
+            }
+            // As in CMake's include(targets).
+            const auto module = line.find("include(");
+            if (module != std::string::npos && line.ends_with(")")) {
+                modules.insert("cmake/" + line.substr(module + 8, line.size() - module - 9) +
+                               ".cmake");
+            }
+        }
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (path.ends_with(".cc") || path.ends_with(".sql") || is_found_by_name(path)) continue;
+        const bool named = is_header(path)
+                               ? included.contains(path)
+                               : mentions[file_name(path)] > 0 || modules.contains(path);
+        if (!named) findings.push_back(path);
+    }
+    return findings;
+}
+
+Findings tests_switched_off(const Tree& tree) {
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path) || !within(path, "tests")) continue;
+        for (const std::string& word : words_of(code_of(text, Literals::blank))) {
+            if (word.starts_with("DISABLED_") || word.find("_DISABLED_") != std::string::npos ||
+                word == "GTEST_SKIP") {
+                findings.push_back(path + " has " + word);
+            }
+        }
+    }
+    return findings;
+}
+
+Findings sleeping_tests(const Tree& tree) {
+    static const std::array<std::string, 5> calls{"sleep_for", "sleep_until", "usleep", "nanosleep",
+                                                  "sleep"};
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path) || !within(path, "tests") || path == "tests/support/eventually.cc") {
+            continue;
+        }
+        const std::string code = code_of(text, Literals::blank);
+        for (const std::string& call : calls) {
+            if (has_word(code, call)) findings.push_back(path + " calls " + call);
+        }
+    }
+    return findings;
+}
+
+}  // namespace onceward::tidy

@@ -1,0 +1,103 @@
+#include "tests/tidy/layer_rules.h"
+
+#include <regex>
+
+namespace onceward::tidy {
+namespace {
+
+const std::map<std::string, int> heights{{"schemas", 0}, {"dedup", 1},   {"consumer", 2},
+                                         {"sinks", 2},   {"gateway", 2}, {"cli", 3}};
+
+// Neighbours of one height do not know each other either.
+bool may_know(const std::string& from, const std::string& to) {
+    if (from == to) return true;
+    const auto source = heights.find(from);
+    if (source == heights.end()) return true;
+    const auto target = heights.find(to);
+    if (target == heights.end()) return to != "tests" && to != "examples" && to != "bench";
+    return source->second > target->second;
+}
+
+}  // namespace
+
+Findings backward_includes(const Tree& tree) {
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path)) continue;
+        const auto lines = lines_of(text);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (!lines[i].starts_with("#include \"")) continue;
+            const std::string included = lines[i].substr(10, lines[i].rfind('"') - 10);
+            if (!may_know(top_folder(path), top_folder(included))) {
+                findings.push_back(place(path, i) + " includes " + included);
+            }
+        }
+    }
+    return findings;
+}
+
+Findings backward_links(const Tree& tree) {
+    static const std::regex made(R"(onceward_library\((\w+))");
+    static const std::regex named(R"(onceward_(\w+))");
+    std::map<std::string, std::string> folders;  // library -> where it is made
+    for (const auto& [path, text] : tree) {
+        if (file_name(path) != "CMakeLists.txt") continue;
+        for (std::sregex_iterator match(text.begin(), text.end(), made),
+             end; match != end; ++match) {
+            folders[(*match)[1]] = top_folder(path);
+        }
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (file_name(path) != "CMakeLists.txt") continue;
+        for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end;
+             ++match) {
+            const auto library = folders.find((*match)[1]);
+            if (library != folders.end() && !may_know(top_folder(path), library->second)) {
+                findings.push_back(path + " links onceward_" + library->first);
+            }
+        }
+    }
+    return findings;
+}
+
+Findings kafka_headers_elsewhere(const Tree& tree) {
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path) || within(path, "consumer") || within(path, "tests/support")) continue;
+        const auto lines = lines_of(text);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (lines[i].starts_with("#include") &&
+                lines[i].find("rdkafka") != std::string::npos) {
+                findings.push_back(place(path, i) + " includes librdkafka");
+            }
+        }
+    }
+    return findings;
+}
+
+Findings sinks_named_elsewhere(const Tree& tree) {
+    static const std::regex derived(R"(class (\w+)(?: final)? : public Sink\b)");
+    std::set<std::string> sinks;
+    for (const auto& [path, text] : tree) {
+        if (!within(path, "sinks") || text.find(": public Sink") == std::string::npos) continue;
+        for (std::sregex_iterator match(text.begin(), text.end(), derived), end; match != end;
+             ++match) {
+            sinks.insert((*match)[1]);
+        }
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path) || within(path, "sinks") || within(path, "tests") ||
+            within(path, "cli") || within(path, "examples")) {
+            continue;
+        }
+        const std::string code = code_of(text, Literals::blank);
+        for (const std::string& sink : sinks) {
+            if (has_word(code, sink)) findings.push_back(path + " names " + sink);
+        }
+    }
+    return findings;
+}
+
+}  // namespace onceward::tidy

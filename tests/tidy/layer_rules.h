@@ -1,0 +1,17 @@
+#pragma once
+// Which folder may know which. Pure functions of the tree.
+
+#include "tests/tidy/tree.h"
+
+namespace onceward::tidy {
+
+// cli -> consumer, sinks, gateway -> dedup -> schemas, and nothing of the tests.
+Findings backward_includes(const Tree& tree);
+// The same for the libraries that a folder's CMakeLists.txt names.
+Findings backward_links(const Tree& tree);
+// librdkafka's headers belong to consumer/; tests/support has some of its own.
+Findings kafka_headers_elsewhere(const Tree& tree);
+// A class that derives from Sink is named in its own folder and in the composition root alone.
+Findings sinks_named_elsewhere(const Tree& tree);
+
+}  // namespace onceward::tidy

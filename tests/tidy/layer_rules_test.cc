@@ -1,0 +1,62 @@
+#include "tests/tidy/layer_rules.h"
+
+#include <gmock/gmock.h>
+
+namespace onceward::tidy {
+namespace {
+
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+const Tree& repository() {
+    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
+    return tree;
+}
+
+TEST(Layers, NoFolderIncludesWhatStandsAboveOrBesideIt) {
+    EXPECT_THAT(backward_includes(repository()), IsEmpty());
+}
+TEST(Layers, AnIncludeBackwardsOrSidewaysIsFound) {
+    EXPECT_THAT(backward_includes({{"dedup/fence.cc", "\n#include \"consumer/worker.h\"\n"},
+                                   {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
+                                   {"cli/run.cc", "#include \"tests/support/database.h\"\n"},
+                                   {"cli/check.cc", "#include \"dedup/fence.h\"\n"}}),
+                UnorderedElementsAre("dedup/fence.cc:2 includes consumer/worker.h",
+                                     "sinks/plan.cc:1 includes consumer/worker.h",
+                                     "cli/run.cc:1 includes tests/support/database.h"));
+}
+
+TEST(Layers, NoLibraryLinksOneOfAFolderAboveOrBesideIt) {
+    EXPECT_THAT(backward_links(repository()), IsEmpty());
+}
+TEST(Layers, ALinkBackwardsIsFound) {
+    EXPECT_THAT(
+        backward_links({{"dedup/CMakeLists.txt", "onceward_library(dedup PUBLIC onceward_sinks)"},
+                        {"sinks/CMakeLists.txt", "onceward_library(sinks PUBLIC onceward_dedup)"}}),
+        UnorderedElementsAre("dedup/CMakeLists.txt links onceward_sinks"));
+}
+
+TEST(Layers, OnlyTheConsumerIncludesLibrdkafka) {
+    EXPECT_THAT(kafka_headers_elsewhere(repository()), IsEmpty());
+}
+TEST(Layers, LibrdkafkaElsewhereIsFound) {
+    EXPECT_THAT(kafka_headers_elsewhere({{"cli/run.cc", "#include <librdkafka/rdkafka.h>\n"},
+                                         {"consumer/source.cc",
+                                          "#include <librdkafka/rdkafka.h>"}}),
+                UnorderedElementsAre("cli/run.cc:1 includes librdkafka"));
+}
+
+TEST(Layers, OnlyTheCompositionRootNamesASink) {
+    EXPECT_THAT(sinks_named_elsewhere(repository()), IsEmpty());
+}
+TEST(Layers, ASinkNamedInTheCoreIsFound) {
+    const std::string sink = "class MadeUpSink final : public Sink {};";
+    EXPECT_THAT(sinks_named_elsewhere({{"sinks/made_up.h", sink},
+                                       {"dedup/processor.cc", "MadeUpSink sink;"},
+                                       {"dedup/fence.cc", "// as MadeUpSink does"},
+                                       {"cli/compose.cc", "MadeUpSink sink;"}}),
+                UnorderedElementsAre("dedup/processor.cc names MadeUpSink"));
+}
+
+}  // namespace
+}  // namespace onceward::tidy

@@ -1,0 +1,97 @@
+#include "tests/tidy/prose_rules.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+namespace onceward::tidy {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+const Tree& repository() {
+    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
+    return tree;
+}
+
+struct Answer {
+    std::string output;
+    int status = 0;
+};
+
+Answer run(const std::string& arguments) {
+    const std::string command = std::string(ONCEWARD_EXECUTABLE) + " " + arguments + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("popen");
+    Answer answer;
+    std::array<char, 4096> buffer{};
+    while (const std::size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
+        answer.output.append(buffer.data(), size);
+    }
+    answer.status = pclose(pipe);
+    return answer;
+}
+
+TEST(Prose, TheFolderTableIsTheTree) {
+    EXPECT_THAT(folder_table_differences(repository()), IsEmpty());
+}
+TEST(Prose, AFolderTableOfAnotherTreeIsFound) {
+    const std::string readme =
+        "## Folders\n\n| folder | what |\n|---|---|\n| `a/` | x |\n| `b/` | y |\n";
+    EXPECT_THAT(folder_table_differences({{"README.md", readme}, {"a/x", ""}, {"c/x", ""}}),
+                ElementsAre("the table lacks c/", "the table alone has b/"));
+}
+
+TEST(Prose, TheDependencyTableIsWhatIsInstalledAndFound) {
+    EXPECT_THAT(dependency_table_differences(repository()), IsEmpty());
+}
+TEST(Prose, ADependencyTableOfAnotherBuildIsFound) {
+    const std::string readme =
+        "## Dependencies\n\n| n | p | w | l | Debian | CMake |\n|---|---|---|---|---|---|\n"
+        "| a | b | c | d | `g++` `gone-dev` | `Gone` |\n";
+    EXPECT_THAT(dependency_table_differences(
+                    {{"README.md", readme},
+                     {"scripts/setup", "build_packages=(\n    g++ new-dev\n    # a comment\n)\n"},
+                     {"CMakeLists.txt", "find_package(Threads)\nfind_package(New REQUIRED)\n"}}),
+                ElementsAre("the table lacks package new-dev",
+                            "the table alone has package gone-dev",
+                            "the table lacks CMake's New", "the table alone has CMake's Gone"));
+}
+
+TEST(Prose, EveryLinkLeadsToAFile) { EXPECT_THAT(dead_links(repository()), IsEmpty()); }
+TEST(Prose, ADeadLinkIsFound) {
+    EXPECT_THAT(dead_links({{"docs/a.md", "[b](b.md#x) [c](../c.md) [d](https://example.org/d)"},
+                            {"c.md", ""}}),
+                UnorderedElementsAre("docs/a.md links to b.md"));
+}
+
+TEST(Prose, TheReadmesConfigurationPassesCheck) {
+    const std::string example = configuration_example(repository());
+    ASSERT_FALSE(example.empty());
+    const std::string path = std::string(ONCEWARD_BUILD_FOLDER) + "/readme_example.yaml";
+    std::ofstream(path) << example;
+    const Answer right = run("check -c " + path);
+    EXPECT_EQ(right.status, 0) << right.output;
+    std::ofstream(path) << example << "\nno_such_option: 1\n";
+    EXPECT_NE(run("check -c " + path).status, 0);
+}
+
+TEST(Prose, TheTableOfCommandsIsWhatTheProgramHas) {
+    std::set<std::string> commands;
+    const std::string help = run("--help").output;
+    for (const std::string& line : lines_of(help.substr(help.find("Subcommands:")))) {
+        if (line.starts_with("  ") && line[2] != ' ') {
+            commands.insert(line.substr(2, line.find(' ', 2) - 2));
+        }
+    }
+    EXPECT_FALSE(commands.empty());
+    EXPECT_EQ(documented_commands(repository()), commands);
+}
+
+}  // namespace
+}  // namespace onceward::tidy

@@ -1,0 +1,74 @@
+#include "tests/tidy/transaction_rules.h"
+
+#include <gmock/gmock.h>
+
+namespace onceward::tidy {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+const Tree& repository() {
+    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
+    return tree;
+}
+
+// What a session itself is made of, words for people, and a part of a statement that is put
+// together from a table's columns; all else is in schemas/.
+TEST(Transactions, SqlStandsInSchemasAlone) {
+    EXPECT_THAT(sql_in_code(repository()),
+                ElementsAre("cli/demo.cc: SELECT",                   // what to try in psql
+                            "cli/demo.cc: SELECT",                   //
+                            "dedup/migration.cc: COMMIT",            // of the script for psql
+                            "dedup/postgres/connection.cc: COMMIT",  //
+                            "dedup/postgres/connection.cc: ROLLBACK",
+                            "dedup/postgres/connection.cc: DEALLOCATE",
+                            "dedup/postgres/transaction.cc: COMMIT",  // the tag
+                            "dedup/postgres/transaction.cc: COMMIT",  // what is said of it
+                            "dedup/postgres/transaction.cc: BEGIN",
+                            "sinks/table_plan.cc: UPDATE SET"));
+}
+TEST(Transactions, SqlInCodeIsFound) {
+    EXPECT_THAT(sql_in_code({{"dedup/a.cc", "query(\"SELECT 1\");"},
+                             {"dedup/b.cc", "query(R\"(\n  DELETE FROM t)\");"},
+                             {"dedup/c.cc", "// \"SELECT 1\"\nlog(\"UPDATE\");"},
+                             {"tests/a_test.cc", "query(\"SELECT 1\");"}}),
+                ElementsAre("dedup/a.cc: SELECT", "dedup/b.cc: DELETE FROM"));
+}
+
+// Each of them in a file of its own, so that whoever adds one is asked for the reason here.
+const std::vector<std::string> openers{
+    "cli/groups.cc",             // retiring a group
+    "cli/offsets_move.cc",       // moving a fence by hand
+    "dedup/fence.cc",            // creating, taking and skipping
+    "dedup/ledger.cc",           // registering a ledger and its feed
+    "dedup/migration.cc",        //
+    "dedup/processor.cc",        // THE transaction
+    "dedup/retention.cc",        // rotation and dropping
+    "dedup/sink_trial.cc",       // for trying a sink of one's own in a test
+    "dedup/watermark_write.cc",  //
+};
+TEST(Transactions, TheListOfWhoOpensOneIsShortAndComplete) {
+    EXPECT_THAT(transaction_openers(repository()), ElementsAreArray(openers));
+}
+TEST(Transactions, WhoOpensOneIsFound) {
+    EXPECT_THAT(transaction_openers({{"sinks/a.cc", "OwnedTransaction mine(connection);"},
+                                     {"sinks/b.cc", "std::make_unique<OwnedTransaction>(c);"},
+                                     {"sinks/c.cc", "// OwnedTransaction mine(connection);"},
+                                     {"sinks/d.cc", "void write(OwnedTransaction& theirs);"}}),
+                ElementsAre("sinks/a.cc", "sinks/b.cc"));
+}
+
+TEST(Transactions, OnlyTheRunLoopCommitsOffsets) {
+    EXPECT_THAT(offset_committers(repository()),
+                ElementsAre("consumer/worker.cc",   // once more, when the writer has stopped
+                            "consumer/writer.cc"));  // behind each answered COMMIT
+}
+TEST(Transactions, WhoCommitsOffsetsIsFound) {
+    EXPECT_THAT(offset_committers({{"cli/a.cc", "source->commit_through(offsets, true);"},
+                                   {"cli/b.cc", "void KafkaSource::commit_through(int) {}"}}),
+                ElementsAre("cli/a.cc"));
+}
+
+}  // namespace
+}  // namespace onceward::tidy
