@@ -1,5 +1,5 @@
-// `onceward bench`: messages a second from a real broker's topic into a table, with dedup, with dedup off, and with a
-// transaction for each message; interleaved, with the ratios of each round.
+// `onceward bench`: messages a second from a real broker's topic into a table, with dedup, with
+// dedup off, and with a transaction for each message; interleaved, with the ratios of each round.
 
 #include <algorithm>
 #include <iomanip>
@@ -87,7 +87,8 @@ void print_table(const Rounds& rounds, const std::string& settings) {
     }
     table.print(std::cout);
     std::cout << "\nMedians of " << rounds.at(Mode::dedup).size()
-              << " rounds, interleaved; ratios are taken within a round. PostgreSQL: " << settings << '\n';
+              << " rounds, interleaved; ratios are taken within a round. PostgreSQL: " << settings
+                  << '\n';
 }
 
 void print_json(const Rounds& rounds, const std::string& settings) {
@@ -153,12 +154,14 @@ void add_bench(CLI::App& program, Commands& commands) {
     CLI::App& bench = *program.add_subcommand(
         "bench", "Measure messages a second into a table, with and without deduplication");
     auto options = std::make_shared<BenchOptions>();
-    bench.add_option("--bootstrap-server", options->bootstrap_servers, "A broker; a topic is made and removed")
+    bench.add_option("--bootstrap-server", options->bootstrap_servers,
+                     "A broker; a topic is made and removed")
         ->required();
     bench.add_option("--dsn", options->dsn, "A PostgreSQL to write to; a private one by default");
     bench.add_option("--messages", options->messages, "In the topic")
         ->check(CLI::Range(1'000, 100'000'000))->capture_default_str();
-    bench.add_option("--single-messages", options->single_messages, "Of them for a transaction each")
+    bench.add_option("--single-messages", options->single_messages,
+                     "Of them for a transaction each")
         ->check(CLI::Range(100, 10'000'000))->capture_default_str();
     bench.add_option("--partitions", options->partitions, "Of the topic")
         ->check(CLI::Range(1, 1000))->capture_default_str();

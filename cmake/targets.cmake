@@ -9,7 +9,8 @@ target_include_directories(onceward_compile_options INTERFACE
     "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 
 if(ONCEWARD_SANITIZE)
-    # For every target, and nowhere switched off again: tests/sanitizer_canary/ proves that it is on.
+    # For every target, and nowhere switched off again: tests/sanitizer_canary/ proves that it is
+    # on.
     add_compile_options(-fsanitize=${ONCEWARD_SANITIZE} -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${ONCEWARD_SANITIZE})
     if(ONCEWARD_SANITIZE MATCHES undefined)

@@ -1,5 +1,6 @@
 #pragma once
-// Makes and removes topics, for the bench and for tries. Blocking; thread-safe; failures are KafkaErrors.
+// Makes and removes topics, for the bench and for tries. Blocking; thread-safe; failures are
+// KafkaErrors.
 
 #include <string>
 

@@ -36,7 +36,8 @@ double cpu_seconds() {
 std::string payload(const std::string& id, std::int64_t number) {
     return R"({"event_id":")" + id + R"(","account":"account-)" + std::to_string(number % 10'000) +
            R"(","amount_minor":)" + std::to_string(number * 7 % 1'000'000) +
-           R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z","note":"a field that no )"
+           R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z","note":)"
+           R"("a field that no )"
            R"(column asks for","retries":0})";
 }
 
@@ -115,7 +116,9 @@ template <class Condition>
 void wait_for(Condition condition, const char* what) {
     const auto deadline = Clock::now() + limit;
     while (!condition()) {
-        if (Clock::now() > deadline) throw std::runtime_error(std::string("the bench waited too long ") + what);
+        if (Clock::now() > deadline) {
+            throw std::runtime_error(std::string("the bench waited too long ") + what);
+        }
         std::this_thread::sleep_for(1ms);
     }
 }
@@ -148,7 +151,8 @@ void fill(const Setting& setting, int partitions) {
         producer.send(record);
     }
     if (!producer.flush(2min) || producer.failed() > 0) {
-        throw std::runtime_error("the bench's messages could not be produced: " + producer.first_failure());
+        throw std::runtime_error("the bench's messages could not be produced: " +
+                                 producer.first_failure());
     }
 }
 

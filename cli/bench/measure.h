@@ -1,6 +1,6 @@
 #pragma once
-// One measured run of a worker over a topic that is full already: from when it reads to its last commit.
-// Used by one thread. Failures are exceptions; a run whose rows do not add up is one too.
+// One measured run of a worker over a topic that is full already: from when it reads to its last
+// commit. Used by one thread. Failures are exceptions; a run whose rows do not add up is one too.
 
 #include <chrono>
 #include <cstdint>
@@ -37,7 +37,8 @@ struct Measurement {
 // Fills the topic with JSON messages of about 200 bytes, each with a key of its own in a header.
 void fill(const Setting& setting, int partitions);
 
-// REQUIRES: the topic is full. Each run has a group, a schema and a table of its own, gone afterwards.
+// REQUIRES: the topic is full. Each run has a group, a schema and a table of its own, gone
+// afterwards.
 Measurement measure(const Setting& setting, Mode mode, int run);
 
 }  // namespace onceward::bench

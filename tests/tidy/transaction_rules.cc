@@ -13,7 +13,8 @@ bool is_product(std::string_view path) {
 
 Findings sql_in_code(const Tree& tree) {
     static const std::regex statement(
-        R"(^\s*(SELECT|INSERT INTO|DELETE FROM|UPDATE [\w{"]+|CREATE|DROP|ALTER|TRUNCATE|WITH|COPY|)"
+        R"(^\s*(SELECT|INSERT INTO|DELETE FROM|UPDATE [\w{"]+|CREATE|DROP|ALTER|TRUNCATE|)"
+        R"(WITH|COPY|)"
         R"(LOCK TABLE|SET|SHOW|GRANT|REVOKE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|DEALLOCATE)\b)");
     Findings findings;
     for (const auto& [path, text] : tree) {

@@ -19,6 +19,13 @@ void expect_no_worker_begins_on(PrivatePostgres& standby) {
     EXPECT_THROW(check_server(connection), PostgresError);
 }
 
+bool caught_up(Database& primary, Database& replica) {
+    const std::string reached = primary.value("SELECT pg_current_wal_lsn()");
+    return eventually(20s, [&] {
+        return replica.value("SELECT pg_last_wal_replay_lsn() >= '" + reached + "'") == "t";
+    });
+}
+
 // From here on the standby gets nothing: what commits now is lost.
 bool stop_streaming(Database& replica) {
     replica.execute("ALTER SYSTEM SET primary_conninfo = ''");
@@ -67,11 +74,8 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
         ASSERT_TRUE(first.step());
         ASSERT_TRUE(other.step());
     }
-    const std::string reached = schema.database().value("SELECT pg_current_wal_lsn()");
     Database replica(standby.dsn());
-    ASSERT_TRUE(eventually(20s, [&] {
-        return replica.value("SELECT pg_last_wal_replay_lsn() >= '" + reached + "'") == "t";
-    }));
+    ASSERT_TRUE(caught_up(schema.database(), replica));
     expect_no_worker_begins_on(standby);
     ASSERT_TRUE(stop_streaming(replica));
     CoreWorker second(log, sink, worker_options("second", 0));

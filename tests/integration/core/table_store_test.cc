@@ -184,8 +184,8 @@ void append_shuffled(ScriptedLog& log, int keys) {
     }
 }
 
-// How many duplicates straddled a boundary: their claim lies in an older generation than was current
-// for them.
+// How many duplicates straddled a boundary: their claim lies in an older generation than was
+// current for them.
 std::int64_t count_straddled(Database& database, const ScriptedLog& log,
                              const std::vector<Passed>& passed) {
     std::map<std::string, std::int64_t> claimed_in;
