@@ -1,0 +1,100 @@
+// The example worker as a user builds it: from an installed package, in a folder of its own.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/embedded/child_process.h"
+#include "consumer/mock_cluster.h"
+#include "consumer/producer.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+#include "tests/support/unique.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
+// Installs the package and builds the example against it, once for all tests here.
+class OwnSink : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        folder_ = fs::temp_directory_path() / unique_name("package");
+        fs::create_directories(folder_);
+        const auto cmake = [](std::vector<std::string> arguments) {
+            arguments.insert(arguments.begin(), "cmake");
+            run_to_end({.command = std::move(arguments), .environment = {}, .output = {},
+                        .folder = {}, .identity = {}},
+                       5min);
+        };
+        const std::string prefix = folder_ / "prefix", build = folder_ / "build";
+        cmake({"--install", ONCEWARD_BUILD_FOLDER, "--prefix", prefix});
+        cmake({"-S", ONCEWARD_SOURCE_FOLDER "/examples/own_sink", "-B", build,
+               "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_CXX_FLAGS=" ONCEWARD_EXAMPLE_FLAGS});
+        cmake({"--build", build});
+    }
+    static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+    fs::path program(const std::string& name) { return folder_ / "build" / name; }
+    static inline fs::path folder_;
+    FreshSchema schema_;
+};
+
+TEST_F(OwnSink, IsTestedWithoutKafkaByTheTrialOfThePackage) {
+    EXPECT_NO_THROW(run_to_end({.command = {program("balance_sink_test"), schema_.server().dsn},
+                                .environment = {}, .output = {}, .folder = {}, .identity = {}},
+                               1min));
+}
+
+TEST_F(OwnSink, AddsEachKeysAmountOnce) {
+    const std::string table =
+        schema_.user_table("balances", "account bigint PRIMARY KEY, balance numeric NOT NULL");
+    MockCluster cluster;
+    cluster.create_topic("payments", 3);
+    Producer producer({.bootstrap_servers = cluster.bootstrap_servers(), .properties = {}});
+    for (int i = 0; i < 900; ++i) {
+        const std::string key = '"' + std::to_string(i % 600) + '"';
+        const std::string payload =
+            R"({"account": )" + std::to_string(i % 3) + R"(, "amount": 0.5})";
+        const Header header{"Idempotency-Key", key};
+        OutgoingRecord record;
+        record.topic = "payments";
+        record.partition = Partition{i / 100 % 3};
+        record.payload = i == 700 ? std::string_view("{}") : payload;
+        record.headers = std::span(&header, 1);
+        producer.send(record);
+    }
+    ASSERT_TRUE(producer.flush(30s));
+
+    const fs::path output = folder_ / "worker.log";
+    ChildProcess worker({.command = {program("own_sink"), cluster.bootstrap_servers(),
+                                     schema_.worker().dsn.reveal(), "payments", table},
+                         .environment = {"ONCEWARD_EXAMPLE_SCHEMA=" + schema_.name()},
+                         .output = output, .folder = {}, .identity = {}});
+    Database& database = schema_.database();
+    EXPECT_TRUE(eventually(60s, [&] {
+        return database.number("SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
+                               "skipped), 0) FROM fences") == 900;
+    })) << tail_of(output);
+    worker.send(SIGTERM);
+    const std::optional<int> status = worker.wait(30s);
+    ASSERT_TRUE(status) << tail_of(output);
+    EXPECT_EQ(*status, 0) << tail_of(output);
+    EXPECT_EQ(database.value("SELECT string_agg(balance::text, ' ' ORDER BY account) FROM balances"),
+              "100.0 100.0 100.0");
+    EXPECT_THAT(contents(output), ::testing::HasSubstr("applied 600, duplicates 299, dead-lettered 1"));
+}
+
+}  // namespace
+}  // namespace onceward::support
