@@ -16,6 +16,19 @@ LogView::LogView(const KafkaOptions& options)
 
 LogView::~LogView() = default;
 
+int LogView::partition_count(const std::string& topic) { return source_->partition_count(topic); }
+
+std::string LogView::topic_id(const std::string& topic) {
+    return source_->identity(topic).topic_id;
+}
+
+std::optional<Offset> LogView::group_offset(const TopicPartition& partition) {
+    const std::optional<KafkaSource::GroupOffset> found = source_->group_offset(partition);
+    return found ? std::optional(found->offset) : std::nullopt;
+}
+
+void LogView::complain() { source_->serve(); }
+
 KafkaSource::Range LogView::range(const TopicPartition& partition) {
     return source_->range(partition);
 }

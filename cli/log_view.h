@@ -13,6 +13,13 @@ class LogView {
  public:
     explicit LogView(const KafkaOptions& options);
     ~LogView();
+    // 0: there is no such topic, or it may not be seen.
+    int partition_count(const std::string& topic);
+    // '' where the broker knows none.
+    std::string topic_id(const std::string& topic);
+    std::optional<Offset> group_offset(const TopicPartition& partition);
+    // Logs what the client has to complain of, such as a refused password.
+    void complain();
     KafkaSource::Range range(const TopicPartition& partition);
     // The first offset whose record is not older; the log's end where there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);

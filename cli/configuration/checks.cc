@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "cli/configuration/units.h"
+#include "dedup/migration.h"
 #include "dedup/postgres/connection_string.h"
 
 namespace onceward {
@@ -96,22 +97,12 @@ void check_session(const Configuration& configuration, Report& report) {
 void check_receive_limits(const Configuration& configuration, Report& report) {
     const auto bytes = static_cast<std::int64_t>(configuration.batch.bytes);
     const std::int64_t receive = property(configuration, "receive.message.max.bytes", 100'000'000);
-    const std::int64_t queued =
-        property(configuration, "queued.max.messages.kbytes", 65'536) * 1024;
     if (bytes > receive) {
         report.error_at("batch.bytes", size_text(bytes) +
                                            " is more than librdkafka takes in one answer "
                                            "(`receive.message.max.bytes`: " +
                                            std::to_string(receive) +
                                            "). Write less here, or raise that property.");
-    } else if (bytes > queued) {
-        report.error_at(
-            "batch.bytes",
-            size_text(bytes) +
-                " is more than librdkafka holds ready "
-                "(`queued.max.messages.kbytes`: " +
-                std::to_string(queued / 1024) +
-                "), so no batch would get that full. Write less here, or raise that property.");
     }
 }
 
@@ -190,11 +181,11 @@ void check_postgres(const Configuration& configuration, Report& report) {
                               duration_text(postgres.lock_timeout) +
                               "). Raise it above `lock_timeout`.");
     }
-    if (postgres.schema.starts_with("pg_") || postgres.schema == "information_schema") {
+    if (!postgres.schema.empty() && !valid_schema_name(postgres.schema)) {
         report.error_at("postgres.schema",
                         "`" + postgres.schema +
-                            "` belongs to PostgreSQL. Write another name, such as "
-                            "`onceward`.");
+                            "` cannot be the schema's name. Write a-z, 0-9 and `_`, not a digit or "
+                            "`pg_` first, 40 at most, such as `onceward`.");
     }
 }
 

@@ -50,7 +50,7 @@ TEST(CheckCommand, AnUnsetVariableIsAnErrorWithAStrictEnvironment) {
 
 TEST(CheckCommand, FindingsCanBeReadByPrograms) {
     const Answer answer = run("check --json --strict-env -c " + starter_file());
-    const auto findings = nlohmann::json::parse(answer.output);
+    const auto findings = nlohmann::json::parse(answer.output).at("findings");
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].at("severity"), "error");
     EXPECT_GT(findings[0].at("line"), 1);

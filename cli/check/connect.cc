@@ -1,0 +1,121 @@
+#include "cli/check/connect.h"
+
+#include "cli/compose.h"
+#include "cli/log_view.h"
+#include "consumer/kafka_error.h"
+#include "dedup/migration.h"
+#include "dedup/server_check.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::string topic_path(std::size_t index) { return "topics[" + std::to_string(index) + "]"; }
+
+void add_error(ConnectResult& result, Mark mark, const std::string& path, std::string message) {
+    result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
+}
+
+void check_topic(LogView& log, const Configuration& configuration, std::size_t index,
+                 ConnectResult& result) {
+    const TopicConfiguration& topic = configuration.topics[index];
+    const int partitions = log.partition_count(topic.name);
+    if (partitions == 0) {
+        add_error(result, topic.mark, topic_path(index) + ".name",
+                  "The brokers know no topic `" + topic.name +
+                      "`, or this user may not see it. Create it, or allow Describe and Read.");
+        return;
+    }
+    log.range({topic.name, Partition{0}});
+    result.good.push_back("topic " + topic.name + ": " + std::to_string(partitions) +
+                          " partitions");
+    if (configuration.workers > partitions && configuration.topics.size() == 1) {
+        result.findings.push_back(
+            {Finding::Severity::warning, topic.mark, topic_path(index),
+             "There are " + std::to_string(configuration.workers) + " workers for " +
+                 std::to_string(partitions) +
+                 " partitions: the others stand idle. Write fewer `workers`."});
+    }
+    log.group_offset({topic.name, Partition{0}});
+}
+
+// A failing look at the topic's sink is the sink's finding, not the connection's.
+void check_sink(Connection& connection, const Configuration& configuration, std::size_t index,
+                ConnectResult& result) {
+    const TopicConfiguration& topic = configuration.topics[index];
+    try {
+        const std::unique_ptr<Sink> sink = make_sink(topic.sink);
+        sink->prepare(connection);
+        result.good.push_back("sink of topic " + topic.name + ": its columns and types fit");
+    } catch (const SinkMismatch& error) {
+        add_error(result, topic.sink_mark, topic_path(index) + ".sink", error.what());
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost) throw;
+        add_error(result, topic.sink_mark, topic_path(index) + ".sink", error.what());
+    }
+}
+
+void check_privileges(Connection& connection, const Configuration& configuration,
+                      ConnectResult& result) {
+    const Result lacking = connection.query(sql::worker_privileges, {});
+    for (int row = 0; row < lacking.rows(); ++row) {
+        add_error(
+            result, configuration.postgres_mark, "postgres",
+            "The role lacks " + std::string(lacking.text(row, 0)) +
+                ". `onceward migrate up --grant-to ROLE`, as the schema's owner, grants what a "
+                "worker needs.");
+    }
+    if (lacking.rows() == 0) result.good.push_back("database: the role may do what a worker does");
+}
+
+}  // namespace
+
+ConnectResult check_brokers(const Configuration& configuration) {
+    ConnectResult result;
+    LogView log(configuration.kafka);
+    try {
+        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
+            check_topic(log, configuration, index, result);
+        }
+        result.good.push_back("group " + configuration.group + ": its offsets can be read");
+    } catch (const KafkaError& error) {
+        add_error(result, configuration.kafka_mark, "kafka",
+                  "The brokers do not answer (" + std::string(error.what()) +
+                      "). Look at `bootstrap_servers`, at `security.protocol` and the credentials "
+                      "among `properties`, and at what the client says on standard error.");
+        try {
+            log.complain();
+        } catch (const KafkaError&) {
+            // Fatal; the finding says enough.
+        }
+    }
+    return result;
+}
+
+ConnectResult check_database(const Configuration& configuration) {
+    ConnectResult result;
+    const auto fail = [&](const std::string& message) {
+        add_error(result, configuration.postgres_mark, "postgres", message);
+    };
+    try {
+        Connection connection(configuration.postgres);
+        check_server(connection);
+        result.good.push_back("database: reached, fit for a worker");
+        require_version(connection);
+        result.good.push_back("schema " + configuration.postgres.schema + ": version " +
+                              std::to_string(expected_version()));
+        check_privileges(connection, configuration, result);
+        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
+            check_sink(connection, configuration, index, result);
+        }
+    } catch (const PostgresError& error) {
+        fail("PostgreSQL says: " + std::string(error.what()) + ". Look at `dsn`.");
+    } catch (const ServerRefused& error) {
+        fail(std::string(error.what()) + ".");
+    } catch (const MigrationError& error) {
+        fail(std::string(error.what()) + ".");
+    }
+    return result;
+}
+
+}  // namespace onceward

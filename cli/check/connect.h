@@ -1,0 +1,20 @@
+#pragma once
+// What `check --connect` asks the brokers and the database. It writes nothing and joins no group.
+// Used by one thread.
+
+#include <string>
+#include <vector>
+
+#include "cli/configuration/load.h"
+
+namespace onceward {
+
+struct ConnectResult {
+    std::vector<Finding> findings;
+    std::vector<std::string> good;  // what is as it has to be, a line each
+};
+
+ConnectResult check_brokers(const Configuration& configuration);
+ConnectResult check_database(const Configuration& configuration);
+
+}  // namespace onceward

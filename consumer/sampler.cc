@@ -1,0 +1,73 @@
+#include "consumer/sampler.h"
+
+#include <array>
+#include <map>
+
+#include "consumer/consumer_configuration.h"
+#include "consumer/kafka_record.h"
+
+namespace onceward {
+
+struct Sampler::State {
+    KafkaClient client;
+};
+
+Sampler::Sampler(const KafkaOptions& options) : state_(std::make_unique<State>()) {
+    KafkaOptions alone = options;
+    // DANGER: under its static name this consumer could put a working member of the group out.
+    alone.instance_id.clear();
+    KafkaConfiguration configuration = consumer_configuration(alone, 0);
+    std::array<char, 512> text{};
+    state_->client.reset(
+        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
+    if (!state_->client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
+    configuration.release();
+    rd_kafka_poll_set_consumer(state_->client.get());
+}
+
+Sampler::~Sampler() {
+    if (state_->client) rd_kafka_consumer_close(state_->client.get());
+}
+
+std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
+                                  std::chrono::seconds limit) {
+    std::map<TopicPartition, Offset> open;  // what is still to be read, and up to where
+    const KafkaTopicPartitionList list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(stretches.size())));
+    for (const Stretch& stretch : stretches) {
+        if (stretch.begin >= stretch.end) continue;
+        open[stretch.partition] = stretch.end;
+        rd_kafka_topic_partition_list_add(list.get(), stretch.partition.topic.c_str(),
+                                          stretch.partition.partition.raw())
+            ->offset = stretch.begin.raw();
+    }
+    std::vector<Record> records;
+    if (open.empty()) return records;
+    const rd_kafka_resp_err_t refused = rd_kafka_assign(state_->client.get(), list.get());
+    if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) throw KafkaError(refused, rd_kafka_err2str(refused));
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!open.empty()) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            throw KafkaError(
+                RD_KAFKA_RESP_ERR__TIMED_OUT,
+                "the records did not come within " + std::to_string(limit.count()) + " s");
+        }
+        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message) continue;
+        const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
+            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
+        }
+        const TopicPartition partition{rd_kafka_topic_name(message->rkt),
+                                       Partition{message->partition}};
+        const auto wanted = open.find(partition);
+        if (wanted == open.end()) continue;
+        const Offset offset{message->offset};
+        if (!end && offset < wanted->second) records.push_back(to_record(std::move(message)));
+        if (end || next(offset) >= wanted->second) open.erase(wanted);
+    }
+    rd_kafka_assign(state_->client.get(), nullptr);
+    return records;
+}
+
+}  // namespace onceward

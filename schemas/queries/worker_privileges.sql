@@ -1,0 +1,16 @@
+-- What the current role lacks of schemas/roles/worker.sql: one row for each privilege.
+SELECT wanted.privilege || ' on {schema}.' || wanted.name
+FROM (VALUES ('SELECT', 'schema_migrations'), ('SELECT', 'generations'),
+    ('SELECT', 'fences'), ('INSERT', 'fences'), ('UPDATE', 'fences'),
+    ('SELECT', 'ledgers'), ('INSERT', 'ledgers'), ('UPDATE', 'ledgers'),
+    ('SELECT', 'ledger_feeds'), ('INSERT', 'ledger_feeds'), ('UPDATE', 'ledger_feeds'),
+    ('SELECT', 'claims'), ('INSERT', 'claims'),
+    ('SELECT', 'dead_letters'), ('INSERT', 'dead_letters'),
+    ('SELECT', 'skipped_ranges'), ('INSERT', 'skipped_ranges')) AS wanted (privilege, name)
+WHERE NOT has_table_privilege('{schema}.' || wanted.name, wanted.privilege)
+UNION ALL
+SELECT 'EXECUTE on {schema}.' || wanted.name
+FROM (VALUES ('rotate_ledger(integer, bigint)'), ('ledger_watermark(integer)'),
+    ('unlist_expired(integer)'), ('drop_generation(integer, bigint)'),
+    ('orphaned_generations(integer)')) AS wanted (name)
+WHERE NOT has_function_privilege('{schema}.' || wanted.name, 'EXECUTE')
