@@ -1,8 +1,8 @@
 #pragma once
-// Runs a sink over messages without Kafka, fences and ledger tables, for tests of one's own sink: encode(), claims in
-// memory, write(), the deferred constraints, COMMIT, and a rejected message alone, as the worker does it.
-// Used by one thread; borrows the session and the sink. Throws what is not a message's fault: PostgresError,
-// SinkMismatch.
+// Runs a sink over messages without Kafka, fences and ledger tables, for tests of one's own sink:
+// encode(), claims in memory, write(), the deferred constraints, COMMIT, and a rejected message
+// alone, as the worker does it. Used by one thread; borrows the session and the sink. Throws what
+// is not a message's fault: PostgresError, SinkMismatch.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,8 @@ namespace onceward {
 
 struct TrialMessage {
     std::string key;            // its idempotency key
-    std::vector<Value> fields;  // in the order of Sink::fields(); their texts outlive the call of apply()
+    // in the order of Sink::fields(); their texts outlive the call of apply()
+    std::vector<Value> fields;
     std::string payload;
     Operation operation = Operation::upsert;
 };

@@ -7,7 +7,8 @@ std::vector<FieldSource> BalanceSink::fields() const {
     return {{FieldSource::Kind::field, "/account"}, {FieldSource::Kind::field, "/amount"}};
 }
 
-// What can be told without the database is told here, on the reader's thread; it costs the batch nothing.
+// What can be told without the database is told here, on the reader's thread; it costs the batch
+// nothing.
 std::optional<onceward::Rejection> BalanceSink::encode(onceward::Message& message,
                                                        std::pmr::memory_resource&) const {
     for (const Value& value : message.fields) {
@@ -26,11 +27,14 @@ void BalanceSink::write(onceward::Transaction& transaction, const onceward::Batc
         accounts.push_back(message->fields[0].text);
         amounts.push_back(message->fields[1].text);
     }
-    // One statement for the whole batch. In the order of the accounts, so that two workers never wait for each other.
+    // One statement for the whole batch. In the order of the accounts, so that two workers never
+    // wait for each other.
     transaction.prepared("INSERT INTO " + table_ +
-                             " AS known (account, balance) SELECT account::bigint, sum(amount::numeric) "
+                             " AS known (account, balance) SELECT account::bigint, "
+                             "sum(amount::numeric) "
                              "FROM unnest($1::text[], $2::text[]) AS message (account, amount) "
                              "GROUP BY account::bigint ORDER BY account::bigint "
-                             "ON CONFLICT (account) DO UPDATE SET balance = known.balance + excluded.balance",
+                             "ON CONFLICT (account) DO UPDATE SET balance = known.balance + "
+                             "excluded.balance",
                          onceward::Parameters{}.texts(accounts).texts(amounts));
 }

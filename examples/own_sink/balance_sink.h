@@ -1,6 +1,7 @@
 #pragma once
-// Adds each message's amount to its account's balance: an effect that is wrong when it happens twice, and that no
-// unique key of the table could protect. Message: {"account": 7, "amount": 12.50}.
+// Adds each message's amount to its account's balance: an effect that is wrong when it happens
+// twice, and that no unique key of the table could protect. Message: {"account": 7, "amount":
+// 12.50}.
 
 #include <string>
 #include <vector>

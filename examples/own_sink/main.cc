@@ -43,7 +43,9 @@ int main(int count, char** arguments) {
     options.kafka.bootstrap_servers = arguments[1];
     options.kafka.group = "balances";
     options.postgres.dsn = std::string(arguments[2]);
-    if (const char* schema = std::getenv("ONCEWARD_EXAMPLE_SCHEMA")) options.postgres.schema = schema;
+    if (const char* schema = std::getenv("ONCEWARD_EXAMPLE_SCHEMA")) {
+        options.postgres.schema = schema;
+    }
     options.topics.push_back(topic(arguments[3], arguments[4]));
     options.dead_letters = [] { return std::make_unique<DeadLetterSink>(); };
     Guard guard({options.postgres});

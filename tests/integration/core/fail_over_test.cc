@@ -108,7 +108,6 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     expect_missed(connection, second, 0, 60);
     // Nor does `other`, whose row went back under its own id: only the offset tells it.
     expect_missed(connection, other, 1, 100);
-
     third.assign({});
     ASSERT_TRUE(second.run());
     ASSERT_TRUE(other.run());

@@ -14,7 +14,8 @@ using ::testing::IsEmpty;
 
 class Language : public ::testing::Test {
   protected:
-    // LANGUAGE chooses the catalogue in every locale but C, so that no other locale must be installed.
+    // LANGUAGE chooses the catalogue in every locale but C, so that no other locale must be
+    // installed.
     static PrivatePostgres german() {
         setenv("LANGUAGE", "de", 1);
         PrivatePostgres server({.settings = {{"lc_messages", "C.UTF-8"}}, .parent = {}});
@@ -37,7 +38,8 @@ TEST_F(Language, DecidesNothing) {
     create_worker_role(server_.dsn());
     FreshSchema schema(PostgresAddress{server_.dsn(), ""});
     const std::string table =
-        schema.user_table("effects", std::string(effect_columns) + ", number integer CHECK (number > 0)");
+        schema.user_table("effects",
+                          std::string(effect_columns) + ", number integer CHECK (number > 0)");
     Connection connection(schema.worker());
     const PostgresError division = error_of(connection, "SELECT 1/0");
     EXPECT_THAT(division.diagnosis().message, HasSubstr("Division durch Null"))

@@ -122,8 +122,10 @@ TEST_F(CheckConnect, ASampleSaysWhatWouldBecomeOfEachRecordAndWritesNothing) {
                                       message("fresh", R"({"id": "b", "amount": 2})"),
                                       message("broken", "{"),
                                       message("unmappable", R"({"id": "c", "amount": "much"})"),
-                                      {.partition = 0, .key = {}, .payload = R"({"id": "d"})", .headers = {}},
-                                      {.partition = 0, .key = {}, .payload = std::nullopt, .headers = {}}});
+                                      {.partition = 0, .key = {}, .payload = R"({"id": "d"})",
+                                       .headers = {}},
+                                      {.partition = 0, .key = {}, .payload = std::nullopt,
+                                       .headers = {}}});
     Connection connection(schema_.worker());
     LedgerOptions ledger;
     ledger.name = group_ + "/" + topic_;

@@ -84,16 +84,19 @@ TEST_F(OwnSink, AddsEachKeysAmountOnce) {
                          .output = output, .folder = {}, .identity = {}});
     Database& database = schema_.database();
     EXPECT_TRUE(eventually(60s, [&] {
-        return database.number("SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
+        return database.number(
+            "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
                                "skipped), 0) FROM fences") == 900;
     })) << tail_of(output);
     worker.send(SIGTERM);
     const std::optional<int> status = worker.wait(30s);
     ASSERT_TRUE(status) << tail_of(output);
     EXPECT_EQ(*status, 0) << tail_of(output);
-    EXPECT_EQ(database.value("SELECT string_agg(balance::text, ' ' ORDER BY account) FROM balances"),
+    EXPECT_EQ(
+        database.value("SELECT string_agg(balance::text, ' ' ORDER BY account) FROM balances"),
               "100.0 100.0 100.0");
-    EXPECT_THAT(contents(output), ::testing::HasSubstr("applied 600, duplicates 299, dead-lettered 1"));
+    EXPECT_THAT(contents(output),
+                ::testing::HasSubstr("applied 600, duplicates 299, dead-lettered 1"));
 }
 
 }  // namespace
