@@ -130,7 +130,7 @@ std::string unknown_property(const std::string& name, const std::string& value) 
             return "librdkafka knows no property `" + name + "`" + (guess.empty() ? "." : guess);
         }
         case RD_KAFKA_CONF_INVALID:
-            // DANGER: librdkafka's own words repeat the value.
+            // librdkafka's own words repeat the value.
             if (secret_property(name))
                 return "librdkafka does not take this value of `" + name + "`.";
             return std::string(error.data()) +

@@ -13,10 +13,8 @@ struct Sampler::State {
 };
 
 Sampler::Sampler(const KafkaOptions& options) : state_(std::make_unique<State>()) {
-    KafkaOptions alone = options;
-    // DANGER: under its static name this consumer could put a working member of the group out.
-    alone.instance_id.clear();
-    KafkaConfiguration configuration = consumer_configuration(alone, 0);
+    // It is assigned and never subscribes, so no member of the group is disturbed.
+    KafkaConfiguration configuration = consumer_configuration(options, 0);
     std::array<char, 512> text{};
     state_->client.reset(
         rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));

@@ -109,7 +109,9 @@ ConnectResult check_database(const Configuration& configuration) {
             check_sink(connection, configuration, index, result);
         }
     } catch (const PostgresError& error) {
-        fail("PostgreSQL says: " + std::string(error.what()) + ". Look at `dsn`.");
+        // The first line says it; libpq's further ones are guesses.
+        const std::string text = error.what();
+        fail("PostgreSQL says: " + text.substr(0, text.find('\n')) + ". Look at `dsn`.");
     } catch (const ServerRefused& error) {
         fail(std::string(error.what()) + ".");
     } catch (const MigrationError& error) {
