@@ -11,7 +11,8 @@ Findings backward_includes(const Tree& tree);
 Findings backward_links(const Tree& tree);
 // librdkafka's headers belong to consumer/; tests/support has some of its own.
 Findings kafka_headers_elsewhere(const Tree& tree);
-// A class that derives from Sink is named in its own folder and in the composition root alone.
+// A class that derives from Sink is named in its own folder and in the composition root,
+// cli/compose.cc, alone.
 Findings sinks_named_elsewhere(const Tree& tree);
 
 }  // namespace onceward::tidy

@@ -54,8 +54,10 @@ TEST(Layers, ASinkNamedInTheCoreIsFound) {
     EXPECT_THAT(sinks_named_elsewhere({{"sinks/made_up.h", sink},
                                        {"dedup/processor.cc", "MadeUpSink sink;"},
                                        {"dedup/fence.cc", "// as MadeUpSink does"},
+                                       {"cli/run.cc", "MadeUpSink sink;"},
                                        {"cli/compose.cc", "MadeUpSink sink;"}}),
-                UnorderedElementsAre("dedup/processor.cc names MadeUpSink"));
+                UnorderedElementsAre("dedup/processor.cc names MadeUpSink",
+                                     "cli/run.cc names MadeUpSink"));
 }
 
 }  // namespace
