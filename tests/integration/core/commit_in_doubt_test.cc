@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "cli/embedded/private_postgres.h"
 #include "tests/integration/core/core_fixture.h"
 #include "tests/support/cutting_proxy.h"
 
@@ -109,6 +110,67 @@ TEST_F(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
     breaker.join();
     EXPECT_EQ(worker.in_doubt, 1);
     expect_no_violations(log);
+}
+
+// A COMMIT that waits for its standby is in the log, holds its locks, and is invisible: a SELECT
+// would say that it never happened. The take-over waits for the lock, and so for its fate.
+TEST(CommitWithoutItsStandby, IsDecidedByTheTakeOverAndNeverByASelect) {
+    PrivatePostgres server;
+    create_worker_role(server.dsn());
+    FreshSchema schema(PostgresAddress{server.dsn(), ""});
+    const std::string table =
+        schema.user_table("effects", std::string(effect_columns) + ", payload text");
+    EffectSink sink(table);
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 10);
+    const auto options = [&](const std::string& name) {
+        CoreWorkerOptions options;
+        options.connection = schema.worker();
+        options.name = name;
+        return options;
+    };
+    CoreWorker worker(log, sink, options("first")), successor(log, sink, options("successor"));
+    for (CoreWorker* each : {&successor, &worker}) {
+        each->connect();
+        each->take_fences();
+    }
+    successor.assign({});
+    ASSERT_TRUE(worker.fill());
+    const int pid = worker.connection().pid();
+    Database& database = schema.database();
+    const auto waiting = [&](const std::string& application, const std::string& event) {
+        return database.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" +
+                               application + "' AND (wait_event = '" + event +
+                               "' OR wait_event_type = '" + event + "')") == 1;
+    };
+    server.set("synchronous_standby_names", "missing");
+    ASSERT_TRUE(eventually(10s, [&] {
+        return database.value("SHOW synchronous_standby_names") == "missing";
+    }));
+    std::thread first([&] {
+        try {
+            worker.process();
+            ADD_FAILURE() << "the standby is missing, and the COMMIT was answered";
+        } catch (const ProcessingError& error) {
+            EXPECT_TRUE(error.diagnosis().in_doubt) << error.what();
+            worker.handle(error, error.action);
+        }
+    });
+    EXPECT_TRUE(eventually(10s, [&] { return waiting("first", "SyncRep"); }));
+    EXPECT_EQ(database.number("SELECT next_offset FROM fences"), 0) << "a SELECT says no";
+    std::thread second([&] {
+        successor.assign({0});
+        successor.take_fences();
+    });
+    EXPECT_TRUE(eventually(10s, [&] { return waiting("successor", "Lock"); }));
+    database.execute("SELECT pg_terminate_backend(" + std::to_string(pid) + ")");
+    first.join();
+    EXPECT_TRUE(eventually(10s, [&] { return waiting("successor", "SyncRep"); }));
+    server.set("synchronous_standby_names", "");
+    second.join();
+    EXPECT_EQ(successor.position(0), Offset{10});
+    ASSERT_TRUE(successor.run());
+    EXPECT_THAT(violations(schema, log, table), ::testing::IsEmpty());
 }
 
 }  // namespace
