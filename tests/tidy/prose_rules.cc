@@ -90,6 +90,7 @@ Findings dependency_table_differences(const Tree& tree) {
 
 Findings dead_links(const Tree& tree) {
     static const std::regex link(R"(\]\(([^)#\s]+)[^)]*\))");
+    static const std::regex named(R"(`([a-z_]+/[\w/.-]+\.(?:cc|h|sql|proto|json|md))`)");
     Findings findings;
     for (const auto& [path, text] : tree) {
         if (!path.ends_with(".md")) continue;
@@ -101,6 +102,10 @@ Findings dead_links(const Tree& tree) {
                                          .lexically_normal()
                                          .generic_string();
             if (!tree.contains(file)) findings.push_back(path + " links to " + target);
+        }
+        for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end;
+             ++match) {
+            if (!tree.contains((*match)[1])) findings.push_back(path + " names " + match->str());
         }
     }
     return findings;

@@ -66,8 +66,10 @@ TEST(Prose, ADependencyTableOfAnotherBuildIsFound) {
 TEST(Prose, EveryLinkLeadsToAFile) { EXPECT_THAT(dead_links(repository()), IsEmpty()); }
 TEST(Prose, ADeadLinkIsFound) {
     EXPECT_THAT(dead_links({{"docs/a.md", "[b](b.md#x) [c](../c.md) [d](https://example.org/d)"},
+                            {"e.md", "see `dedup/e.h` and `dedup/f.h`"},
+                            {"dedup/f.h", ""},
                             {"c.md", ""}}),
-                UnorderedElementsAre("docs/a.md links to b.md"));
+                UnorderedElementsAre("docs/a.md links to b.md", "e.md names `dedup/e.h`"));
 }
 
 TEST(Prose, TheReadmesConfigurationPassesCheck) {
