@@ -19,7 +19,10 @@ const Assignment::Entry* Assignment::find(const TopicPartition& partition) const
     return found == entries_.end() ? nullptr : &found->second;
 }
 
-void Assignment::assigned(const TopicPartition& partition) { entries_[partition] = Entry{}; }
+void Assignment::assigned(const TopicPartition& partition) {
+    entries_[partition] = Entry{};
+    ++changes_;
+}
 
 void Assignment::revoked(const TopicPartition& partition) { entries_.erase(partition); }
 
@@ -44,9 +47,9 @@ void Assignment::owned(const TopicPartition& partition, const std::string& owner
     if (Entry* entry = mutable_find(partition)) entry->owner = owner;
 }
 
-void Assignment::sought(const TopicPartition& partition) {
+void Assignment::sought(const TopicPartition& partition, Offset offset) {
     Entry* entry = mutable_find(partition);
-    if (entry != nullptr && entry->phase == PartitionPhase::wants_seek) {
+    if (entry != nullptr && entry->phase == PartitionPhase::wants_seek && entry->begin == offset) {
         entry->phase = PartitionPhase::reading;
     }
 }
@@ -92,6 +95,7 @@ void Assignment::out_of_range(const TopicPartition& partition) {
     entry->phase = PartitionPhase::wants_fence;
     entry->out_of_range = true;
     entry->not_before = {};
+    ++changes_;
 }
 
 void Assignment::retake_all() {

@@ -56,9 +56,11 @@ class Assignment {
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
-    // The fence is mine, but it is not decided yet where to read.
+    // Who owns the fence, before it is decided whether and where to read: myself, or whoever was seen in the row. A halted
+    // partition goes on when the row has another owner than this one.
     void owned(const TopicPartition& partition, const std::string& owner);
-    void sought(const TopicPartition& partition);
+    // The reader stands at `offset`. Where the fence was taken again meanwhile, and stands elsewhere, it seeks anew.
+    void sought(const TopicPartition& partition, Offset offset);
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
     void postpone(const TopicPartition& partition, Clock::time_point until);
@@ -78,6 +80,8 @@ class Assignment {
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
     std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
     std::optional<Clock::time_point> next_due() const;
+    // Grows whenever the group or the log may have changed, so that what was known of the log must be asked anew.
+    std::uint64_t changes() const { return changes_; }
     const Entry* find(const TopicPartition& partition) const;
     const std::map<TopicPartition, Entry>& entries() const { return entries_; }
 
@@ -85,6 +89,7 @@ class Assignment {
     Entry* mutable_find(const TopicPartition& partition);
     Pauses pauses_;
     std::map<TopicPartition, Entry> entries_;
+    std::uint64_t changes_ = 0;
 };
 
 }  // namespace onceward

@@ -93,9 +93,9 @@ std::vector<Assignment::Seek> Exchange::begin_seeks() {
     return seeks;
 }
 
-void Exchange::sought(const TopicPartition& partition) {
+void Exchange::sought(const TopicPartition& partition, Offset offset) {
     const std::lock_guard lock(mutex_);
-    assignment_.sought(partition);
+    assignment_.sought(partition, offset);
 }
 
 void Exchange::assigned(const std::vector<TopicPartition>& partitions) {
@@ -107,9 +107,13 @@ void Exchange::assigned(const std::vector<TopicPartition>& partitions) {
 std::vector<CommittedOffset> Exchange::revoked(const std::vector<TopicPartition>& partitions,
                                                std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
-    for (const TopicPartition& partition : partitions) assignment_.revoked(partition);
-    leaving_ = {partitions.begin(), partitions.end()};
-    purge(leaving_);
+    for (const TopicPartition& partition : partitions) {
+        const Assignment::Entry* entry = assignment_.find(partition);
+        leaving_[partition] = entry == nullptr ? "" : entry->incarnation;
+        assignment_.revoked(partition);
+    }
+    purge({partitions.begin(), partitions.end()});
+    left_.insert(partitions.begin(), partitions.end());
     wake_writer_.notify_all();
     wake_reader_.wait_for(lock, deadline, [&] {
         return std::ranges::none_of(partitions, [&](const TopicPartition& partition) {
@@ -211,14 +215,13 @@ void Exchange::committed(const std::string& topic, std::span<const FenceMove> mo
     const std::lock_guard lock(mutex_);
     for (const FenceMove& move : moves) {
         const TopicPartition partition{topic, move.span.partition};
-        // A late commit for a partition that somebody else has by now would move the group's offset backwards.
-        if (!assignment_.holds(partition) && !leaving_.contains(partition)) continue;
-        assignment_.committed(partition);
         const Assignment::Entry* entry = assignment_.find(partition);
-        const std::string incarnation = entry == nullptr ? "" : entry->incarnation;
-        const auto before = offsets_.find(partition);
+        const auto leaving = leaving_.find(partition);
+        // A late commit for a partition that somebody else has by now would move the group's offset backwards.
+        if (entry == nullptr && leaving == leaving_.end()) continue;
+        assignment_.committed(partition);
         offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
-                               incarnation.empty() && before != offsets_.end() ? before->second.incarnation : incarnation};
+                               entry != nullptr ? entry->incarnation : leaving->second};
     }
 }
 
@@ -228,6 +231,16 @@ std::vector<CommittedOffset> Exchange::take_offsets() {
     for (auto& [partition, offset] : offsets_) offsets.push_back(std::move(offset));
     offsets_.clear();
     return offsets;
+}
+
+std::vector<TopicPartition> Exchange::take_left() {
+    const std::lock_guard lock(mutex_);
+    std::vector<TopicPartition> left;
+    for (const TopicPartition& partition : left_) {
+        if (!assignment_.holds(partition)) left.push_back(partition);
+    }
+    left_.clear();
+    return left;
 }
 
 std::optional<Span> Exchange::tail(const TopicPartition& partition, Offset fence) const {

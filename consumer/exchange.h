@@ -31,7 +31,7 @@ class Exchange {
     void push(std::size_t topic, Chunk chunk);
     // Partitions to seek; what the queues still hold of them is thrown away, since it began elsewhere.
     std::vector<Assignment::Seek> begin_seeks();
-    void sought(const TopicPartition& partition);
+    void sought(const TopicPartition& partition, Offset offset);
     void assigned(const std::vector<TopicPartition>& partitions);
     // Takes the partitions away; waits until no batch in flight holds any of them, or the deadline. Answers with the
     // offsets of theirs that are still to be committed.
@@ -48,6 +48,8 @@ class Exchange {
     // Waits, unless the worker stops or a partition in flight leaves.
     void pause(std::chrono::milliseconds duration);
     void committed(const std::string& topic, std::span<const FenceMove> moves);
+    // The partitions that were revoked since the last call and did not come back.
+    std::vector<TopicPartition> take_left();
     // The offsets to commit, oldest news first; empties the list. Not more often than the writer asks.
     std::vector<CommittedOffset> take_offsets();
     // What waits behind the fence of a partition without any message: control records and the like. drop_tail() takes it
@@ -88,8 +90,9 @@ class Exchange {
     std::size_t last_topic_ = 0;
     std::string in_flight_topic_;
     std::set<Partition> in_flight_;
-    std::set<TopicPartition> leaving_;     // revoked, and waited for
+    std::map<TopicPartition, std::string> leaving_;  // revoked and waited for, with their incarnations
     std::map<TopicPartition, CommittedOffset> offsets_;
+    std::set<TopicPartition> left_;
     bool stopping_ = false;
 };
 

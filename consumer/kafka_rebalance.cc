@@ -38,13 +38,18 @@ void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
                                    rd_kafka_topic_partition_list_t* partitions) {
     const char* protocol = rd_kafka_rebalance_protocol(client.get());
     const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
-    if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
-        assign(partitions, incremental);
-    } else {
-        if (code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
-            log_error("kafka.rebalance_failed", {{"error", rd_kafka_err2str(code)}});
+    try {
+        if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+            assign(partitions, incremental);
+        } else {
+            if (code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
+                log_error("kafka.rebalance_failed", {{"error", rd_kafka_err2str(code)}});
+            }
+            revoke(partitions, incremental);
         }
-        revoke(partitions, incremental);
+    } catch (const KafkaError& error) {
+        // Never through librdkafka's own frames, which would be left half done: serve() throws it.
+        failed = error;
     }
 }
 
@@ -108,6 +113,42 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, boo
     } else {
         const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), nullptr);
         if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "unassign");
+    }
+}
+
+// DANGER: after _AUTO_OFFSET_RESET librdkafka fetches the partition no more and refuses every seek in it; only a new
+// assignment starts it again. Members of the eager protocol assign all they have, each where its reading stands.
+void KafkaSource::State::restart(const TopicPartition& partition, Offset offset) {
+    const char* protocol = rd_kafka_rebalance_protocol(client.get());
+    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    if (incremental) {
+        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition.raw());
+        const KafkaErrorObject refused(rd_kafka_incremental_unassign(client.get(), list.get()));
+        if (refused) log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(refused.get())}});
+        list->elems[0].offset = offset.raw();
+        const KafkaErrorObject failed(rd_kafka_incremental_assign(client.get(), list.get()));
+        if (failed) log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(failed.get())}});
+        return;
+    }
+    rd_kafka_topic_partition_list_t* all = nullptr;
+    if (rd_kafka_assignment(client.get(), &all) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    list.reset(all);
+    resolve_ends(list.get());
+    for (int i = 0; i < list->cnt; ++i) {
+        rd_kafka_topic_partition_t& element = list->elems[i];
+        Topic* topic = find(element.topic);
+        const auto found = topic->positions.find(Partition{element.partition});
+        if (found != topic->positions.end() && found->second.open) {
+            element.offset = found->second.offset.raw();
+        }
+        if (partition == TopicPartition{element.topic, Partition{element.partition}}) {
+            element.offset = offset.raw();
+        }
+    }
+    const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), list.get());
+    if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        log_warning("kafka.restart_refused", {{"error", rd_kafka_err2str(failed)}});
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "consumer/consumer_configuration.h"
 #include "consumer/kafka_record.h"
@@ -16,6 +17,8 @@ namespace onceward {
 namespace {
 
 constexpr int seek_timeout_ms = 300;
+// So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
+constexpr int seeks_before_restart = 20;
 
 void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
                   rd_kafka_topic_partition_list_t* partitions, void* opaque) {
@@ -83,6 +86,7 @@ void KafkaSource::serve() {
             message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
         if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) state_->take_error(topic, *message);
     }
+    if (state_->failed) throw KafkaError(*std::exchange(state_->failed, std::nullopt));
     std::array<char, 512> text{};
     const rd_kafka_resp_err_t fatal =
         rd_kafka_fatal_error(state_->client.get(), text.data(), text.size());
@@ -113,6 +117,12 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has been answered.
     position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
     if (!position.settled) return false;
+    if (position.stopped || position.failed_seeks >= seeks_before_restart) {
+        state_->restart(partition, offset);
+        position.stopped = false;
+        position.failed_seeks = 0;
+        return false;
+    }
     KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_t* wanted = rd_kafka_topic_partition_list_add(
         list.get(), partition.topic.c_str(), partition.partition.raw());
@@ -123,7 +133,11 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     }
     KafkaErrorObject error(
         rd_kafka_seek_partitions(state_->client.get(), list.get(), seek_timeout_ms));
-    if (error || wanted->err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+    if (error || wanted->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        ++position.failed_seeks;
+        return false;
+    }
+    position.failed_seeks = 0;
     position.offset = offset;
     position.open = true;
     rd_kafka_queue_forward(position.queue.get(), topic->queue.get());
@@ -162,6 +176,7 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake
     }
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
         message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) position.stopped = true;
         take_error(topic.name, *message);
         return;
     }

@@ -18,6 +18,8 @@ struct KafkaSource::State {
         Offset offset;
         KafkaQueue queue;  // the partition's own; unread until begin()
         bool open = false;
+        bool stopped = false;    // librdkafka gave up fetching: out of range
+        int failed_seeks = 0;    // in a row
         bool settled = false;  // librdkafka knows where it stands; sought before, it may jump to the end later
     };
     struct Topic {
@@ -34,6 +36,7 @@ struct KafkaSource::State {
     int wake_write = -1;
     std::atomic<std::int64_t> below_fence{0};
     bool closed = false;
+    std::optional<KafkaError> failed;  // in the rebalance callback; serve() throws it
     KafkaClient client;  // after the queues in destruction order: see ~KafkaSource()
 
     explicit State(SourceListener& to) : listener(to) {}
@@ -42,6 +45,7 @@ struct KafkaSource::State {
     void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void restart(const TopicPartition& partition, Offset offset);
     void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
     void take_error(const std::string& topic, const rd_kafka_message_t& message);
 };

@@ -28,35 +28,46 @@ void Watermarks::identity(const std::string& topic, const LogIdentity& identity)
     identities_[topic] = identity;
 }
 
-void Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences) {
+Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences) {
     const auto now = Clock::now();
-    if (now < not_before_) return;
     std::erase_if(partitions_, [&](const auto& item) { return !fences.owns(item.first.topic, item.first.partition); });
-    try {
-        for (auto& [partition, entry] : partitions_) {
+    for (auto& [partition, entry] : partitions_) {
+        if (now < not_before_[partition.topic]) continue;
+        try {
+            bool sampled = false;
             if (!exchange.with([&](Assignment& a) { return a.reading(partition); })) continue;
             if (entry.sampler.wants_sample(now)) {
                 auto& next = next_list_[partition.topic];
                 if (next <= now) {
                     next = now + every_;
-                    list_partitions(connection, source, partition.topic, entry.ledger);
+                    if (!list_partitions(connection, source, partition.topic, entry.ledger)) {
+                        return {OtherLog{partition.topic, identities_[partition.topic]}, std::nullopt};
+                    }
                 }
                 sample(connection, source, partition, entry);
-                write(connection, exchange, fences, partition, entry);
-                return;
+                sampled = true;
             }
-            write(connection, exchange, fences, partition, entry);
+            if (!write(connection, exchange, fences, partition, entry)) return {std::nullopt, partition};
+            if (sampled) return {};
+        } catch (const KafkaError& error) {
+            not_before_[partition.topic] = now + after_failure;
+            log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
         }
-    } catch (const KafkaError& error) {
-        not_before_ = now + after_failure;
-        log_warning("watermark.failed", {{"error", error.what()}});
     }
+    return {};
 }
 
-void Watermarks::list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger) {
+// False where the topic's name has come to mean another log.
+bool Watermarks::list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger) {
+    const LogIdentity identity = source.identity(topic);
+    LogIdentity& known = identities_[topic];
+    const bool other = !known.topic_id.empty() && !identity.topic_id.empty() && known.topic_id != identity.topic_id;
+    known = identity;
+    if (other) return false;
     const ClockReading clocks = read_clocks(connection);
     const int count = source.partition_count(topic);
     write_partition_list(connection, ledger, consumer_group_, topic, clocks, count);
+    return true;
 }
 
 void Watermarks::sample(Connection& connection, KafkaSource& source, const TopicPartition& partition, Entry& entry) {
@@ -72,20 +83,21 @@ void Watermarks::sample(Connection& connection, KafkaSource& source, const Topic
     }
 }
 
-void Watermarks::write(Connection& connection, Exchange& exchange, Fences& fences,
+bool Watermarks::write(Connection& connection, Exchange& exchange, Fences& fences,
                        const TopicPartition& partition, Entry& entry) {
     // Behind the last message there may be control records only: the fence then moves to the end with this write.
     const std::optional<Span> tail = exchange.tail(partition, entry.fence);
     const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
-    if (!due) return;
+    if (!due) return true;
     const std::string owner = fences.owner(partition.topic, partition.partition);
     const LogIdentity& identity = identities_[partition.topic];
     const OwnedFence fence{consumer_group_, partition.topic, partition.partition, owner, identity.topic_id};
-    if (!write_watermark(connection, fence, *due, tail)) return;
+    if (!write_watermark(connection, fence, *due, tail)) return false;
     if (tail) {
         entry.fence = tail->end;
         exchange.drop_tail(partition, *tail);
     }
+    return true;
 }
 
 }  // namespace onceward

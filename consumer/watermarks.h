@@ -19,8 +19,16 @@ class Watermarks {
     void moved(const std::string& topic, std::span<const FenceMove> moves);
     void identity(const std::string& topic, const LogIdentity& identity);
     void forget() { partitions_.clear(); }
-    // One partition's sample or write at most, if one is due.
-    void tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences);
+    struct OtherLog {
+        std::string topic;
+        LogIdentity identity;
+    };
+    struct Found {
+        std::optional<OtherLog> other_log;    // a topic's name has come to mean another log
+        std::optional<TopicPartition> missed; // its fence is not mine, or stands elsewhere: moved by hand, or stolen
+    };
+    // One partition's sample or write at most, if one is due. An idle worker learns here that its fence was moved.
+    Found tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -30,16 +38,17 @@ class Watermarks {
         int ledger = 0;
     };
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition, Entry& entry);
-    void write(Connection& connection, Exchange& exchange, Fences& fences,
+    // False where the fence was missed.
+    bool write(Connection& connection, Exchange& exchange, Fences& fences,
                const TopicPartition& partition, Entry& entry);
-    void list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger);
+    bool list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger);
 
     std::string consumer_group_;
     std::chrono::milliseconds every_;
     std::map<TopicPartition, Entry> partitions_;
     std::map<std::string, LogIdentity> identities_;
     std::map<std::string, Clock::time_point> next_list_;
-    Clock::time_point not_before_{};  // Kafka did not answer: no more questions until then
+    std::map<std::string, Clock::time_point> not_before_;  // Kafka did not answer: no more questions until then
 };
 
 }  // namespace onceward

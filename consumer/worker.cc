@@ -72,7 +72,8 @@ struct Worker::State final : SourceListener {
             source->serve();
             for (const Assignment::Seek& seek : exchange.begin_seeks()) {
                 intake_of(seek.partition.topic).set_topic_id(seek.topic_id);
-                if (source->begin(seek.partition, seek.offset, seek.leader_epoch)) exchange.sought(seek.partition);
+                if (!source->begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
+                exchange.sought(seek.partition, seek.offset);
             }
             for (const TopicPartition& halted : exchange.with([](Assignment& assignment) {
                      return assignment.with_phase(PartitionPhase::halted);
@@ -105,6 +106,12 @@ struct Worker::State final : SourceListener {
         }
         exchange.stop();
         source->close();
+        // What a consumer beyond use did not give back: the writer ends when nothing is held any more.
+        std::vector<TopicPartition> rest;
+        exchange.with([&](Assignment& assignment) {
+            for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
+        });
+        if (!rest.empty()) exchange.revoked(rest, options.drain_timeout);
     }
 
     void run_writer() {

@@ -51,6 +51,9 @@ struct WorkerOptions {
     // The shortest time between two samples of a partition's end, by which retention counts. Longer keeps claims longer
     // by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
+    // When a stopped topic is first tried again; each further time waits twice as long, up to ten minutes. Shorter goes on
+    // sooner once the cause is mended, and says the same more often until then.
+    std::chrono::milliseconds first_retry{30'000};
     StepObserver* observer = nullptr;
 };
 

@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr auto idle = 200ms;              // how long the writer waits for work at most
 constexpr auto offsets_every = 250ms;     // offset commits are advisory; each batch would only load the broker
 constexpr auto halted_look_every = 3s;    // whether a halted partition's fence was moved by hand
-constexpr auto first_slow_retry = 30s;    // of a stopped topic
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
 
@@ -66,6 +65,7 @@ Writer::Topic& Writer::find(const std::string& topic) {
 void Writer::run() {
     while (true) {
         if (!connection_ && !exchange_.stopping()) connect();
+        let_go();
         const auto now = Clock::now();
         Exchange::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
         switch (work.kind) {
@@ -152,13 +152,7 @@ void Writer::process(Topic& topic, Batch batch) {
     while (!topic.processor->idle()) {
         try {
             const std::set<Partition> missed = topic.processor->run(*connection_);
-            for (const Partition partition : missed) {
-                fences_.drop(topic.options->name, partition);
-                log_warning("fence.missed", {{"topic", topic.options->name}, {"partition", partition.raw()}});
-                exchange_.with([&](Assignment& assignment) {
-                    assignment.missed({topic.options->name, partition}, Clock::now(), jitter());
-                });
-            }
+            for (const Partition partition : missed) miss({topic.options->name, partition});
         } catch (const ProcessingError& error) {
             if (!recover(topic, error)) return;
         } catch (const TopicHalted& halted) {
@@ -166,11 +160,12 @@ void Writer::process(Topic& topic, Batch batch) {
             log_error("topic.halted", {{"topic", topic.options->name},
                                        {"partition", halted.partition.raw()},
                                        {"offset", halted.offset.raw()}});
-            stop_topic(topic, halted.what(), first_slow_retry);
+            stop_topic(topic, halted.what(), options_.first_retry);
             return;
-        } catch (const SinkMismatch& mismatch) {
+        } catch (const std::exception& error) {
+            // A sink that does not fit, or one of the user's own that failed: never the whole worker.
             topic.processor->abandon();
-            stop_topic(topic, mismatch.what(), first_slow_retry);
+            stop_topic(topic, error.what(), options_.first_retry);
             return;
         }
     }
@@ -190,7 +185,7 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
         case FailureAction::reject:
         case FailureAction::stop:
             topic.processor->abandon();
-            stop_topic(topic, error.what(), first_slow_retry);
+            stop_topic(topic, error.what(), options_.first_retry);
             return false;
     }
     return false;
@@ -229,7 +224,7 @@ void Writer::handle(const PostgresError& error, Topic* topic) {
         case FailureAction::reject:
         case FailureAction::stop:
             if (topic != nullptr) {
-                stop_topic(*topic, error.what(), first_slow_retry);
+                stop_topic(*topic, error.what(), options_.first_retry);
             } else {
                 lose_connection(error.summary());
             }
@@ -239,11 +234,12 @@ void Writer::handle(const PostgresError& error, Topic* topic) {
 
 void Writer::look_after_halted() {
     const auto now = Clock::now();
-    if (!connection_ || now < next_look_) return;
-    next_look_ = now + halted_look_every;
+    if (!connection_) return;
     exchange_.with([&](Assignment& assignment) {
         for (const TopicPartition& partition : assignment.due_retries(now)) assignment.wake(partition);
     });
+    if (now < next_look_) return;
+    next_look_ = now + halted_look_every;
     const auto halted = exchange_.with(
         [](Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
     try {
@@ -264,10 +260,33 @@ void Writer::look_after_halted() {
     }
 }
 
+void Writer::miss(const TopicPartition& partition) {
+    fences_.drop(partition.topic, partition.partition);
+    log_warning("fence.missed", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+    exchange_.with(
+        [&](Assignment& assignment) { assignment.missed(partition, Clock::now(), jitter()); });
+}
+
+// Forgets what belonged to partitions that have left.
+void Writer::let_go() {
+    for (const TopicPartition& partition : exchange_.take_left()) {
+        fences_.drop(partition.topic, partition.partition);
+        Topic& topic = find(partition.topic);
+        if (topic.claims) topic.claims->partitions_lost({&partition, 1});
+    }
+}
+
 void Writer::tick_watermarks() {
     if (!connection_) return;
     try {
-        watermarks_->tick(*connection_, exchange_, source_, fences_);
+        const Watermarks::Found found = watermarks_->tick(*connection_, exchange_, source_, fences_);
+        if (found.missed) miss(*found.missed);
+        if (const auto& changed = found.other_log) {
+            Topic& topic = find(changed->topic);
+            const LogIdentity before = topic.identity;
+            topic.identity = changed->identity;
+            stop_for_other_log(topic, before);
+        }
     } catch (const PostgresError& error) {
         handle(error, nullptr);
     }

@@ -34,7 +34,7 @@ class Writer {
         std::unique_ptr<ClaimStore> claims;
         std::unique_ptr<Processor> processor;
         LogIdentity identity;
-        Clock::time_point identity_known{};  // when; asked again now and then
+        std::uint64_t identity_known = 0;    // Assignment::changes() when it was asked for, plus one
         bool ready = false;                  // registered, and the sink fits, in this session
     };
 
@@ -42,7 +42,11 @@ class Writer {
     void prepare(Topic& topic);
     void lose_connection(const std::string& why);
     void take_over(const TopicPartition& partition);
-    void create_fences(Topic& topic);
+    void create_fences(Topic& topic, const TopicPartition& wanted);
+    void ask_identity(Topic& topic);
+    void stop_for_other_log(Topic& topic, const LogIdentity& before);
+    void let_go();
+    void miss(const TopicPartition& partition);
     LogQuestions questions(const TopicPartition& partition);
     void settle_refusal(Topic& topic, const TopicPartition& partition, const FenceState& fence);
     // Where to read on when the log does not hold the fence's offset; none: the partition was halted.

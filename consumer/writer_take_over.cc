@@ -11,7 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto identity_age = 60s;
 constexpr auto kafka_pause = 1s;
 
 }  // namespace
@@ -24,8 +23,12 @@ LogQuestions Writer::questions(const TopicPartition& partition) {
 
 // The first time of a topic: where each of its partitions begins is resolved to a number, stored and committed before a
 // message is read. All at once, so that a partition without a row is later known to be a new one.
-void Writer::create_fences(Topic& topic) {
+void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
     const int count = source_.partition_count(topic.options->name);
+    if (count <= wanted.partition.raw()) {
+        // Else the partition would pass for one that was added later, and begin at its beginning.
+        throw KafkaError(0, "the brokers do not tell of partition " + std::to_string(wanted.partition.raw()));
+    }
     std::vector<std::pair<Partition, FirstPosition>> positions;
     for (int number = 0; number < count; ++number) {
         const TopicPartition partition{topic.options->name, Partition{number}};
@@ -35,18 +38,30 @@ void Writer::create_fences(Topic& topic) {
     fences_.create(*connection_, topic.options->name, positions, topic.registered.ledger);
 }
 
+// DANGER: once for each change of the assignment, and not from memory: a topic may have been deleted and made again between
+// two assignments, and an offset means nothing in another log.
+void Writer::ask_identity(Topic& topic) {
+    const std::uint64_t now = exchange_.with([](Assignment& a) { return a.changes(); }) + 1;
+    if (topic.identity_known == now) return;
+    topic.identity = source_.identity(topic.options->name);
+    topic.identity_known = now;
+    watermarks_->identity(topic.options->name, topic.identity);
+}
+
 void Writer::take_over(const TopicPartition& partition) {
     Topic& topic = find(partition.topic);
     reached(options_.observer, Step::before_take_over);
     try {
-        prepare(topic);
-        if (Clock::now() - topic.identity_known > identity_age) {
-            topic.identity = source_.identity(partition.topic);
-            topic.identity_known = Clock::now();
-            watermarks_->identity(partition.topic, topic.identity);
+        const auto known = fences_.look(*connection_, partition.topic, partition.partition);
+        if (known && !known->retired) {
+            exchange_.with([&](Assignment& a) { a.owned(partition, known->owner); });
         }
-        if (!fences_.topic_has_fences(*connection_, partition.topic)) create_fences(topic);
-        if (!fences_.look(*connection_, partition.topic, partition.partition)) {
+        prepare(topic);
+        ask_identity(topic);
+        if (!known && !fences_.topic_has_fences(*connection_, partition.topic)) {
+            create_fences(topic, partition);
+        }
+        if (!known && !fences_.look(*connection_, partition.topic, partition.partition)) {
             const FirstPosition first =
                 first_position(topic.options->start, true, questions(partition));
             fences_.create(*connection_, partition.topic, {{partition.partition, first}},
@@ -84,14 +99,14 @@ void Writer::take_over(const TopicPartition& partition) {
     } catch (const PostgresError& error) {
         handle(error, &topic);
     } catch (const SinkMismatch& mismatch) {
-        stop_topic(topic, mismatch.what(), 30s);
+        stop_topic(topic, mismatch.what(), options_.first_retry);
     } catch (const FenceLost& lost) {
         halt(partition, lost.what(), 0ms);
     } catch (const KafkaError& error) {
         log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
         exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + kafka_pause); });
     } catch (const std::runtime_error& error) {
-        stop_topic(topic, error.what(), 30s);
+        stop_topic(topic, error.what(), options_.first_retry);
     }
 }
 
@@ -99,14 +114,19 @@ void Writer::settle_refusal(Topic& topic, const TopicPartition& partition, const
     if (fence.retired) {
         halt(partition, "the group was retired, so that its claims may be gone; `onceward groups retire --undo` brings it back", 0ms);
     } else if (!same_log(fence, topic.identity)) {
-        // Same name is not the same log: the fence's number means nothing in another one.
-        stop_topic(topic,
-                   "the topic is another log than the one that the fence counts in (cluster " + fence.cluster_id + ", topic id " +
-                       fence.topic_id + "; now " + topic.identity.cluster_id + ", " + topic.identity.topic_id +
-                       "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
-                   0ms);
+        stop_for_other_log(topic, {fence.cluster_id, fence.topic_id});
     }
     // Else the partition was revoked meanwhile: nothing to do.
+}
+
+// Same name is not the same log: the fence's number means nothing in another one.
+void Writer::stop_for_other_log(Topic& topic, const LogIdentity& before) {
+    stop_topic(topic,
+               "the topic is another log than the one that the fence counts in (cluster " + before.cluster_id +
+                   ", topic id " + before.topic_id + "; now " + topic.identity.cluster_id + ", " +
+                   topic.identity.topic_id +
+                   "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
+               0ms);
 }
 
 }  // namespace onceward
