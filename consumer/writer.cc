@@ -73,6 +73,7 @@ void Writer::run() {
             case Exchange::Work::Kind::none: break;
             case Exchange::Work::Kind::take_over: take_over(work.partition); break;
             case Exchange::Work::Kind::batch:
+                source_.wake();  // There is room again; a reader that found none sleeps.
                 process(topics_[work.topic], std::move(work.batch));
                 exchange_.done();
                 break;
