@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 
 #include "tests/support/eventually.h"
@@ -25,12 +26,13 @@ std::int64_t number(const std::optional<std::string>& text) { return std::stoll(
 
 }  // namespace
 
-CrashScene::CrashScene(std::uint64_t seed)
-    : folder_(new_folder()),
+CrashScene::CrashScene(std::uint64_t seed, SceneOptions options)
+    : options_(std::move(options)),
+      folder_(new_folder()),
       topic_(support::unique_name("payments")),
       group_(support::unique_name("group")),
       random_(seed) {
-    support::kafka().create_topic(topic_, partitions);
+    if (options_.create_topic) support::kafka().create_topic(topic_, partitions);
     // No unique constraint: what is applied twice must be there twice.
     schema_.user_table("payments",
                        "key text NOT NULL, id bigint NOT NULL, account text NOT NULL,"
@@ -52,16 +54,25 @@ CrashScene::~CrashScene() {
 void CrashScene::write_configuration() {
     std::ofstream file(folder_ / "onceward.yaml");
     // The time-outs are short, so that what a dead worker held is free within two seconds.
-    file << "group: " << group_ << "\n"
-         << "kafka:\n  bootstrap_servers: " << support::kafka_bootstrap_servers() << "\n"
-         << "  properties:\n    session.timeout.ms: 1000\n    heartbeat.interval.ms: 100\n"
-         << "    max.poll.interval.ms: 2000\n    reconnect.backoff.max.ms: 200\n"
-         << "    fetch.wait.max.ms: 20\n"
-         << "postgres:\n  dsn: \"" << schema_.server().worker_dsn << "\"\n  schema: "
-         << schema_.name() << "\n"
-         << "  lock_timeout: 1s\n  idle_in_transaction_timeout: 1500ms\n"
-         << "  client_check_interval: 500ms\n"
-         << "drain_timeout: 1s\nbatch:\n  messages: 500\n"
+    std::map<std::string, std::string> properties{{"session.timeout.ms", "1000"},
+                                                  {"heartbeat.interval.ms", "100"},
+                                                  {"max.poll.interval.ms", "2000"},
+                                                  {"reconnect.backoff.max.ms", "200"},
+                                                  {"fetch.wait.max.ms", "20"}};
+    for (const auto& [name, value] : options_.kafka_properties) properties[name] = value;
+    const std::string bootstrap_servers = options_.bootstrap_servers.empty()
+                                              ? support::kafka_bootstrap_servers()
+                                              : options_.bootstrap_servers;
+    const std::string dsn =
+        options_.dsn.empty() ? schema_.server().worker_dsn : options_.dsn;
+    file << "group: " << group_ << "\nkafka:\n  bootstrap_servers: " << bootstrap_servers
+         << "\n  properties:\n";
+    for (const auto& [name, value] : properties)
+        file << "    " << name << ": " << value << "\n";
+    file << "postgres:\n  dsn: \"" << dsn << "\"\n  schema: " << schema_.name() << "\n"
+         << "  lock_timeout: " << options_.lock_timeout << "\n"
+         << "  idle_in_transaction_timeout: 1500ms\n  client_check_interval: 500ms\n"
+         << "drain_timeout: " << options_.drain_timeout << "\nbatch:\n  messages: 500\n"
          << "topics:\n  - name: " << topic_ << "\n    format: json\n"
          << "    key: {preset: idempotency-key}\n    start: earliest\n"
          << "    sink:\n      table: " << schema_.name() << ".payments\n      columns:\n"
@@ -118,8 +129,18 @@ void CrashScene::stop_worker(ChildProcess& worker) {
         << "a worker did not drain: status " << status.value_or(-1) << "\n" << last_log();
 }
 
+std::filesystem::path CrashScene::last_log_file() const {
+    return folder_ / ("worker-" + std::to_string(workers_started_) + ".log");
+}
+
 std::string CrashScene::last_log() const {
-    return tail_of(folder_ / ("worker-" + std::to_string(workers_started_) + ".log"));
+    return tail_of(last_log_file());
+}
+
+bool CrashScene::logged(const std::string& text, std::chrono::milliseconds limit) const {
+    return support::eventually(limit, [&] {
+        return tail_of(last_log_file(), 1'000'000).find(text) != std::string::npos;
+    });
 }
 
 bool CrashScene::drained(std::chrono::milliseconds limit) {

@@ -16,11 +16,21 @@
 
 namespace onceward::faults {
 
+struct SceneOptions {
+    std::string bootstrap_servers;         // default: the shared broker's, without TLS
+    support::Properties kafka_properties;  // over ours
+    std::string dsn;                       // default: the least-privilege role's
+    bool create_topic = true;
+    std::string drain_timeout = "1s";
+    // Longer than what a test blocks on purpose.
+    std::string lock_timeout = "1s";
+};
+
 class CrashScene {
   public:
     static constexpr int partitions = 6;
 
-    explicit CrashScene(std::uint64_t seed);
+    explicit CrashScene(std::uint64_t seed, SceneOptions options = {});
     ~CrashScene();
     CrashScene(const CrashScene&) = delete;
     CrashScene& operator=(const CrashScene&) = delete;
@@ -40,12 +50,18 @@ class CrashScene {
     std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM payments"); }
     Evidence evidence();
     support::Database& database() { return schema_.database(); }
+    const std::string& topic() const { return topic_; }
+    const std::string& schema() const { return schema_.name(); }
     std::mt19937_64& random() { return random_; }
     // The end of the last worker's log, for a failure's message.
     std::string last_log() const;
+    // Whether the last worker's log comes to hold this text in that time.
+    bool logged(const std::string& text, std::chrono::milliseconds limit) const;
 
   private:
     void write_configuration();
+    std::filesystem::path last_log_file() const;
+    SceneOptions options_;
     std::filesystem::path folder_;
     support::FreshSchema schema_;
     std::string topic_;

@@ -63,6 +63,24 @@ class CrashSuite : public ::testing::Test {
         ++kills_[std::string(name)];
     }
 
+    // A worker that has stopped itself there, with more messages to come.
+    ChildProcess frozen_at(const std::string& step) {
+        ChildProcess worker = scene_.start_worker("ONCEWARD_FREEZE_AT=" + step);
+        const auto deadline = steady_clock::now() + fault_limit;
+        int status = 0;
+        while (!WIFSTOPPED(status) && steady_clock::now() < deadline) {
+            scene_.send(portion);
+            support::eventually(milliseconds(20), [&] {
+                return waitpid(worker.pid(), &status, WUNTRACED | WNOHANG) == worker.pid();
+            });
+        }
+        expect_stopped(status, step);
+        return worker;
+    }
+    void expect_stopped(int status, const std::string& step) {
+        ASSERT_TRUE(WIFSTOPPED(status)) << step << " was not reached\n" << scene_.last_log();
+    }
+
     void kill_from_outside(int budget) {
         const std::size_t victim = scene_.random()() % workers_.size();
         const auto moment = steady_clock::now() + milliseconds(scene_.random()() % 1500);
@@ -119,26 +137,17 @@ TEST_F(CrashSuite, AppliesEachKeyOnceWhateverStepWorkersDieAt) {
 // Frozen with rows written and COMMIT not sent, for longer than any time-out: its partitions go to
 // others, and what it had in hand must not land when it wakes.
 TEST_F(CrashSuite, CommitsNothingWhenItWakesInsideATransaction) {
-    for (const char* step : {"after_fence", "after_sink", "before_commit"}) {
+    for (const std::string step : {"after_fence", "after_sink", "before_commit"}) {
         scene_.send(2000);
-        ChildProcess frozen =
-            scene_.start_worker("ONCEWARD_FREEZE_AT=" + std::string(step) + ":2");
-        const auto deadline = steady_clock::now() + fault_limit;
-        int status = 0;
-        while (!WIFSTOPPED(status) && steady_clock::now() < deadline) {
-            scene_.send(portion);
-            support::eventually(milliseconds(20), [&] {
-                return waitpid(frozen.pid(), &status, WUNTRACED | WNOHANG) == frozen.pid();
-            });
-        }
-        ASSERT_TRUE(WIFSTOPPED(status)) << step << "\n" << scene_.last_log();
-        const auto frozen_at = steady_clock::now();
+        ChildProcess frozen = frozen_at(step + ":2");
+        ASSERT_FALSE(HasFatalFailure());
+        const auto frozen_since = steady_clock::now();
         ChildProcess other = scene_.start_worker();
         scene_.send(1000);
         ASSERT_TRUE(scene_.drained(drain_limit)) << "the others did not go on: " << step << "\n"
                                                  << scene_.last_log();
         // Longer than max.poll.interval.ms.
-        const auto wake = frozen_at + milliseconds(3000);
+        const auto wake = frozen_since + milliseconds(3000);
         support::eventually(milliseconds(10'000), [&] { return steady_clock::now() >= wake; });
         const std::int64_t before = scene_.rows();
         frozen.send(SIGCONT);
@@ -150,6 +159,26 @@ TEST_F(CrashSuite, CommitsNothingWhenItWakesInsideATransaction) {
         scene_.stop_worker(frozen);
         EXPECT_THAT(violations(scene_.evidence()), ::testing::IsEmpty()) << step;
     }
+}
+
+// Both froze with a batch in hand and no transaction. No time-out ends what the first begins when
+// it wakes: only the fence, which is the second one's by then, keeps its rows out.
+TEST_F(CrashSuite, CommitsNothingWhenItWakesWithABatchWhoseFenceIsAnothers) {
+    scene_.send(3000);
+    ChildProcess first = frozen_at("before_begin:2");
+    ASSERT_FALSE(HasFatalFailure());
+    const std::int64_t epochs = scene_.database().number("SELECT sum(epoch) FROM fences");
+    ChildProcess second = frozen_at("before_begin:1");
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_GT(scene_.database().number("SELECT sum(epoch) FROM fences"), epochs);
+    first.send(SIGCONT);
+    ASSERT_TRUE(scene_.drained(drain_limit)) << scene_.last_log();
+    second.send(SIGCONT);
+    scene_.send(1000);
+    ASSERT_TRUE(scene_.drained(drain_limit)) << scene_.last_log();
+    scene_.stop_worker(first);
+    scene_.stop_worker(second);
+    EXPECT_THAT(violations(scene_.evidence()), ::testing::IsEmpty());
 }
 
 }  // namespace
