@@ -5,8 +5,11 @@
 namespace onceward {
 namespace {
 
-// The queue between the threads holds this many batches, so that fetching and decoding overlap with the commit.
+// The queue between the threads holds this many batches, so that fetching and decoding overlap with
+// the commit.
 constexpr std::size_t queued_batches = 2;
+// With small batches as many messages wait all the same, or each of them would cost a turn of both threads.
+constexpr std::size_t queued_at_least = 2000;
 
 std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,
                                 const Batch& batch) {
@@ -17,7 +20,8 @@ std::set<Partition> not_reading(const Assignment& assignment, const std::string&
     return partitions;
 }
 
-// Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle partition gathers nothing.
+// Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle
+// partition gathers nothing.
 bool absorb(Chunk& last, const Chunk& chunk) {
     if (!chunk.messages.empty()) return false;
     std::vector<Span> spans = last.spans;
@@ -45,7 +49,7 @@ Exchange::Exchange(std::vector<std::string> topics, BatchLimits limits, Assignme
 bool Exchange::has_room(std::size_t topic) const {
     const std::lock_guard lock(mutex_);
     const Queue& queue = queues_[topic];
-    return queue.messages < limits_.messages * queued_batches &&
+    return queue.messages < std::max(limits_.messages * queued_batches, queued_at_least) &&
            queue.bytes < limits_.bytes * queued_batches;
 }
 
@@ -217,7 +221,8 @@ void Exchange::committed(const std::string& topic, std::span<const FenceMove> mo
         const TopicPartition partition{topic, move.span.partition};
         const Assignment::Entry* entry = assignment_.find(partition);
         const auto leaving = leaving_.find(partition);
-        // A late commit for a partition that somebody else has by now would move the group's offset backwards.
+        // A late commit for a partition that somebody else has by now would move the group's offset
+        // backwards.
         if (entry == nullptr && leaving == leaving_.end()) continue;
         assignment_.committed(partition);
         offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
