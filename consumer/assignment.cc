@@ -61,7 +61,8 @@ void Assignment::missed(const TopicPartition& partition, Clock::time_point now, 
     entry->backoff = entry->backoff.count() == 0 ? pauses_.first
                                                  : std::min(entry->backoff * 2, pauses_.longest);
     const auto whole = std::chrono::duration<double, std::milli>(entry->backoff);
-    entry->not_before = now + std::chrono::duration_cast<Clock::duration>(whole * (1.0 + jitter / 2));
+    entry->not_before = now +
+        std::chrono::duration_cast<Clock::duration>(whole * (1.0 + jitter / 2));
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a worker knows of each partition that the group gave it, and what is to be done next. Pure: no I/O, the clock is
-// handed in, not thread-safe (Exchange guards it).
+// What a worker knows of each partition that the group gave it, and what is to be done next. Pure:
+// no I/O, the clock is handed in, not thread-safe (Exchange guards it).
 
 #include <chrono>
 #include <map>
@@ -42,8 +42,9 @@ class Assignment {
         LeaderEpoch leader_epoch;
         std::string topic_id;
     };
-    // A missed fence waits between these two, doubled each time and jittered: two workers that both believe in their
-    // assignment would rob each other for ever. Above heartbeat.interval.ms, up to session.timeout.ms.
+    // A missed fence waits between these two, doubled each time and jittered: two workers that both
+    // believe in their assignment would rob each other for ever. Above heartbeat.interval.ms, up to
+    // session.timeout.ms.
     struct Pauses {
         std::chrono::milliseconds first{3500};
         std::chrono::milliseconds longest{45000};
@@ -56,19 +57,22 @@ class Assignment {
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
-    // Who owns the fence, before it is decided whether and where to read: myself, or whoever was seen in the row. A halted
-    // partition goes on when the row has another owner than this one.
+    // Who owns the fence, before it is decided whether and where to read: myself, or whoever was
+    // seen in the row. A halted partition goes on when the row has another owner than this one.
     void owned(const TopicPartition& partition, const std::string& owner);
-    // The reader stands at `offset`. Where the fence was taken again meanwhile, and stands elsewhere, it seeks anew.
+    // The reader stands at `offset`. Where the fence was taken again meanwhile, and stands
+    // elsewhere, it seeks anew.
     void sought(const TopicPartition& partition, Offset offset);
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
     void postpone(const TopicPartition& partition, Clock::time_point until);
     void committed(const TopicPartition& partition);
-    // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to ten minutes.
+    // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to
+    // ten minutes.
     void halt(const TopicPartition& partition, const std::string& reason, Clock::time_point now,
               std::chrono::milliseconds first_retry);
-    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a fresh look.
+    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a
+    // fresh look.
     void out_of_range(const TopicPartition& partition);
     // After a reconnect: every fence is taken again before any batch. Halted ones stay.
     void retake_all();
@@ -80,7 +84,8 @@ class Assignment {
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
     std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
     std::optional<Clock::time_point> next_due() const;
-    // Grows whenever the group or the log may have changed, so that what was known of the log must be asked anew.
+    // Grows whenever the group or the log may have changed, so that what was known of the log must
+    // be asked anew.
     std::uint64_t changes() const { return changes_; }
     const Entry* find(const TopicPartition& partition) const;
     const std::map<TopicPartition, Entry>& entries() const { return entries_; }

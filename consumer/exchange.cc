@@ -8,7 +8,8 @@ namespace {
 // The queue between the threads holds this many batches, so that fetching and decoding overlap with
 // the commit.
 constexpr std::size_t queued_batches = 2;
-// With small batches as many messages wait all the same, or each of them would cost a turn of both threads.
+// With small batches as many messages wait all the same, or each of them would cost a turn of both
+// threads.
 constexpr std::size_t queued_at_least = 2000;
 
 std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,

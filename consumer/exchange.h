@@ -1,6 +1,7 @@
 #pragma once
-// What the reader's and the writer's thread share: the assignment, the chunks between them, the offsets to commit.
-// Thread-safe: every method takes the one mutex; none of them does I/O. Borrows nothing.
+// What the reader's and the writer's thread share: the assignment, the chunks between them, the
+// offsets to commit. Thread-safe: every method takes the one mutex; none of them does I/O. Borrows
+// nothing.
 
 #include <condition_variable>
 #include <deque>
@@ -29,18 +30,19 @@ class Exchange {
     // The reader's side.
     bool has_room(std::size_t topic) const;
     void push(std::size_t topic, Chunk chunk);
-    // Partitions to seek; what the queues still hold of them is thrown away, since it began elsewhere.
+    // Partitions to seek; what the queues still hold of them is thrown away, since it began
+    // elsewhere.
     std::vector<Assignment::Seek> begin_seeks();
     void sought(const TopicPartition& partition, Offset offset);
     void assigned(const std::vector<TopicPartition>& partitions);
-    // Takes the partitions away; waits until no batch in flight holds any of them, or the deadline. Answers with the
-    // offsets of theirs that are still to be committed.
+    // Takes the partitions away; waits until no batch in flight holds any of them, or the deadline.
+    // Answers with the offsets of theirs that are still to be committed.
     std::vector<CommittedOffset> revoked(const std::vector<TopicPartition>& partitions,
                                          std::chrono::milliseconds deadline);
 
     // The writer's side.
-    // What to do now; a batch's partitions are in flight until done(). `connected`: whether work with PostgreSQL is
-    // possible. Waits until there is something, or `until`.
+    // What to do now; a batch's partitions are in flight until done(). `connected`: whether work
+    // with PostgreSQL is possible. Waits until there is something, or `until`.
     Work next_work(bool connected, Clock::time_point until);
     void done();
     // Those of the batch in flight that were revoked meanwhile.
@@ -50,10 +52,11 @@ class Exchange {
     void committed(const std::string& topic, std::span<const FenceMove> moves);
     // The partitions that were revoked since the last call and did not come back.
     std::vector<TopicPartition> take_left();
-    // The offsets to commit, oldest news first; empties the list. Not more often than the writer asks.
+    // The offsets to commit, oldest news first; empties the list. Not more often than the writer
+    // asks.
     std::vector<CommittedOffset> take_offsets();
-    // What waits behind the fence of a partition without any message: control records and the like. drop_tail() takes it
-    // out once the fence has been moved over it.
+    // What waits behind the fence of a partition without any message: control records and the like.
+    // drop_tail() takes it out once the fence has been moved over it.
     std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
     void drop_tail(const TopicPartition& partition, const Span& tail);
     void stop();
@@ -90,7 +93,8 @@ class Exchange {
     std::size_t last_topic_ = 0;
     std::string in_flight_topic_;
     std::set<Partition> in_flight_;
-    std::map<TopicPartition, std::string> leaving_;  // revoked and waited for, with their incarnations
+    // revoked and waited for, with their incarnations
+    std::map<TopicPartition, std::string> leaving_;
     std::map<TopicPartition, CommittedOffset> offsets_;
     std::set<TopicPartition> left_;
     bool stopping_ = false;

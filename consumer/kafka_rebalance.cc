@@ -24,7 +24,10 @@ void throw_kafka(rd_kafka_resp_err_t code, const std::string& what) {
 
 void check_kafka(rd_kafka_error_t* error, const std::string& what) {
     const KafkaErrorObject owned(error);
-    if (owned) throw KafkaError(rd_kafka_error_code(owned.get()), what + ": " + rd_kafka_error_string(owned.get()));
+    if (owned) {
+        throw KafkaError(rd_kafka_error_code(owned.get()),
+                         what + ": " + rd_kafka_error_string(owned.get()));
+    }
 }
 
 KafkaSource::State::Topic* KafkaSource::State::find(const std::string& name) {
@@ -53,12 +56,14 @@ void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
     }
 }
 
-// Where each log ends, as a number. Those that the brokers did not answer for stay at RD_KAFKA_OFFSET_END.
+// Where each log ends, as a number. Those that the brokers did not answer for stay at
+// RD_KAFKA_OFFSET_END.
 //
-// DANGER: a number, not END. For END librdkafka asks the broker itself, and when a seek overtakes that question it asks
-// once more half a second later and moves the position to the end: everything between the fence and the end of the log
-// was jumped over, without an error (seen with 2.14.2). INVALID ends in _AUTO_OFFSET_RESET and a partition that cannot
-// be sought, a paused partition loses a second when it is resumed.
+// DANGER: a number, not END. For END librdkafka asks the broker itself, and when a seek overtakes
+// that question it asks once more half a second later and moves the position to the end: everything
+// between the fence and the end of the log was jumped over, without an error (seen with 2.14.2).
+// INVALID ends in _AUTO_OFFSET_RESET and a partition that cannot be sought, a paused partition
+// loses a second when it is resumed.
 void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partitions) const {
     for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
     const KafkaTopicPartitionList ends(rd_kafka_topic_partition_list_copy(partitions));
@@ -68,11 +73,14 @@ void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partition
     }
     for (int i = 0; i < ends->cnt; ++i) {
         const rd_kafka_topic_partition_t& end = ends->elems[i];
-        if (end.err == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= 0) partitions->elems[i].offset = end.offset;
+        if (end.err == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= 0) {
+            partitions->elems[i].offset = end.offset;
+        }
     }
 }
 
-// Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its fence is taken.
+// Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its
+// fence is taken.
 void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
     if (partitions->cnt > 0) resolve_ends(partitions);
     for (int i = 0; i < partitions->cnt; ++i) {
@@ -116,19 +124,25 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, boo
     }
 }
 
-// DANGER: after _AUTO_OFFSET_RESET librdkafka fetches the partition no more and refuses every seek in it; only a new
-// assignment starts it again. Members of the eager protocol assign all they have, each where its reading stands.
+// DANGER: after _AUTO_OFFSET_RESET librdkafka fetches the partition no more and refuses every seek
+// in it; only a new assignment starts it again. Members of the eager protocol assign all they have,
+// each where its reading stands.
 void KafkaSource::State::restart(const TopicPartition& partition, Offset offset) {
     const char* protocol = rd_kafka_rebalance_protocol(client.get());
     const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
     KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
     if (incremental) {
-        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition.raw());
+        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                          partition.partition.raw());
         const KafkaErrorObject refused(rd_kafka_incremental_unassign(client.get(), list.get()));
-        if (refused) log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(refused.get())}});
+        if (refused) {
+            log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(refused.get())}});
+        }
         list->elems[0].offset = offset.raw();
         const KafkaErrorObject failed(rd_kafka_incremental_assign(client.get(), list.get()));
-        if (failed) log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(failed.get())}});
+        if (failed) {
+            log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(failed.get())}});
+        }
         return;
     }
     rd_kafka_topic_partition_list_t* all = nullptr;
@@ -169,7 +183,8 @@ void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_mes
 
 void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
     if (offsets.empty()) return;
-    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    KafkaTopicPartitionList list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
     for (const CommittedOffset& committed : offsets) {
         rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
             list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
@@ -182,9 +197,11 @@ void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool 
         element->metadata = strdup(mark.c_str());
         element->metadata_size = mark.size();
     }
-    const rd_kafka_resp_err_t code = rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
+    const rd_kafka_resp_err_t code =
+        rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
     if (wait && code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET) {
-        log_warning("kafka.offset_commit_failed", {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+        log_warning("kafka.offset_commit_failed",
+                    {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
     }
 }
 

@@ -58,7 +58,8 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     for (std::string& name : topics) {
         rd_kafka_topic_partition_list_add(subscription.get(), name.c_str(),
                                           RD_KAFKA_PARTITION_UA);
-        State::Topic topic{std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())), {}};
+        State::Topic topic{std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())),
+                           {}};
         rd_kafka_queue_io_event_enable(topic.queue.get(), state_->wake_write, "q", 1);
         state_->topics.push_back(std::move(topic));
     }
@@ -114,7 +115,8 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     State::Position& position = found->second;
     rd_kafka_queue_forward(position.queue.get(), nullptr);
     position.open = false;
-    // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has been answered.
+    // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has
+    // been answered.
     position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
     if (!position.settled) return false;
     if (position.stopped || position.failed_seeks >= seeks_before_restart) {
@@ -160,7 +162,8 @@ Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, Intake& i
     const ssize_t count =
         rd_kafka_consume_batch_queue(topic.queue.get(), 0, fetched.data(), fetched.size());
     for (ssize_t i = 0; i < count; ++i) {
-        state_->take_message(topic, KafkaMessage(fetched[static_cast<std::size_t>(i)]), intake, chunk);
+        state_->take_message(topic, KafkaMessage(fetched[static_cast<std::size_t>(i)]), intake,
+                             chunk);
     }
     return chunk;
 }
@@ -180,7 +183,8 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake
         take_error(topic.name, *message);
         return;
     }
-    // At the end of the partition the position moves over control records and what compaction took away.
+    // At the end of the partition the position moves over control records and what compaction took
+    // away.
     const bool end_of_partition = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
     const Offset end = end_of_partition ? Offset{message->offset} : next(Offset{message->offset});
     if (end <= position.offset) {
@@ -188,7 +192,8 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake
         return;
     }
     if (span == nullptr) {
-        // The reader, which alone polls and seeks, tags where this reading began: the fence is compared with it.
+        // The reader, which alone polls and seeks, tags where this reading began: the fence is
+        // compared with it.
         chunk.spans.push_back({found->first, position.offset, position.offset, LeaderEpoch{-1}});
         span = &chunk.spans.back();
     }

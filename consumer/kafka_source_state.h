@@ -20,7 +20,8 @@ struct KafkaSource::State {
         bool open = false;
         bool stopped = false;    // librdkafka gave up fetching: out of range
         int failed_seeks = 0;    // in a row
-        bool settled = false;  // librdkafka knows where it stands; sought before, it may jump to the end later
+        // librdkafka knows where it stands; sought before, it may jump to the end later
+        bool settled = false;
     };
     struct Topic {
         std::string name;

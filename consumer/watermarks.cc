@@ -14,7 +14,8 @@ Watermarks::Watermarks(std::string consumer_group, std::chrono::milliseconds eve
     : consumer_group_(std::move(consumer_group)), every_(every) {}
 
 void Watermarks::taken(const TopicPartition& partition, int ledger, const FenceState& fence) {
-    partitions_.insert_or_assign(partition, Entry{WatermarkSampler(every_), fence.next_offset, ledger});
+    partitions_.insert_or_assign(partition,
+                                 Entry{WatermarkSampler(every_), fence.next_offset, ledger});
 }
 
 void Watermarks::moved(const std::string& topic, std::span<const FenceMove> moves) {
@@ -28,9 +29,12 @@ void Watermarks::identity(const std::string& topic, const LogIdentity& identity)
     identities_[topic] = identity;
 }
 
-Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences) {
+Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source,
+                                   Fences& fences) {
     const auto now = Clock::now();
-    std::erase_if(partitions_, [&](const auto& item) { return !fences.owns(item.first.topic, item.first.partition); });
+    std::erase_if(partitions_, [&](const auto& item) {
+        return !fences.owns(item.first.topic, item.first.partition);
+    });
     for (auto& [partition, entry] : partitions_) {
         if (now < not_before_[partition.topic]) continue;
         try {
@@ -41,13 +45,16 @@ Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, K
                 if (next <= now) {
                     next = now + every_;
                     if (!list_partitions(connection, source, partition.topic, entry.ledger)) {
-                        return {OtherLog{partition.topic, identities_[partition.topic]}, std::nullopt};
+                        return {OtherLog{partition.topic, identities_[partition.topic]},
+                                std::nullopt};
                     }
                 }
                 sample(connection, source, partition, entry);
                 sampled = true;
             }
-            if (!write(connection, exchange, fences, partition, entry)) return {std::nullopt, partition};
+            if (!write(connection, exchange, fences, partition, entry)) {
+                return {std::nullopt, partition};
+            }
             if (sampled) return {};
         } catch (const KafkaError& error) {
             not_before_[partition.topic] = now + after_failure;
@@ -58,10 +65,12 @@ Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, K
 }
 
 // False where the topic's name has come to mean another log.
-bool Watermarks::list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger) {
+bool Watermarks::list_partitions(Connection& connection, KafkaSource& source,
+                                 const std::string& topic, int ledger) {
     const LogIdentity identity = source.identity(topic);
     LogIdentity& known = identities_[topic];
-    const bool other = !known.topic_id.empty() && !identity.topic_id.empty() && known.topic_id != identity.topic_id;
+    const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
+        known.topic_id != identity.topic_id;
     known = identity;
     if (other) return false;
     const ClockReading clocks = read_clocks(connection);
@@ -70,8 +79,10 @@ bool Watermarks::list_partitions(Connection& connection, KafkaSource& source, co
     return true;
 }
 
-void Watermarks::sample(Connection& connection, KafkaSource& source, const TopicPartition& partition, Entry& entry) {
-    // DANGER: the clock first, then the end of the log. The other way round a message in between would count as passed.
+void Watermarks::sample(Connection& connection, KafkaSource& source,
+                        const TopicPartition& partition, Entry& entry) {
+    // DANGER: the clock first, then the end of the log. The other way round a message in between
+    // would count as passed.
     const ClockReading clocks = read_clocks(connection);
     const auto end = source.high_watermark(partition);
     if (!end) return;
@@ -85,13 +96,15 @@ void Watermarks::sample(Connection& connection, KafkaSource& source, const Topic
 
 bool Watermarks::write(Connection& connection, Exchange& exchange, Fences& fences,
                        const TopicPartition& partition, Entry& entry) {
-    // Behind the last message there may be control records only: the fence then moves to the end with this write.
+    // Behind the last message there may be control records only: the fence then moves to the end
+    // with this write.
     const std::optional<Span> tail = exchange.tail(partition, entry.fence);
     const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
     if (!due) return true;
     const std::string owner = fences.owner(partition.topic, partition.partition);
     const LogIdentity& identity = identities_[partition.topic];
-    const OwnedFence fence{consumer_group_, partition.topic, partition.partition, owner, identity.topic_id};
+    const OwnedFence fence{consumer_group_, partition.topic, partition.partition, owner,
+                           identity.topic_id};
     if (!write_watermark(connection, fence, *due, tail)) return false;
     if (tail) {
         entry.fence = tail->end;

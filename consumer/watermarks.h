@@ -1,6 +1,7 @@
 #pragma once
-// Takes and writes the watermarks of the partitions whose fence this worker holds, between two batches and never beside
-// one. Used by the writer's thread alone. A sample that fails costs nothing but time: claims stay longer.
+// Takes and writes the watermarks of the partitions whose fence this worker holds, between two
+// batches and never beside one. Used by the writer's thread alone. A sample that fails costs
+// nothing but time: claims stay longer.
 
 #include <chrono>
 #include <map>
@@ -25,9 +26,11 @@ class Watermarks {
     };
     struct Found {
         std::optional<OtherLog> other_log;    // a topic's name has come to mean another log
-        std::optional<TopicPartition> missed; // its fence is not mine, or stands elsewhere: moved by hand, or stolen
+        // its fence is not mine, or stands elsewhere: moved by hand, or stolen
+        std::optional<TopicPartition> missed;
     };
-    // One partition's sample or write at most, if one is due. An idle worker learns here that its fence was moved.
+    // One partition's sample or write at most, if one is due. An idle worker learns here that its
+    // fence was moved.
     Found tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences);
 
   private:
@@ -37,18 +40,21 @@ class Watermarks {
         Offset fence;
         int ledger = 0;
     };
-    void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition, Entry& entry);
+    void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
+                Entry& entry);
     // False where the fence was missed.
     bool write(Connection& connection, Exchange& exchange, Fences& fences,
                const TopicPartition& partition, Entry& entry);
-    bool list_partitions(Connection& connection, KafkaSource& source, const std::string& topic, int ledger);
+    bool list_partitions(Connection& connection, KafkaSource& source, const std::string& topic,
+                         int ledger);
 
     std::string consumer_group_;
     std::chrono::milliseconds every_;
     std::map<TopicPartition, Entry> partitions_;
     std::map<std::string, LogIdentity> identities_;
     std::map<std::string, Clock::time_point> next_list_;
-    std::map<std::string, Clock::time_point> not_before_;  // Kafka did not answer: no more questions until then
+    // Kafka did not answer: no more questions until then
+    std::map<std::string, Clock::time_point> not_before_;
 };
 
 }  // namespace onceward

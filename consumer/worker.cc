@@ -15,7 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto reader_idle = 100ms;   // how long the reader sleeps when nothing wakes it; it must keep polling
+// how long the reader sleeps when nothing wakes it; it must keep polling
+constexpr auto reader_idle = 100ms;
 constexpr std::size_t read_at_once = 1000;
 
 std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
@@ -24,7 +25,8 @@ std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
     return names;
 }
 
-std::chrono::milliseconds property(const KafkaOptions& kafka, const char* name, std::chrono::milliseconds otherwise) {
+std::chrono::milliseconds property(const KafkaOptions& kafka, const char* name,
+                                   std::chrono::milliseconds otherwise) {
     const auto found = kafka.properties.find(name);
     if (found == kafka.properties.end()) return otherwise;
     return std::chrono::milliseconds(std::stol(found->second.reveal()));
@@ -58,10 +60,12 @@ struct Worker::State final : SourceListener {
             sinks.push_back(topic.sink());
             borrowed.push_back(sinks.back().get());
             intakes.push_back(std::make_unique<Intake>(
-                IntakeOptions{options.kafka.group, topic.name, topic.format, topic.key}, *sinks.back()));
+                IntakeOptions{options.kafka.group, topic.name, topic.format, topic.key},
+                    *sinks.back()));
             if (!topic.dedup) intakes.back()->disable_keys();
         }
-        source = std::make_unique<KafkaSource>(options.kafka, options.number, names(options.topics), *this);
+        source = std::make_unique<KafkaSource>(options.kafka, options.number,
+                                               names(options.topics), *this);
         writer = std::make_unique<Writer>(options, exchange, *source, borrowed);
     }
 
@@ -106,7 +110,8 @@ struct Worker::State final : SourceListener {
         }
         exchange.stop();
         source->close();
-        // What a consumer beyond use did not give back: the writer ends when nothing is held any more.
+        // What a consumer beyond use did not give back: the writer ends when nothing is held any
+        // more.
         std::vector<TopicPartition> rest;
         exchange.with([&](Assignment& assignment) {
             for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
@@ -129,7 +134,8 @@ struct Worker::State final : SourceListener {
 
     void assigned(const std::vector<TopicPartition>& partitions) override {
         for (const TopicPartition& partition : partitions) {
-            log_info("partition.assigned", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+            log_info("partition.assigned",
+                     {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
         }
         reached(options.observer, Step::in_rebalance);
         exchange.assigned(partitions);
@@ -151,7 +157,8 @@ struct Worker::State final : SourceListener {
         exchange.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
     }
 
-    void partition_failed(const TopicPartition& partition, int code, const std::string& reason) override {
+    void partition_failed(const TopicPartition& partition, int code,
+                          const std::string& reason) override {
         log_error("partition.failed", {{"topic", partition.topic},
                                        {"partition", partition.partition.raw()},
                                        {"code", code},
@@ -192,7 +199,9 @@ Worker::Status Worker::status() const {
         status.partitions = assignment.entries().size();
         for (const auto& [partition, entry] : assignment.entries()) {
             if (entry.phase == PartitionPhase::reading) ++status.reading;
-            if (entry.phase == PartitionPhase::halted) status.halted.emplace_back(partition, entry.reason);
+            if (entry.phase == PartitionPhase::halted) {
+                status.halted.emplace_back(partition, entry.reason);
+            }
         }
     });
     return status;

@@ -40,19 +40,21 @@ struct WorkerOptions {
     KafkaOptions kafka;
     ConnectionOptions postgres;
     BatchLimits batch;
-    // How long a revoke or a shutdown waits for the batch in flight. Shorter hands over sooner and repeats more work;
-    // nothing is lost either way.
+    // How long a revoke or a shutdown waits for the batch in flight. Shorter hands over sooner and
+    // repeats more work; nothing is lost either way.
     std::chrono::milliseconds drain_timeout{10'000};
     std::vector<WorkerTopic> topics;
     std::function<std::unique_ptr<Sink>()> dead_letters;
-    // Told of each session with PostgreSQL by its backend's pid; the guard watches over these. May be empty.
+    // Told of each session with PostgreSQL by its backend's pid; the guard watches over these. May
+    // be empty.
     std::function<void(int pid)> session_opened;
     std::function<void(int pid)> session_closed;
-    // The shortest time between two samples of a partition's end, by which retention counts. Longer keeps claims longer
-    // by as much; shorter asks the broker more often.
+    // The shortest time between two samples of a partition's end, by which retention counts. Longer
+    // keeps claims longer by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
-    // When a stopped topic is first tried again; each further time waits twice as long, up to ten minutes. Shorter goes on
-    // sooner once the cause is mended, and says the same more often until then.
+    // When a stopped topic is first tried again; each further time waits twice as long, up to ten
+    // minutes. Shorter goes on sooner once the cause is mended, and says the same more often until
+    // then.
     std::chrono::milliseconds first_retry{30'000};
     StepObserver* observer = nullptr;
 };

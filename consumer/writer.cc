@@ -15,7 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto idle = 200ms;              // how long the writer waits for work at most
-constexpr auto offsets_every = 250ms;     // offset commits are advisory; each batch would only load the broker
+// offset commits are advisory; each batch would only load the broker
+constexpr auto offsets_every = 250ms;
 constexpr auto halted_look_every = 3s;    // whether a halted partition's fence was moved by hand
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
@@ -30,7 +31,8 @@ std::string owner_name(int worker) {
 // 50 ms, doubled each time, jittered, up to `longest`.
 std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, double jitter) {
     const auto whole = std::min(longest.count(), 50L << std::min(tries, 10));
-    return std::chrono::milliseconds(static_cast<long>(static_cast<double>(whole) * (0.5 + jitter / 2)));
+    return std::chrono::milliseconds(
+        static_cast<long>(static_cast<double>(whole) * (0.5 + jitter / 2)));
 }
 
 }  // namespace
@@ -97,7 +99,8 @@ void Writer::connect() {
         log_info("postgres.connected", {{"worker", options_.number}, {"pid", connection_->pid()}});
     } catch (const std::exception& error) {
         const auto pause = backoff(++failed_connects_, longest_reconnect, jitter());
-        log_error("postgres.unreachable", {{"worker", options_.number}, {"error", error.what()}, {"retry_ms", pause.count()}});
+        log_error("postgres.unreachable", {{"worker", options_.number}, {"error", error.what()},
+                                           {"retry_ms", pause.count()}});
         exchange_.pause(pause);
     }
 }
@@ -110,13 +113,15 @@ void Writer::prepare(Topic& topic) {
     if (!topic.claims && topic.options->dedup) {
         topic.claims = topic.options->claims
                            ? topic.options->claims(topic.registered)
-                           : std::make_unique<TableStore>(topic.registered.ledger, topic.registered.source);
+                           : std::make_unique<TableStore>(topic.registered.ledger,
+                                                          topic.registered.source);
     }
     if (!topic.processor) {
         const std::string name = topic.options->name;
         topic.processor = std::make_unique<Processor>(
             BatchContext{options_.kafka.group, name}, topic.options->reject,
-            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, options_.observer},
+            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_,
+                             options_.observer},
             [this, name](std::span<const FenceMove> moves) {
                 exchange_.committed(name, moves);
                 watermarks_->moved(name, moves);
@@ -129,8 +134,9 @@ void Writer::prepare(Topic& topic) {
     topic.ready = true;
 }
 
-// DANGER: all that memory knew is forgotten with the session, and every fence is taken again before any batch. A COMMIT
-// in doubt is decided by the take-over, which waits for the row's lock; nothing ever asks by SELECT.
+// DANGER: all that memory knew is forgotten with the session, and every fence is taken again before
+// any batch. A COMMIT in doubt is decided by the take-over, which waits for the row's lock; nothing
+// ever asks by SELECT.
 void Writer::lose_connection(const std::string& why) {
     if (!connection_) return;
     log_warning("postgres.connection_lost", {{"worker", options_.number}, {"error", why}});
@@ -164,7 +170,8 @@ void Writer::process(Topic& topic, Batch batch) {
             stop_topic(topic, halted.what(), options_.first_retry);
             return;
         } catch (const std::exception& error) {
-            // A sink that does not fit, or one of the user's own that failed: never the whole worker.
+            // A sink that does not fit, or one of the user's own that failed: never the whole
+            // worker.
             topic.processor->abandon();
             stop_topic(topic, error.what(), options_.first_retry);
             return;
@@ -175,7 +182,8 @@ void Writer::process(Topic& topic, Batch batch) {
 bool Writer::recover(Topic& topic, const ProcessingError& error) {
     switch (error.action) {
         case FailureAction::retry: {
-            log_warning("batch.retried", {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
+            log_warning("batch.retried",
+                        {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
             exchange_.pause(backoff(++retries_, longest_retry, jitter()));
             topic.processor->abandon(exchange_.leaving());
             if (!exchange_.stopping()) return true;
@@ -192,7 +200,8 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
     return false;
 }
 
-void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry) {
+void Writer::stop_topic(Topic& topic, const std::string& why,
+                        std::chrono::milliseconds first_retry) {
     topic.ready = false;  // The sink is looked at again before the next try.
     const auto mine = exchange_.with([&](Assignment& assignment) {
         std::vector<TopicPartition> partitions;
@@ -204,13 +213,15 @@ void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milli
     log_error("topic.stopped", {{"topic", topic.options->name},
                                 {"partitions", mine.size()},
                                 {"error", why},
-                                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
+                                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(
+                                     first_retry).count()}});
     for (const TopicPartition& partition : mine) halt(partition, why, first_retry);
 }
 
 void Writer::halt(const TopicPartition& partition, const std::string& why,
                   std::chrono::milliseconds first_retry) {
-    log_error("partition.halted", {{"topic", partition.topic}, {"partition", partition.partition.raw()}, {"error", why}});
+    log_error("partition.halted", {{"topic", partition.topic},
+                                   {"partition", partition.partition.raw()}, {"error", why}});
     exchange_.with([&](Assignment& assignment) {
         assignment.halt(partition, why, Clock::now(), first_retry);
     });
@@ -220,7 +231,8 @@ void Writer::halt(const TopicPartition& partition, const std::string& why,
 // What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.
 void Writer::handle(const PostgresError& error, Topic* topic) {
     switch (classify(error.diagnosis(), Origin::ours, 0)) {
-        case FailureAction::retry: exchange_.pause(backoff(++retries_, longest_retry, jitter())); return;
+        case FailureAction::retry: exchange_.pause(
+            backoff(++retries_, longest_retry, jitter())); return;
         case FailureAction::reconnect: lose_connection(error.summary()); return;
         case FailureAction::reject:
         case FailureAction::stop:
@@ -237,7 +249,9 @@ void Writer::look_after_halted() {
     const auto now = Clock::now();
     if (!connection_) return;
     exchange_.with([&](Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.due_retries(now)) assignment.wake(partition);
+        for (const TopicPartition& partition : assignment.due_retries(now)) {
+            assignment.wake(partition);
+        }
     });
     if (now < next_look_) return;
     next_look_ = now + halted_look_every;
@@ -250,9 +264,11 @@ void Writer::look_after_halted() {
                 const Assignment::Entry* entry = assignment.find(partition);
                 return entry == nullptr ? std::string() : entry->owner;
             });
-            // Another owner than the one that halted: the fence was moved by hand, or its row was made.
+            // Another owner than the one that halted: the fence was moved by hand, or its row was
+            // made.
             if (fence && !fence->retired && fence->owner != mine) {
-                log_info("partition.resumed", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+                log_info("partition.resumed",
+                         {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
                 exchange_.with([&](Assignment& assignment) { assignment.wake(partition); });
             }
         }
@@ -263,7 +279,8 @@ void Writer::look_after_halted() {
 
 void Writer::miss(const TopicPartition& partition) {
     fences_.drop(partition.topic, partition.partition);
-    log_warning("fence.missed", {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+    log_warning("fence.missed",
+                {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
     exchange_.with(
         [&](Assignment& assignment) { assignment.missed(partition, Clock::now(), jitter()); });
 }
@@ -280,7 +297,8 @@ void Writer::let_go() {
 void Writer::tick_watermarks() {
     if (!connection_) return;
     try {
-        const Watermarks::Found found = watermarks_->tick(*connection_, exchange_, source_, fences_);
+        const Watermarks::Found found =
+            watermarks_->tick(*connection_, exchange_, source_, fences_);
         if (found.missed) miss(*found.missed);
         if (const auto& changed = found.other_log) {
             Topic& topic = find(changed->topic);

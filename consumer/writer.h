@@ -1,5 +1,6 @@
 #pragma once
-// The writer's thread: takes fences, runs the processors, reconnects. Used by that thread alone; borrows the rest.
+// The writer's thread: takes fences, runs the processors, reconnects. Used by that thread alone;
+// borrows the rest.
 
 #include <atomic>
 #include <random>
@@ -34,7 +35,8 @@ class Writer {
         std::unique_ptr<ClaimStore> claims;
         std::unique_ptr<Processor> processor;
         LogIdentity identity;
-        std::uint64_t identity_known = 0;    // Assignment::changes() when it was asked for, plus one
+        // Assignment::changes() when it was asked for, plus one
+        std::uint64_t identity_known = 0;
         bool ready = false;                  // registered, and the sink fits, in this session
     };
 
@@ -49,7 +51,8 @@ class Writer {
     void miss(const TopicPartition& partition);
     LogQuestions questions(const TopicPartition& partition);
     void settle_refusal(Topic& topic, const TopicPartition& partition, const FenceState& fence);
-    // Where to read on when the log does not hold the fence's offset; none: the partition was halted.
+    // Where to read on when the log does not hold the fence's offset; none: the partition was
+    // halted.
     std::optional<Offset> beyond_the_gap(Topic& topic, const TopicPartition& partition,
                                          const FenceState& fence);
     void process(Topic& topic, Batch batch);

@@ -18,16 +18,20 @@ constexpr auto kafka_pause = 1s;
 LogQuestions Writer::questions(const TopicPartition& partition) {
     return {[this, partition] { return source_.group_offset(partition); },
             [this, partition] { return source_.range(partition); },
-            [this, partition](std::chrono::milliseconds time) { return source_.offset_at(partition, time); }};
+            [this, partition](std::chrono::milliseconds time) {
+                return source_.offset_at(partition, time);
+            }};
 }
 
-// The first time of a topic: where each of its partitions begins is resolved to a number, stored and committed before a
-// message is read. All at once, so that a partition without a row is later known to be a new one.
+// The first time of a topic: where each of its partitions begins is resolved to a number, stored
+// and committed before a message is read. All at once, so that a partition without a row is later
+// known to be a new one.
 void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
     const int count = source_.partition_count(topic.options->name);
     if (count <= wanted.partition.raw()) {
         // Else the partition would pass for one that was added later, and begin at its beginning.
-        throw KafkaError(0, "the brokers do not tell of partition " + std::to_string(wanted.partition.raw()));
+        throw KafkaError(0, "the brokers do not tell of partition " +
+                         std::to_string(wanted.partition.raw()));
     }
     std::vector<std::pair<Partition, FirstPosition>> positions;
     for (int number = 0; number < count; ++number) {
@@ -38,8 +42,8 @@ void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
     fences_.create(*connection_, topic.options->name, positions, topic.registered.ledger);
 }
 
-// DANGER: once for each change of the assignment, and not from memory: a topic may have been deleted and made again between
-// two assignments, and an offset means nothing in another log.
+// DANGER: once for each change of the assignment, and not from memory: a topic may have been
+// deleted and made again between two assignments, and an offset means nothing in another log.
 void Writer::ask_identity(Topic& topic) {
     const std::uint64_t now = exchange_.with([](Assignment& a) { return a.changes(); }) + 1;
     if (topic.identity_known == now) return;
@@ -87,7 +91,8 @@ void Writer::take_over(const TopicPartition& partition) {
             return gap;
         });
         if (out_of_range) {
-            exchange_.with([&](Assignment& assignment) { assignment.owned(partition, fence.owner); });
+            exchange_.with(
+                [&](Assignment& assignment) { assignment.owned(partition, fence.owner); });
             const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
             if (!begin) return;
             fence.next_offset = *begin;
@@ -110,9 +115,12 @@ void Writer::take_over(const TopicPartition& partition) {
     }
 }
 
-void Writer::settle_refusal(Topic& topic, const TopicPartition& partition, const FenceState& fence) {
+void Writer::settle_refusal(Topic& topic, const TopicPartition& partition,
+                            const FenceState& fence) {
     if (fence.retired) {
-        halt(partition, "the group was retired, so that its claims may be gone; `onceward groups retire --undo` brings it back", 0ms);
+        halt(partition,
+             "the group was retired, so that its claims may be gone; `onceward groups retire "
+             "--undo` brings it back", 0ms);
     } else if (!same_log(fence, topic.identity)) {
         stop_for_other_log(topic, {fence.cluster_id, fence.topic_id});
     }
@@ -122,7 +130,8 @@ void Writer::settle_refusal(Topic& topic, const TopicPartition& partition, const
 // Same name is not the same log: the fence's number means nothing in another one.
 void Writer::stop_for_other_log(Topic& topic, const LogIdentity& before) {
     stop_topic(topic,
-               "the topic is another log than the one that the fence counts in (cluster " + before.cluster_id +
+               "the topic is another log than the one that the fence counts in (cluster " +
+                   before.cluster_id +
                    ", topic id " + before.topic_id + "; now " + topic.identity.cluster_id + ", " +
                    topic.identity.topic_id +
                    "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
