@@ -1,0 +1,177 @@
+// What may happen to a log: it is trimmed, made again, holds control records and holes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/kafka/scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::kafka_tests {
+namespace {
+
+using support::eventually;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+// 100 messages, 60 of them applied, of the rest 40 the first 20 trimmed away while nobody ran.
+void trim_past_the_fence(Scene& scene) {
+    scene.send(60);
+    scene.start();
+    scene.all_applied();
+    scene.stop_all();
+    scene.kafka().produce(scene.topic(), scene.make(20, 0));
+    scene.send(20);
+    scene.kafka().delete_records(scene.topic(), 0, 80);
+}
+
+std::string skipped(Scene& scene) {
+    const support::Rows rows = scene.database().execute(
+        "SELECT begin_offset, end_offset FROM skipped_ranges ORDER BY skipped_range");
+    std::string text;
+    for (const support::Row& row : rows) text += *row[0] + "-" + *row[1] + ";";
+    return text;
+}
+
+TEST(Log, TrimmedPastTheFenceHalts) {
+    Scene scene;
+    trim_past_the_fence(scene);
+    Worker& worker = scene.start();
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("no longer in the log"));
+    EXPECT_EQ(scene.next_offset(0), 60);
+    EXPECT_EQ(scene.applied(), 60);
+    EXPECT_EQ(skipped(scene), "");
+}
+
+// After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned anew, by each protocol's rules.
+class OutOfRange : public testing::TestWithParam<std::string> {};
+
+TEST_P(OutOfRange, TrimmedPastTheFenceGoesOnAtTheEarliestAndSaysSo) {
+    Scene scene({.partitions = 1});
+    trim_past_the_fence(scene);
+    WorkerOptions options = scene.options();
+    if (GetParam() == "eager") {
+        options.kafka.properties["partition.assignment.strategy"] = "range";
+    } else if (GetParam() == "kip848") {
+        options.kafka.properties["group.protocol"] = "consumer";
+        options.kafka.properties.erase("session.timeout.ms");
+        options.kafka.properties.erase("heartbeat.interval.ms");
+    }
+    options.topics[0].on_out_of_range = OutOfRangePolicy::earliest;
+    scene.start(std::move(options));
+    scene.expect_all_once();
+    EXPECT_EQ(skipped(scene), "60-80;");
+    EXPECT_EQ(scene.next_offset(0), 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, OutOfRange, testing::Values("eager", "cooperative", "kip848"),
+                         [](const auto& info) { return info.param; });
+
+TEST(Log, TrimmedPastTheFenceGoesOnAtTheLatestAndSaysSo) {
+    Scene scene;
+    trim_past_the_fence(scene);
+    WorkerOptions options = scene.options();
+    options.topics[0].on_out_of_range = OutOfRangePolicy::latest;
+    Worker& worker = scene.start(std::move(options));
+    ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) >= 100; }));
+    EXPECT_EQ(skipped(scene), "60-100;");
+    ASSERT_TRUE(eventually(patience, [&] { return worker.status().reading == 1; }));
+    scene.kafka().produce(scene.topic(), scene.make(10, 0));
+    EXPECT_TRUE(eventually(patience, [&] { return scene.applied() == 70; }));
+}
+
+TEST(Log, ATopicMadeAgainIsNotTakenForItsNamesake) {
+    Scene scene;
+    scene.send(50);
+    scene.start();
+    scene.all_applied();
+    scene.stop_all();
+    scene.kafka().delete_topic(scene.topic());
+    scene.kafka().create_topic(scene.topic(), 1);
+    // Grown past the fence: every offset is there, and none means what it meant.
+    scene.kafka().produce(scene.topic(), scene.make(80, 0));
+    Worker& worker = scene.start();
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("another log"));
+    EXPECT_EQ(scene.applied(), 50);
+    EXPECT_EQ(scene.next_offset(0), 50);
+}
+
+TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
+    Scene scene;
+    scene.send(50);
+    Worker& worker = scene.start();
+    scene.all_applied();
+    scene.kafka().delete_topic(scene.topic());
+    scene.kafka().create_topic(scene.topic(), 1);
+    scene.kafka().produce(scene.topic(), scene.make(10, 0));
+    // By the topic's id, or because the log ends below the fence, whichever is seen first.
+    EXPECT_THAT(Scene::halted(worker), AnyOf(HasSubstr("another log"), HasSubstr("below the fence")));
+    EXPECT_EQ(scene.next_offset(0), 50);
+    EXPECT_EQ(scene.applied(), 50);
+}
+
+TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd) {
+    Scene scene;
+    using End = support::Kafka::Transaction;
+    scene.kafka().produce_in_transaction(scene.topic(), scene.make(20, 0), End::abort);
+    const auto kept = scene.make(20, 0);
+    scene.kafka().produce_in_transaction(scene.topic(), kept, End::commit);
+    scene.count(kept);
+    scene.kafka().produce_in_transaction(scene.topic(), scene.make(5, 0), End::abort);
+    scene.start();
+    scene.expect_all_once();
+    const std::int64_t end = scene.kafka().offsets(scene.topic(), 0).second;
+    EXPECT_EQ(end, 20 + 20 + 5 + 3);
+    // Behind the last message there are only control records and what was aborted: the watermark's write moves the fence.
+    EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == end; }));
+    EXPECT_TRUE(eventually(
+        patience, [&] { return scene.fence(0, "watermark IS NOT NULL") == "t"; }));
+    scene.send(5);
+    scene.expect_all_once();
+}
+
+TEST(Log, ACompactedLogsHolesArePassed) {
+    Scene scene({.topic_config = {{"cleanup.policy", "compact"},
+                                  {"segment.ms", "100"},
+                                  {"min.cleanable.dirty.ratio", "0.01"},
+                                  {"max.compaction.lag.ms", "200"}}});
+    // One record key: compaction keeps the last of them in each cleaned segment.
+    auto old = scene.make(50, 0);
+    for (auto& message : old) message.key = "same";
+    scene.kafka().produce(scene.topic(), old);
+    auto last = scene.make(1, 0);
+    last[0].key = "same";
+    // Small rolls, until the cleaner has gone over the old ones.
+    int more = 0;
+    ASSERT_TRUE(eventually(patience, [&] {
+        ++more;
+        scene.kafka().produce(scene.topic(), last);
+        return scene.kafka().read_all(scene.topic(), 1).size() < 25;
+    }));
+    scene.count(last);
+    scene.start();
+    EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == 50 + more; }));
+    EXPECT_LT(scene.applied(), 25);
+    EXPECT_EQ(scene.database().number("SELECT count(*) FROM effects WHERE key = 'key-50'"), 1);
+}
+
+TEST(Log, TombstonesGoByThePolicy) {
+    for (const auto& [policy, column] :
+         {std::pair{TombstonePolicy::skip, "skipped"}, {TombstonePolicy::reject, "dead_lettered"}}) {
+        Scene scene;
+        scene.send(5);
+        auto tombstones = scene.make(3, 0);
+        for (auto& message : tombstones) message.payload.reset();
+        scene.kafka().produce(scene.topic(), tombstones);
+        scene.send(5);
+        WorkerOptions options = scene.options();
+        options.topics[0].format.tombstones = policy;
+        scene.start(std::move(options));
+        scene.expect_all_once();
+        EXPECT_EQ(scene.fence(0, std::string("applied, ") + column), "10 3");
+        EXPECT_EQ(scene.database().number("SELECT count(*) FROM dead_letters"),
+                  policy == TombstonePolicy::reject ? 3 : 0);
+    }
+}
+
+}  // namespace
+}  // namespace onceward::kafka_tests

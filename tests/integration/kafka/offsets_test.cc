@@ -1,0 +1,149 @@
+// The fence is the truth; Kafka's committed offset is for dashboards, but for the first time.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/offsets_move.h"
+#include "consumer/kafka_source.h"
+#include "schemas/queries.h"
+#include "tests/integration/kafka/scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::kafka_tests {
+namespace {
+
+using support::eventually;
+using testing::HasSubstr;
+
+struct NoListener final : SourceListener {
+    void assigned(const std::vector<TopicPartition>&) override {}
+    void revoked(const std::vector<TopicPartition>&, bool) override {}
+    void out_of_range(const TopicPartition&) override {}
+    void partition_failed(const TopicPartition&, int, const std::string&) override {}
+};
+
+std::string committed_metadata(Scene& scene, int partition) {
+    NoListener listener;
+    KafkaSource source(scene.options().kafka, 0, {}, listener);
+    const auto offset = source.group_offset({scene.topic(), Partition{partition}});
+    return offset ? offset->metadata : "none";
+}
+
+// What `onceward offsets --set` does.
+void move(Scene& scene, std::int64_t offset, bool adopt = false) {
+    Connection connection(scene.schema().worker());
+    const TopicPartition partition{scene.topic(), Partition{0}};
+    FenceMovePlan plan = plan_move(connection, nullptr, scene.group(), partition,
+                                   parse_position(std::to_string(offset)), adopt);
+    move_fence(connection, scene.group(), plan);
+}
+
+TEST(Offsets, ReadingBeginsAtTheFenceWhateverSomebodyCommitted) {
+    Scene scene;
+    scene.send(300);
+    scene.start();
+    scene.all_applied();
+    scene.stop_all();
+    for (const std::int64_t elsewhere : {7, 900}) {
+        scene.kafka().set_committed_offset(scene.group(), scene.topic(), 0, elsewhere);
+        scene.send(200);
+        Worker& worker = scene.start();
+        scene.expect_all_once();
+        EXPECT_EQ(worker.status().totals.duplicates, 0) << "it read what it had passed";
+        scene.stop_all();
+    }
+}
+
+TEST(Offsets, OurCommitsCarryTheMarkAndNeverPassTheFence) {
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.batch.messages = 20;
+    scene.start(std::move(options));
+    int samples = 0;
+    for (int round = 0; round < 8; ++round) {
+        scene.send(400);
+        const auto committed = scene.kafka().committed_offset(scene.group(), scene.topic(), 0);
+        // The fence is looked at after: it only grows.
+        if (committed) {
+            EXPECT_LE(*committed, scene.next_offset(0));
+            ++samples;
+        }
+    }
+    EXPECT_GT(samples, 0);
+    scene.expect_all_once();
+    EXPECT_TRUE(eventually(patience, [&] {
+        return scene.kafka().committed_offset(scene.group(), scene.topic(), 0) == 3200;
+    }));
+    EXPECT_EQ(committed_metadata(scene, 0), "onceward:" + scene.fence(0, "incarnation"));
+    scene.stop_all();
+    EXPECT_EQ(scene.kafka().committed_offset(scene.group(), scene.topic(), 0), 3200);
+}
+
+TEST(Offsets, StoppingCommitsWhatWasDone) {
+    Scene scene;
+    Worker& worker = scene.start();
+    scene.send(100);
+    scene.all_applied();
+    scene.stop(worker);
+    EXPECT_EQ(scene.kafka().committed_offset(scene.group(), scene.topic(), 0),
+              scene.next_offset(0));
+    EXPECT_EQ(committed_metadata(scene, 0), "onceward:" + scene.fence(0, "incarnation"));
+}
+
+TEST(Offsets, AnotherConsumersCommittedOffsetIsAdoptedTheFirstTime) {
+    Scene scene;
+    scene.kafka().produce(scene.topic(), scene.make(120, 0));
+    scene.kafka().set_committed_offset(scene.group(), scene.topic(), 0, 120);
+    scene.send(80);
+    scene.start();
+    scene.expect_all_once();
+    EXPECT_EQ(scene.fence(0, "first_offset, next_offset"), "120 200");
+}
+
+TEST(Offsets, OurMarkWithoutAFenceHaltsUntilSomebodySaysWhereToBegin) {
+    Scene scene;
+    scene.send(50);
+    scene.start();
+    scene.all_applied();
+    scene.stop_all();
+    scene.database().execute("DELETE FROM fences");
+    Worker& worker = scene.start();
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("its fence row is gone"));
+    EXPECT_EQ(scene.database().number("SELECT count(*) FROM fences"), 0);
+    scene.send(10);
+    move(scene, 50);
+    EXPECT_TRUE(scene.all_applied());
+    EXPECT_EQ(scene.applied(), 60);
+}
+
+TEST(Offsets, ARunningWorkerFollowsAFenceThatWasMoved) {
+    Scene scene;
+    scene.send(200);
+    Worker& worker = scene.start();
+    scene.all_applied();
+    scene.database().execute("DELETE FROM effects WHERE kafka_offset >= 150");
+    // Behind the rewind the claims are still known: read again, nothing applied. No message arrives meanwhile, so that the
+    // worker must see it while it is idle.
+    move(scene, 100);
+    EXPECT_TRUE(eventually(patience, [&] { return worker.status().totals.duplicates == 100; }));
+    EXPECT_EQ(scene.next_offset(0), 200);
+    EXPECT_EQ(scene.applied(), 150);
+}
+
+TEST(Offsets, ARetiredGroupIsLeftAloneUntilItIsBroughtBack) {
+    Scene scene;
+    scene.send(20);
+    Worker& worker = scene.start();
+    scene.all_applied();
+    Connection connection(scene.schema().worker());
+    const auto group = [&] { return Parameters{}.text(scene.group()).null().null(); };
+    connection.query(sql::groups_retire_fences, group());
+    scene.send(20);
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("retired"));
+    EXPECT_EQ(scene.applied(), 20);
+    connection.query(sql::groups_restore_fences, group());
+    scene.expect_all_once();
+}
+
+}  // namespace
+}  // namespace onceward::kafka_tests
