@@ -23,14 +23,28 @@ void set(rd_kafka_conf_t* configuration, const std::string& name, const std::str
     }
 }
 
+// librdkafka takes the first bytes of any other protocol for the size of an answer, and its own
+// advice leads astray.
+std::string explained(const char* text) {
+    std::string full(text);
+    if (full.find("Invalid response size") != std::string::npos &&
+        full.find("APIVERSION_QUERY") != std::string::npos) {
+        full =
+            "what answers there does not speak Kafka, or wants TLS: look at bootstrap_servers and "
+            "security.protocol. " +
+            full;
+    }
+    return full;
+}
+
 void forward_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
     const LogLevel mapped = level <= 3 ? LogLevel::error : level <= 4 ? LogLevel::warning
                                               : LogLevel::debug;
-    log(mapped, "kafka.client", {{"facility", facility}, {"error", text}});
+    log(mapped, "kafka.client", {{"facility", facility}, {"error", explained(text)}});
 }
 
 void forward_error(rd_kafka_t*, int code, const char* reason, void*) {
-    log_warning("kafka.client", {{"code", code}, {"error", reason}});
+    log_warning("kafka.client", {{"code", code}, {"error", explained(reason)}});
 }
 
 // Why a broker's certificate is not taken, which librdkafka's own text does not tell. Runs on its

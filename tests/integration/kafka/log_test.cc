@@ -42,7 +42,8 @@ TEST(Log, TrimmedPastTheFenceHalts) {
     EXPECT_EQ(skipped(scene), "");
 }
 
-// After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned anew, by each protocol's rules.
+// After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned anew, by
+// each protocol's rules.
 class OutOfRange : public testing::TestWithParam<std::string> {};
 
 TEST_P(OutOfRange, TrimmedPastTheFenceGoesOnAtTheEarliestAndSaysSo) {
@@ -104,7 +105,8 @@ TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
     scene.kafka().create_topic(scene.topic(), 1);
     scene.kafka().produce(scene.topic(), scene.make(10, 0));
     // By the topic's id, or because the log ends below the fence, whichever is seen first.
-    EXPECT_THAT(Scene::halted(worker), AnyOf(HasSubstr("another log"), HasSubstr("below the fence")));
+    EXPECT_THAT(Scene::halted(worker),
+                AnyOf(HasSubstr("another log"), HasSubstr("below the fence")));
     EXPECT_EQ(scene.next_offset(0), 50);
     EXPECT_EQ(scene.applied(), 50);
 }
@@ -121,7 +123,8 @@ TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd)
     scene.expect_all_once();
     const std::int64_t end = scene.kafka().offsets(scene.topic(), 0).second;
     EXPECT_EQ(end, 20 + 20 + 5 + 3);
-    // Behind the last message there are only control records and what was aborted: the watermark's write moves the fence.
+    // Behind the last message there are only control records and what was aborted: the watermark's
+    // write moves the fence.
     EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == end; }));
     EXPECT_TRUE(eventually(
         patience, [&] { return scene.fence(0, "watermark IS NOT NULL") == "t"; }));

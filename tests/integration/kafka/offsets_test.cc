@@ -122,8 +122,8 @@ TEST(Offsets, ARunningWorkerFollowsAFenceThatWasMoved) {
     Worker& worker = scene.start();
     scene.all_applied();
     scene.database().execute("DELETE FROM effects WHERE kafka_offset >= 150");
-    // Behind the rewind the claims are still known: read again, nothing applied. No message arrives meanwhile, so that the
-    // worker must see it while it is idle.
+    // Behind the rewind the claims are still known: read again, nothing applied. No message arrives
+    // meanwhile, so that the worker must see it while it is idle.
     move(scene, 100);
     EXPECT_TRUE(eventually(patience, [&] { return worker.status().totals.duplicates == 100; }));
     EXPECT_EQ(scene.next_offset(0), 200);

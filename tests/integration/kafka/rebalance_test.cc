@@ -10,8 +10,8 @@ namespace {
 
 using support::eventually;
 
-// Assigned at RD_KAFKA_OFFSET_END in place of a number, librdkafka asks for the end itself, and where the seek overtakes
-// its question the position jumps to the end afterwards.
+// Assigned at RD_KAFKA_OFFSET_END in place of a number, librdkafka asks for the end itself, and
+// where the seek overtakes its question the position jumps to the end afterwards.
 TEST(Rebalance, TakeOversInQuickSuccessionNeverJumpToTheEnd) {
     Scene scene({.partitions = 4});
     scene.send(6000);

@@ -1,7 +1,7 @@
 #pragma once
-// A topic of the shared broker, a schema with a table, and workers between them: what the tests of the worker stand on.
-// The check at the end reads the produced list, PostgreSQL and Kafka, never the product's memory.
-// Used by the test's thread. Workers stop with the scene.
+// A topic of the shared broker, a schema with a table, and workers between them: what the tests of
+// the worker stand on. The check at the end reads the produced list, PostgreSQL and Kafka, never
+// the product's memory. Used by the test's thread. Workers stop with the scene.
 
 #include <chrono>
 #include <map>
@@ -46,7 +46,8 @@ class Scene {
     void reconnect();
     support::Kafka& kafka() { return kafka_; }
 
-    // Options of a worker with short time-outs: it is thrown out of the group after two seconds of silence.
+    // Options of a worker with short time-outs: it is thrown out of the group after two seconds of
+    // silence.
     WorkerOptions options();
     WorkerTopic worker_topic(const std::string& topic, const std::string& table = "effects");
     std::string add_table(const std::string& table);

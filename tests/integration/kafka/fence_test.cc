@@ -1,0 +1,147 @@
+// Two that believe they own a partition, a frozen one, and tables that change under the worker.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/embedded/child_process.h"
+#include "dedup/fence.h"
+#include "dedup/guard.h"
+#include "tests/integration/kafka/scene.h"
+#include "tests/support/eventually.h"
+#include "tests/support/unique.h"
+
+namespace onceward::kafka_tests {
+namespace {
+
+using support::eventually;
+using testing::HasSubstr;
+
+TEST(Stolen, AStolenFenceIsTakenBackAfterAPauseAndNothingIsAppliedTwice) {
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.batch.messages = 20;
+    scene.start(std::move(options));
+    scene.send(50);
+    scene.all_applied();
+    Connection connection(scene.schema().worker());
+    onceward::Fences thief(scene.group(), "thief");
+    for (int round = 0; round < 3; ++round) {
+        scene.send(500);
+        thief.take_over(connection, scene.topic(), Partition{0}, {}, 0, [] { return true; });
+        scene.send(100);
+        EXPECT_TRUE(scene.all_applied());
+    }
+    scene.expect_exact();
+    EXPECT_GE(std::stoi(scene.fence(0, "epoch")), 7);
+}
+
+// The worker as a process of its own, which can be stopped as a whole.
+class Frozen : public testing::Test {
+  protected:
+    Frozen() {
+        std::ofstream(file("yaml"))
+            << "group: " << scene_.group() << "\nkafka:\n  bootstrap_servers: "
+            << support::kafka_bootstrap_servers()
+            << "\n  properties:\n    session.timeout.ms: 1000\n    heartbeat.interval.ms: 150\n"
+               "    max.poll.interval.ms: 1500\n    fetch.wait.max.ms: 20\n"
+            << "postgres:\n  dsn: \"" << scene_.schema().server().worker_dsn
+            << "\"\n  schema: " << scene_.schema().name()
+            << "\ndrain_timeout: 1s\ntopics:\n  - name: "
+            << scene_.topic()
+            << "\n    format: json\n    key: {preset: idempotency-key}\n    sink:\n      table: "
+            << scene_.schema().name()
+            << ".effects\n      columns:\n        key: {header: Idempotency-Key}\n"
+               "        id: /id\n        kafka_partition: {metadata: partition}\n"
+               "        kafka_offset: {metadata: offset}\n";
+    }
+    ~Frozen() override {
+        std::filesystem::remove(file("yaml"));
+        std::filesystem::remove(file("log"));
+    }
+    std::filesystem::path file(const std::string& kind) const {
+        return std::filesystem::path(testing::TempDir()) / (scene_.topic() + "." + kind);
+    }
+    ChildProcess start_process() {
+        ChildOptions options;
+        options.command = {ONCEWARD_EXECUTABLE, "run", "--config", file("yaml").string()};
+        options.output = file("log");
+        return ChildProcess(options);
+    }
+    // How many of the worker's sessions in this schema are in that condition.
+    std::int64_t sessions(const std::string& condition) {
+        return scene_.database().number(
+            "SELECT count(*) FROM pg_stat_activity WHERE usename = '" +
+            std::string(support::worker_role) + "' AND " + condition);
+    }
+    Scene scene_;
+};
+
+TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnotherWentOn) {
+    ChildProcess process = start_process();
+    scene_.send(20);
+    ASSERT_TRUE(scene_.all_applied()) << tail_of(file("log"));
+    support::Database blocker(scene_.schema().server().dsn);
+    blocker.execute("BEGIN; LOCK TABLE " + scene_.schema().name() + ".effects");
+    scene_.send(30);
+    // It holds its fence and waits for the table; when that is free it is inside its transaction,
+    // and frozen.
+    ASSERT_TRUE(eventually(patience, [&] { return sessions("wait_event_type = 'Lock'") == 1; }));
+    process.send(SIGSTOP);
+    blocker.execute("ROLLBACK");
+    ASSERT_TRUE(
+        eventually(patience, [&] { return sessions("state = 'idle in transaction'") == 1; }));
+
+    Guard guard(GuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
+    WorkerOptions options = scene_.options();
+    options.session_opened = [&](int pid) { guard.watch(pid); };
+    options.session_closed = [&](int pid) { guard.forget(pid); };
+    Worker& other = scene_.start(std::move(options));
+    EXPECT_TRUE(scene_.all_applied());
+    EXPECT_EQ(other.status().totals.applied, 30);
+    EXPECT_EQ(guard.ended(), 1U);
+
+    process.send(SIGCONT);
+    EXPECT_TRUE(eventually(patience, [&] {
+        return tail_of(file("log"), 100'000).find("postgres.connection_lost") != std::string::npos;
+    })) << tail_of(file("log"));
+    scene_.send(50);
+    scene_.expect_all_once();
+    process.send(SIGTERM);
+    EXPECT_TRUE(process.wait(30s));
+    scene_.expect_exact();
+    scene_.stop_all();
+}
+
+TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself) {
+    Scene scene;
+    const std::string second = support::unique_name("topic");
+    scene.kafka().create_topic(second, 1);
+    scene.add_table("others");
+    WorkerOptions options = scene.options();
+    options.topics.push_back(scene.worker_topic(second, "others"));
+    Worker& worker = scene.start(std::move(options));
+    const auto others = [&] { return scene.database().number("SELECT count(*) FROM others"); };
+    scene.send(20);
+    scene.kafka().produce(second, scene.make(20, 0));
+    EXPECT_TRUE(scene.all_applied());
+    EXPECT_TRUE(eventually(patience, [&] { return others() == 20; }));
+
+    scene.database().execute("ALTER TABLE effects RENAME COLUMN id TO number");
+    scene.send(20);
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("effects"));
+    scene.kafka().produce(second, scene.make(20, 0));
+    EXPECT_TRUE(eventually(patience, [&] { return others() == 40; }));
+    EXPECT_EQ(scene.applied(), 20);
+    EXPECT_EQ(scene.database().number("SELECT count(*) FROM dead_letters"), 0);
+
+    scene.database().execute("ALTER TABLE effects RENAME COLUMN number TO id");
+    EXPECT_TRUE(scene.all_applied());
+    EXPECT_EQ(scene.applied(), 40);
+    EXPECT_TRUE(eventually(patience, [&] { return worker.status().halted.empty(); }));
+}
+
+}  // namespace
+}  // namespace onceward::kafka_tests
