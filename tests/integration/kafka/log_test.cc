@@ -159,7 +159,8 @@ TEST(Log, ACompactedLogsHolesArePassed) {
 
 TEST(Log, TombstonesGoByThePolicy) {
     for (const auto& [policy, column] :
-         {std::pair{TombstonePolicy::skip, "skipped"}, {TombstonePolicy::reject, "dead_lettered"}}) {
+         {std::pair{TombstonePolicy::skip, "skipped"},
+          std::pair{TombstonePolicy::reject, "dead_lettered"}}) {
         Scene scene;
         scene.send(5);
         auto tombstones = scene.make(3, 0);
