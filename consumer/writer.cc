@@ -21,6 +21,14 @@ constexpr auto halted_look_every = 3s;    // whether a halted partition's fence 
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
 
+// PostgreSQL's own words where they help and quote no value of a row: an unknown column, a missing
+// privilege.
+std::string speakable(const PostgresError& error) {
+    const std::string code_class = error.sqlstate().substr(0, 2);
+    const bool quotes_nothing = code_class == "42" || code_class == "28" || code_class == "3D";
+    return quotes_nothing ? error.what() : error.summary();
+}
+
 std::string owner_name(int worker) {
     std::string host(256, '\0');
     if (gethostname(host.data(), host.size() - 1) != 0) host = "unknown";
@@ -107,8 +115,14 @@ void Writer::connect() {
 
 void Writer::prepare(Topic& topic) {
     if (topic.ready) return;
-    topic.registered = register_ledger(*connection_, topic.options->ledger, options_.kafka.group,
-                                       topic.options->name);
+    const RegisteredLedger registered = register_ledger(*connection_, topic.options->ledger,
+                                                        options_.kafka.group, topic.options->name);
+    if (registered != topic.registered) {
+        // A fail-over may have lost the registration; under another number it is another ledger.
+        topic.processor.reset();
+        topic.claims.reset();
+        topic.registered = registered;
+    }
     topic.sink->prepare(*connection_);
     if (!topic.claims && topic.options->dedup) {
         topic.claims = topic.options->claims
@@ -194,7 +208,7 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
         case FailureAction::reject:
         case FailureAction::stop:
             topic.processor->abandon();
-            stop_topic(topic, error.what(), options_.first_retry);
+            stop_topic(topic, speakable(error), options_.first_retry);
             return false;
     }
     return false;
@@ -237,7 +251,7 @@ void Writer::handle(const PostgresError& error, Topic* topic) {
         case FailureAction::reject:
         case FailureAction::stop:
             if (topic != nullptr) {
-                stop_topic(*topic, error.what(), options_.first_retry);
+                stop_topic(*topic, speakable(error), options_.first_retry);
             } else {
                 lose_connection(error.summary());
             }

@@ -13,6 +13,7 @@ struct RegisteredLedger {
     // its number; the second key of its advisory lock and part of its tables' names
     int ledger = 0;
     int source = 0;  // short name of (group, topic) in the claims' rows
+    friend bool operator==(const RegisteredLedger&, const RegisteredLedger&) = default;
 };
 
 // The ledger's row (its retention follows the configuration), its first generation and the topic's
