@@ -108,7 +108,7 @@ TEST_P(GuardTest, EndsAFrozenSession) {
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     EXPECT_NO_THROW(wait_for(waiter, held).get());
-    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() == 1; }));
+    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() >= 1; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, GuardTest,
@@ -159,7 +159,7 @@ TEST_F(GuardRules, FindsAHolderBehindAnotherWaiter) {
     EXPECT_EQ(direct, "{" + std::to_string(first.pid()) + "}") << "the test is about a chain";
     EXPECT_NO_THROW(second_waits.get());
     EXPECT_NO_THROW(first_waits.get());
-    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() == 1; }));
+    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() >= 1; }));
 }
 
 TEST_F(GuardRules, OnlyAlertsOnAnotherRolesSession) {
@@ -206,7 +206,7 @@ TEST_F(GuardRules, SurvivesTheLossOfItsOwnSession) {
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     EXPECT_NO_THROW(wait_for(waiter, Held::fence_row).get());
-    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() == 1; }));
+    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() >= 1; }));
 }
 
 // A COMMIT ended by the guard is only in doubt: the frozen worker wakes, and nothing is lost or
@@ -230,7 +230,7 @@ TEST_F(GuardRules, AWorkerThatWasFrozenWakesAndCommitsNothing) {
     frozen_options.connection.idle_in_transaction_timeout = 60s;
     CoreWorker frozen(log, sink_, frozen_options);
     EXPECT_TRUE(frozen.run());
-    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() == 1; }));
+    EXPECT_TRUE(eventually(5s, [&] { return guard.ended() >= 1; }));
     EXPECT_EQ(successor.totals.applied, 50);
     EXPECT_EQ(frozen.totals.applied, 0);
     expect_no_violations(log);
