@@ -1,6 +1,14 @@
 #include "cli/log_view.h"
 
+#include <chrono>
+#include <thread>
+
 namespace onceward {
+namespace {
+
+constexpr int coordinator_tries = 30;  // half a second apart
+
+}  // namespace
 
 // Nothing is ever assigned to a source without topics.
 struct LogView::Silent : SourceListener {
@@ -23,8 +31,16 @@ std::string LogView::topic_id(const std::string& topic) {
 }
 
 std::optional<Offset> LogView::group_offset(const TopicPartition& partition) {
-    const std::optional<KafkaSource::GroupOffset> found = source_->group_offset(partition);
-    return found ? std::optional(found->offset) : std::nullopt;
+    for (int tries = coordinator_tries;; --tries) {
+        try {
+            const auto found = source_->group_offset(partition);
+            return found ? std::optional(found->offset) : std::nullopt;
+        } catch (const KafkaError& error) {
+            // A broker that has just started, or a group's first visit.
+            if (tries == 0 || !coordinator_is_moving(error)) throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
 }
 
 void LogView::complain() { source_->serve(); }

@@ -35,6 +35,13 @@ KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operatio
 
 }  // namespace
 
+bool coordinator_is_moving(const KafkaError& error) {
+    return error.code == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
+           error.code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE ||
+           error.code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||
+           error.code == RD_KAFKA_RESP_ERR__WAIT_COORD;
+}
+
 std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
     const KafkaTopicPartitionList list = one(partition);
     const rd_kafka_resp_err_t code =

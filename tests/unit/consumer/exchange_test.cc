@@ -66,8 +66,8 @@ TEST_F(ExchangeTest, ABatchIsWhatGatheredUpToItsLimit) {
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
-TEST_F(ExchangeTest, TheQueueIsFullAtTwoBatches) {
-    push(zero_, 0, 19, 19);
+TEST_F(ExchangeTest, TheQueueIsFullAtTwoThousandMessagesWhereBatchesAreSmall) {
+    push(zero_, 0, 1999, 1999);
     EXPECT_TRUE(exchange_.has_room(0));
     push(one_, 0, 1, 1);
     EXPECT_FALSE(exchange_.has_room(0));
