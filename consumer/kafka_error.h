@@ -14,8 +14,8 @@ class KafkaError : public std::runtime_error {
     int code;
 };
 
-// Whether the group's coordinator is only on its way: being found, loaded or moved. A second later it
-// may answer.
+// Whether the group's coordinator is only on its way: being found, loaded or moved. A second later
+// it may answer.
 bool coordinator_is_moving(const KafkaError& error);
 
 }  // namespace onceward

@@ -66,8 +66,16 @@ TEST_F(ExchangeTest, ABatchIsWhatGatheredUpToItsLimit) {
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
-TEST_F(ExchangeTest, TheQueueIsFullAtTwoThousandMessagesWhereBatchesAreSmall) {
-    push(zero_, 0, 1999, 1999);
+TEST_F(ExchangeTest, TwoThousandMessagesMayWaitWhereBatchesAreSmall) {
+    Exchange exchange{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
+    exchange.push(0, chunk(zero_, 0, 1999, 1999));
+    EXPECT_TRUE(exchange.has_room(0));
+    exchange.push(0, chunk(one_, 0, 1, 1));
+    EXPECT_FALSE(exchange.has_room(0));
+}
+
+TEST_F(ExchangeTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
+    push(zero_, 0, 199, 199);
     EXPECT_TRUE(exchange_.has_room(0));
     push(one_, 0, 1, 1);
     EXPECT_FALSE(exchange_.has_room(0));
