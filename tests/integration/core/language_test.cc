@@ -1,9 +1,12 @@
 // A server that does not speak English: a rival read the texts of errors, and froze partitions.
 
 #include <cstdlib>
+#include <filesystem>
 
+#include "cli/embedded/child_process.h"
 #include "cli/embedded/private_postgres.h"
 #include "tests/integration/core/core_fixture.h"
+#include "tests/support/unique.h"
 
 namespace onceward::support {
 namespace {
@@ -14,14 +17,20 @@ using ::testing::IsEmpty;
 
 class Language : public ::testing::Test {
   protected:
-    // LANGUAGE chooses the catalogue in every locale but C, so that no other locale must be
-    // installed.
-    static PrivatePostgres german() {
-        setenv("LANGUAGE", "de", 1);
-        PrivatePostgres server({.settings = {{"lc_messages", "C.UTF-8"}}, .parent = {}});
-        unsetenv("LANGUAGE");
+    // A locale of the test's own, so that none must be installed. Debian 13's C library has no
+    // other way: there LANGUAGE counts as little in C.UTF-8 as in C.
+    PrivatePostgres german() {
+        std::filesystem::create_directories(locales_);
+        ChildOptions locale;
+        locale.command = {"localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8",
+                          (locales_ / "de_DE.UTF-8").string()};
+        run_to_end(std::move(locale), 60s);
+        setenv("LOCPATH", locales_.c_str(), 1);
+        PrivatePostgres server({.settings = {{"lc_messages", "de_DE.UTF-8"}}, .parent = {}});
+        unsetenv("LOCPATH");
         return server;
     }
+    ~Language() override { std::filesystem::remove_all(locales_); }
     static PostgresError error_of(Connection& connection, const std::string& sql) {
         try {
             connection.execute(sql);
@@ -31,6 +40,8 @@ class Language : public ::testing::Test {
         throw std::logic_error("no error: " + sql);
     }
 
+    const std::filesystem::path locales_ =
+        std::filesystem::temp_directory_path() / unique_name("onceward-locales");
     PrivatePostgres server_ = german();
 };
 
