@@ -3,10 +3,26 @@
 #include <chrono>
 #include <thread>
 
+#include "consumer/kafka_error.h"
+
 namespace onceward {
 namespace {
 
-constexpr int coordinator_tries = 30;  // half a second apart
+constexpr int tries_while_moving = 30;  // half a second apart
+
+// Asks again while a leader or a coordinator is only on its way: a broker that has just started, a
+// topic that was just made, or a group's first visit.
+template <typename Question>
+auto ask(Question question) {
+    for (int tries = tries_while_moving;; --tries) {
+        try {
+            return question();
+        } catch (const KafkaError& error) {
+            if (tries == 0 || !(coordinator_is_moving(error) || leader_is_moving(error))) throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+}
 
 }  // namespace
 
@@ -31,26 +47,18 @@ std::string LogView::topic_id(const std::string& topic) {
 }
 
 std::optional<Offset> LogView::group_offset(const TopicPartition& partition) {
-    for (int tries = coordinator_tries;; --tries) {
-        try {
-            const auto found = source_->group_offset(partition);
-            return found ? std::optional(found->offset) : std::nullopt;
-        } catch (const KafkaError& error) {
-            // A broker that has just started, or a group's first visit.
-            if (tries == 0 || !coordinator_is_moving(error)) throw;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    }
+    const auto found = ask([&] { return source_->group_offset(partition); });
+    return found ? std::optional(found->offset) : std::nullopt;
 }
 
 void LogView::complain() { source_->serve(); }
 
 KafkaSource::Range LogView::range(const TopicPartition& partition) {
-    return source_->range(partition);
+    return ask([&] { return source_->range(partition); });
 }
 
 Offset LogView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
-    return source_->offset_at(partition, timestamp);
+    return ask([&] { return source_->offset_at(partition, timestamp); });
 }
 
 }  // namespace onceward

@@ -18,4 +18,7 @@ class KafkaError : public std::runtime_error {
 // it may answer.
 bool coordinator_is_moving(const KafkaError& error);
 
+// The same of a partition's leader: being elected, or not where the client last knew it.
+bool leader_is_moving(const KafkaError& error);
+
 }  // namespace onceward

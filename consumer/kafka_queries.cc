@@ -42,6 +42,11 @@ bool coordinator_is_moving(const KafkaError& error) {
            error.code == RD_KAFKA_RESP_ERR__WAIT_COORD;
 }
 
+bool leader_is_moving(const KafkaError& error) {
+    return error.code == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           error.code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
+}
+
 std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
     const KafkaTopicPartitionList list = one(partition);
     const rd_kafka_resp_err_t code =

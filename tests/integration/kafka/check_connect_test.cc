@@ -60,7 +60,8 @@ class CheckConnect : public testing::Test {
 
 TEST_F(CheckConnect, WhatFitsIsGoodAndNamed) {
     const ConnectResult brokers = check_brokers(configuration());
-    EXPECT_THAT(brokers.findings, IsEmpty());
+    EXPECT_THAT(brokers.findings, IsEmpty())
+        << (brokers.findings.empty() ? "" : brokers.findings[0].message);
     EXPECT_THAT(brokers.good, testing::Contains(HasSubstr(topic_ + ": 2 partitions")));
     const ConnectResult database = check_database(configuration());
     EXPECT_THAT(database.findings, IsEmpty())
