@@ -90,9 +90,13 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
     // and frozen.
     ASSERT_TRUE(eventually(patience, [&] { return sessions("wait_event_type = 'Lock'") == 1; }));
     process.send(SIGSTOP);
+    // Its own session by its number: sessions of earlier tests may still be ending.
+    const std::string session = blocker.value(
+        "SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))");
     blocker.execute("ROLLBACK");
-    ASSERT_TRUE(
-        eventually(patience, [&] { return sessions("state = 'idle in transaction'") == 1; }));
+    ASSERT_TRUE(eventually(patience, [&] {
+        return sessions("state = 'idle in transaction' AND pid = " + session) == 1;
+    }));
 
     Guard guard(GuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
     WorkerOptions options = scene_.options();
