@@ -1,34 +1,15 @@
 #include "consumer/nearest_name.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "dedup/edit_distance.h"
 
 namespace onceward {
-namespace {
-
-// Levenshtein's distance, one row at a time.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
-}  // namespace
-
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
     const std::string* nearest = nullptr;
     std::size_t best = std::max<std::size_t>(name.size() / 3, 2) + 1;
     for (const std::string& candidate : known) {
-        const std::size_t away = distance(name, candidate);
+        const std::size_t away = edit_distance(name, candidate);
         if (away < best) {
             best = away;
             nearest = &candidate;

@@ -1,9 +1,9 @@
 #include "sinks/table_plan.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
+#include "dedup/edit_distance.h"
 #include "dedup/sink.h"
 
 namespace onceward {
@@ -19,21 +19,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
     std::string text;
     for (const std::string& part : parts) text.append(text.empty() ? "" : between).append(part);
     return text;
-}
-
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
 }
 
 // Gathers what is wrong, so that one look at the message shows all of it.
@@ -75,10 +60,10 @@ class Judge {
         }
         const auto nearest = std::ranges::min_element(
             table_.columns, {},
-            [&](const auto& candidate) { return distance(candidate.name, column); });
+            [&](const auto& candidate) { return edit_distance(candidate.name, column); });
         std::string hint;
         if (nearest != table_.columns.end() &&
-            distance(nearest->name, column) <= column.size() / 3 + 1) {
+            edit_distance(nearest->name, column) <= column.size() / 3 + 1) {
             hint = "; did you mean `" + nearest->name + "`?";
         }
         say("has no column `" + column + "`" + hint);
