@@ -1,7 +1,8 @@
 -- One row for each rejected message. The fence's row names the log that the offsets belong to;
 -- where there is no fence, identity is null and the statement fails: joined away instead, the
 -- message would be in no place.
-INSERT INTO {schema}.dead_letters (consumer_group, topic, identity, partition, record_offset,
+INSERT INTO {schema}.dead_letters AS dead_letters (consumer_group, topic, identity, partition,
+    record_offset,
     record_timestamp, record_key, headers, payload, key_text, digest, error_class, sqlstate, reason,
     attempts)
 SELECT $1, $2, coalesce(nullif(fence.topic_id, ''), fence.incarnation::text), rejected.partition,
@@ -15,4 +16,6 @@ FROM unnest($3::integer[], $4::bigint[], $5::text[]::bigint[], $6::bytea[], $7::
     LEFT JOIN {schema}.fences AS fence ON fence.consumer_group = $1 AND fence.topic = $2
         AND fence.partition = rejected.partition
 ORDER BY rejected.position
-ON CONFLICT ON CONSTRAINT dead_letters_once DO NOTHING
+-- The same message again changes nothing, but that it is open again where it had been resolved.
+ON CONFLICT ON CONSTRAINT dead_letters_once DO UPDATE SET resolved_at = NULL
+    WHERE dead_letters.resolved_at IS NOT NULL

@@ -1,0 +1,1 @@
+ALTER TABLE {schema}.dead_letters DROP COLUMN resolved_at;
