@@ -96,17 +96,18 @@ Slice whole(Batch& batch) {
     return slice;
 }
 
-Halves halve(const Slice& slice) {
-    assert(slice.messages.size() >= 2);
-    const std::size_t middle = slice.messages.size() / 2;
-    const auto cut = slice.messages.begin() + static_cast<std::ptrdiff_t>(middle);
+Halves cut(const Slice& slice, std::size_t at) {
+    assert(at > 0 && at < slice.messages.size());
+    const auto middle = slice.messages.begin() + static_cast<std::ptrdiff_t>(at);
     Halves halves;
-    halves.first.messages.assign(slice.messages.begin(), cut);
-    halves.second.messages.assign(cut, slice.messages.end());
-    halves.first.spans = passed(slice.messages, middle, slice.spans);
+    halves.first.messages.assign(slice.messages.begin(), middle);
+    halves.second.messages.assign(middle, slice.messages.end());
+    halves.first.spans = passed(slice.messages, at, slice.spans);
     halves.second.spans = rest(slice.spans, halves.first.spans);
     return halves;
 }
+
+Halves halve(const Slice& slice) { return cut(slice, slice.messages.size() / 2); }
 
 std::vector<Slice> singles(const Slice& slice) {
     std::vector<Slice> parts;

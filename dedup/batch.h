@@ -50,12 +50,14 @@ void drop(Batch& batch, const std::set<Partition>& partitions);
 
 Slice whole(Batch& batch);
 
-// The two halves of a slice in offset order; every span of the slice is covered once, without a
-// gap. REQUIRES: at least two messages.
+// Two parts of a slice in offset order; every span of the slice is covered once, without a gap.
 struct Halves {
     Slice first;
     Slice second;
 };
+// Before and from message `at` on. REQUIRES: neither part is without a message.
+Halves cut(const Slice& slice, std::size_t at);
+// REQUIRES: at least two messages.
 Halves halve(const Slice& slice);
 
 // The slice cut into single messages, each with the part of the spans up to its own end; the last

@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "dedup/mutants.h"
+
 namespace onceward {
 namespace {
 
@@ -65,7 +67,11 @@ Digest digest_of(const IdempotencyKey& key) {
     hash.add_part(key.operation);
     hash.add_part(key.tenant);
     hash.add_part(key.kind);
-    hash.add_part(key.text);
+    if (mutant(Mutant::text_keys_cut_at_nul)) {
+        hash.add_part(key.text.substr(0, key.text.find('\0')));
+    } else {
+        hash.add_part(key.text);
+    }
     return hash.end();
 }
 

@@ -19,6 +19,9 @@ constexpr std::array<std::string_view, 9> reconnecting{"57P01", "57P02", "57P03"
 constexpr std::array<std::string_view, 3> reconnecting_classes{"08", "53", "58"};
 constexpr std::array<std::string_view, 7> data_classes{"22", "23", "44", "54", "P0", "38", "39"};
 
+// What the user's own code says: PL/pgSQL and RAISE, external routines.
+constexpr std::array<std::string_view, 3> users_own{"P0", "38", "39"};
+
 constexpr int internal_error_tries = 3;
 
 }  // namespace
@@ -61,6 +64,10 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
         if (among(code_class, data_classes)) return FailureAction::reject;
     }
     return FailureAction::stop;
+}
+
+bool may_pass(std::string_view sqlstate) {
+    return sqlstate == "23503" || among(sqlstate.substr(0, 2), users_own);
 }
 
 }  // namespace onceward

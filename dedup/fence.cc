@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "dedup/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -32,6 +33,24 @@ struct Columns {
     std::vector<std::int64_t> begins;
     std::vector<Digest> owners;
 };
+
+// A build for mutants alone compares less.
+auto guarded(std::string_view statement) {
+    if constexpr (mutants_built) {
+        return without_guards(statement);
+    } else {
+        return statement;
+    }
+}
+
+// Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
+// of the row.
+Offset start_of(const Span& span, [[maybe_unused]] const std::string& owner) {
+    if constexpr (mutants_built) {
+        if (mutant(Mutant::start_from_memory)) return remembered_fence(owner, span.begin);
+    }
+    return span.begin;
+}
 
 Digest parse_uuid(const std::string& text) {
     Digest digest;
@@ -72,8 +91,7 @@ Fences::Fences(std::string consumer_group, std::string owner_name)
 std::optional<FenceState> Fences::look(Connection& connection, const std::string& topic,
                                        Partition partition) {
     const Result result = connection.prepared(
-        sql::fence_look,
-        Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
+        sql::fence_look, Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
     if (result.rows() == 0) return std::nullopt;
     return read_state(result, partition);
 }
@@ -127,6 +145,7 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     }
     transaction.commit();
     owners_[{topic, partition}] = owner;
+    if constexpr (mutants_built) remember_fence(owner, state.next_offset);
     return state;
 }
 
@@ -142,8 +161,11 @@ void Fences::skip(Connection& connection, const std::string& topic, Partition pa
                                                                 .integer(end.raw())
                                                                 .text(reason));
     if (moved.affected() != 1) {
-        throw PostgresError({.sqlstate = "40001", .message = "the fence was moved by somebody else",
-                             .constraint = {}, .column = {}, .routine = {}});
+        throw PostgresError({.sqlstate = "40001",
+                             .message = "the fence was moved by somebody else",
+                             .constraint = {},
+                             .column = {},
+                             .routine = {}});
     }
     transaction.commit();
 }
@@ -166,17 +188,16 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
     Columns columns;
     for (const Span& span : spans) {
         columns.partitions.push_back(span.partition.raw());
-        columns.begins.push_back(span.begin.raw());
+        columns.begins.push_back(start_of(span, owner(topic, span.partition)).raw());
         columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
     }
-    const Result held = transaction.prepared(
-        sql::fence_hold,
-        Parameters{}
-            .text(consumer_group_)
-            .text(topic)
-            .small_integers(columns.partitions)
-            .integers(columns.begins)
-            .digests(columns.owners));
+    const Result held =
+        transaction.prepared(guarded(sql::fence_hold), Parameters{}
+                                                           .text(consumer_group_)
+                                                           .text(topic)
+                                                           .small_integers(columns.partitions)
+                                                           .integers(columns.begins)
+                                                           .digests(columns.owners));
     std::set<Partition> mine;
     for (int row = 0; row < held.rows(); ++row) {
         mine.insert(Partition{static_cast<std::int32_t>(held.integer(row, 0))});
@@ -195,7 +216,7 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
     std::vector<std::int32_t> leader_epochs;
     for (const auto& [span, totals] : moves) {
         columns.partitions.push_back(span.partition.raw());
-        columns.begins.push_back(span.begin.raw());
+        columns.begins.push_back(start_of(span, owner(topic, span.partition)).raw());
         columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
         ends.push_back(span.end.raw());
         leader_epochs.push_back(span.leader_epoch.raw());
@@ -205,21 +226,25 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         dead_lettered.push_back(totals.dead_lettered);
         skipped.push_back(totals.skipped);
     }
-    const Result moved = transaction.prepared(
-        sql::fence_advance,
-        Parameters{}
-            .text(consumer_group_)
-            .text(topic)
-            .small_integers(columns.partitions)
-            .integers(columns.begins)
-            .digests(columns.owners)
-            .integers(ends)
-            .small_integers(leader_epochs)
-            .integers(applied)
-            .integers(duplicates)
-            .integers(conflicts)
-            .integers(dead_lettered)
-            .integers(skipped));
+    const Result moved =
+        transaction.prepared(guarded(sql::fence_advance), Parameters{}
+                                                              .text(consumer_group_)
+                                                              .text(topic)
+                                                              .small_integers(columns.partitions)
+                                                              .integers(columns.begins)
+                                                              .digests(columns.owners)
+                                                              .integers(ends)
+                                                              .small_integers(leader_epochs)
+                                                              .integers(applied)
+                                                              .integers(duplicates)
+                                                              .integers(conflicts)
+                                                              .integers(dead_lettered)
+                                                              .integers(skipped));
+    if constexpr (mutants_built) {
+        for (const FenceMove& move : moves) {
+            remember_fence(owner(topic, move.span.partition), move.span.end);
+        }
+    }
     return static_cast<std::size_t>(moved.affected());
 }
 

@@ -84,8 +84,7 @@ void Guard::look(const std::set<int>& pids) {
     }
     const std::vector<std::int32_t> waiting(pids.begin(), pids.end());
     const Result found = connection_->prepared(
-        sql::guard_look,
-        Parameters{}.small_integers(waiting).integer(options_.limit.count()));
+        sql::guard_look, Parameters{}.small_integers(waiting).integer(options_.limit.count()));
     for (int row = 0; row < found.rows(); ++row) {
         const Session session{static_cast<int>(found.integer(row, 0)), found.text(row, 1)};
         const std::string state(found.text(row, 4));

@@ -46,9 +46,9 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
                                  "; a ledger's store and reach cannot be changed, name another "
                                  "ledger");
     }
-    const Result feed = transaction.query(
-        sql::ledger_feed_register,
-        Parameters{}.integer(registered.ledger).text(consumer_group).text(topic));
+    const Result feed =
+        transaction.query(sql::ledger_feed_register,
+                          Parameters{}.integer(registered.ledger).text(consumer_group).text(topic));
     registered.source = static_cast<int>(feed.integer(0, 0));
     transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
     transaction.commit();

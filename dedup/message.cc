@@ -14,6 +14,7 @@ std::string_view to_text(Rejection::Kind kind) {
         case Rejection::Kind::tombstone: return "tombstone";
         case Rejection::Kind::unmappable: return "unmappable";
         case Rejection::Kind::sink: return "sink";
+        case Rejection::Kind::behind: return "behind";
         case Rejection::Kind::conflict: return "conflict";
     }
     return "";

@@ -31,9 +31,9 @@ struct Record {
     LeaderEpoch leader_epoch{-1};
     // since 1970-01-01 UTC; never trusted for retention
     std::optional<std::chrono::milliseconds> timestamp;
-    std::optional<std::string_view> key;                 // none: a null key
-    std::optional<std::string_view> payload;             // none: a tombstone
-    std::vector<Header> headers;                         // in the record's order; names may repeat
+    std::optional<std::string_view> key;      // none: a null key
+    std::optional<std::string_view> payload;  // none: a tombstone
+    std::vector<Header> headers;              // in the record's order; names may repeat
     // Owns the bytes behind the views (a librdkafka message, or nothing in tests).
     std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
 };
@@ -42,13 +42,14 @@ struct Record {
 // policy.
 struct Rejection {
     enum class Kind : std::uint8_t {
-        undecodable,    // the payload is not what the topic's format says
-        missing_key,    // no source of the key had one
-        invalid_key,    // a key was found and failed validation
-        tombstone,      // a null payload where the policy is `reject`
-        unmappable,     // a value does not fit its column
-        sink,           // PostgreSQL refused the row; `sqlstate` says why
-        conflict,       // the key was used before with another fingerprint
+        undecodable,  // the payload is not what the topic's format says
+        missing_key,  // no source of the key had one
+        invalid_key,  // a key was found and failed validation
+        tombstone,    // a null payload where the policy is `reject`
+        unmappable,   // a value does not fit its column
+        sink,         // PostgreSQL refused the row; `sqlstate` says why
+        conflict,     // the key was used before with another fingerprint
+        behind,       // follows a dead letter under the same record key (order: by_key)
     };
     Kind kind = Kind::undecodable;
     std::string reason;    // for people; never parsed; holds no payload
@@ -64,15 +65,15 @@ struct Message {
     Record record;
     // of its idempotency key; meaningful unless rejected or skipped
     Digest digest;
-    std::string_view key_text;             // the key's text as it was found; in the chunk's arena
-    std::optional<Digest> fingerprint;     // of the payload, where the topic asks for one
+    std::string_view key_text;          // the key's text as it was found; in the chunk's arena
+    std::optional<Digest> fingerprint;  // of the payload, where the topic asks for one
     Operation operation = Operation::upsert;
-    std::span<const Value> fields;         // in the order in which the topic's sink asked for them
-    std::string_view encoded;              // what Sink::encode() made of it; in the chunk's arena
+    std::span<const Value> fields;  // in the order in which the topic's sink asked for them
+    std::string_view encoded;       // what Sink::encode() made of it; in the chunk's arena
     // set by the decoder, the key's validation or Sink::encode()
     std::optional<Rejection> rejection;
-    bool skipped = false;                  // by an explicit policy; counted
-    std::string_view skip_reason{};        // a literal
+    bool skipped = false;            // by an explicit policy; counted
+    std::string_view skip_reason{};  // a literal
 };
 
 // How far a partition's reading went: from where it began up to where the next reading begins.

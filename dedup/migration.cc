@@ -79,8 +79,7 @@ void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::str
     for (const MigrationStatus& status : statuses) {
         switch (status.standing) {
             case MigrationStatus::Standing::applied:
-            case MigrationStatus::Standing::pending:
-                break;
+            case MigrationStatus::Standing::pending: break;
             case MigrationStatus::Standing::changed:
                 throw MigrationError(
                     "migration " + title(status.number, status.name) + " of schema " + schema +
@@ -157,18 +156,21 @@ std::optional<int> take_back_last(Connection& connection, int target) {
     return std::nullopt;
 }
 
+void grant(Connection& connection, std::string_view grants, std::string_view role) {
+    OwnedTransaction transaction(connection);
+    lock(connection);
+    connection.execute(replaced(std::string(grants), "{role}", connection.quote_identifier(role)));
+    transaction.commit();
+}
+
 }  // namespace
 
 std::string_view to_text(MigrationStatus::Standing standing) {
     switch (standing) {
-        case MigrationStatus::Standing::applied:
-            return "applied";
-        case MigrationStatus::Standing::pending:
-            return "pending";
-        case MigrationStatus::Standing::changed:
-            return "changed";
-        case MigrationStatus::Standing::unknown:
-            return "unknown";
+        case MigrationStatus::Standing::applied: return "applied";
+        case MigrationStatus::Standing::pending: return "pending";
+        case MigrationStatus::Standing::changed: return "changed";
+        case MigrationStatus::Standing::unknown: return "unknown";
     }
     std::abort();
 }
@@ -208,11 +210,11 @@ std::vector<int> migrate_down(Connection& connection, int target) {
 }
 
 void grant_worker(Connection& connection, std::string_view role) {
-    OwnedTransaction transaction(connection);
-    lock(connection);
-    connection.execute(
-        replaced(std::string(roles::worker), "{role}", connection.quote_identifier(role)));
-    transaction.commit();
+    grant(connection, roles::worker, role);
+}
+
+void grant_operator(Connection& connection, std::string_view role) {
+    grant(connection, roles::operator_role, role);
 }
 
 void require_version(Connection& connection) {

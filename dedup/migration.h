@@ -15,7 +15,7 @@
 namespace onceward {
 
 class MigrationError : public std::runtime_error {
- public:
+  public:
     using std::runtime_error::runtime_error;
 };
 
@@ -53,6 +53,10 @@ std::vector<int> migrate_down(Connection& connection, int target);
 
 // Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
 void grant_worker(Connection& connection, std::string_view role);
+
+// The same for who pauses topics, moves fences and retires groups
+// (schemas/roles/operator_role.sql).
+void grant_operator(Connection& connection, std::string_view role);
 
 // Throws a MigrationError unless the schema stands exactly where this program expects it.
 void require_version(Connection& connection);

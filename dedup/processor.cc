@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "dedup/claims/fold.h"
+#include "dedup/key_order.h"
 #include "dedup/log.h"
+#include "dedup/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -27,6 +29,39 @@ std::string describe(const Rejection& rejection) {
     return kind + ", " + rejection.reason;
 }
 
+// A verdict of an attempt before, `behind`: whether it is true no more, as the dead letter was
+// resolved meanwhile. Else the reason names the one that is the first now.
+bool stood_behind(Message& message, const KeyOrder& order) {
+    if (!message.rejection || message.rejection->kind != Rejection::Kind::behind) return false;
+    const auto first = order.first(message);
+    message.rejection.reset();
+    if (first) message.rejection = behind(*first);
+    return !first;
+}
+
+}  // namespace
+
+namespace {
+
+// DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
+// and takes the fence again. A mutant asks by SELECT instead.
+void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) {
+    if constexpr (mutants_built) {
+        try {
+            return transaction.commit();
+        } catch (const PostgresError& error) {
+            const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
+                              error.diagnosis().in_doubt && !slice.messages.empty();
+            if (!asks ||
+                !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
+                throw;
+            }
+        }
+    } else {
+        transaction.commit();
+    }
+}
+
 }  // namespace
 
 // What one transaction does with each message of its slice.
@@ -35,6 +70,8 @@ struct Processor::Sorted {
     std::vector<const Message*> rejected;
     std::vector<Message*> conflicts;  // rejected in this attempt only
     std::vector<FenceMove> moves;
+    std::int64_t behind = 0;  // of the rejected: followers of another, and no fault of their own
+    bool again = false;       // a verdict on an order of keys has changed: claim anew
     Sorted() = default;
     Sorted(Sorted&&) = default;  // Never copied: the copy's end would take back the verdicts.
     ~Sorted() {
@@ -48,13 +85,35 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       policy_(policy),
       parts_(parts),
       committed_(std::move(committed)),
-      rejections_(policy) {}
+      rejections_(policy),
+      retries_(policy.retries, policy.retry_backoff) {}
 
 void Processor::start(Batch batch) {
     if (!idle()) throw std::logic_error("a batch was started while another was open");
     batch_ = std::move(batch);
     failing_slices_ = 0;
-    if (!batch_.empty()) pending_.push_back(whole(batch_));
+    if (batch_.empty()) return;
+    pending_.push_back(whole(batch_));
+    if (policy_.retries > 0) set_apart_waiting();
+}
+
+// What was refused alone before is tried alone again: nothing has to be halved for it.
+void Processor::set_apart_waiting() {
+    Slice rest = std::move(pending_.back());
+    pending_.pop_back();
+    const auto waited = [&](const Message* message) {
+        return retries_.tried(message->record.partition, message->record.offset) > 0;
+    };
+    while (std::ranges::any_of(rest.messages, waited)) {
+        const auto first = std::ranges::find_if(rest.messages, waited);
+        const auto before = static_cast<std::size_t>(first - rest.messages.begin());
+        const std::size_t at = before > 0 ? before : 1;
+        if (rest.messages.size() <= at) break;
+        Halves parts = cut(rest, at);
+        pending_.push_back(std::move(parts.first));
+        rest = std::move(parts.second);
+    }
+    pending_.push_back(std::move(rest));
 }
 
 void Processor::abandon() {
@@ -63,6 +122,7 @@ void Processor::abandon() {
 }
 
 void Processor::abandon(const std::set<Partition>& partitions) {
+    if (partitions.empty()) return;
     for (Slice& slice : pending_) remove(slice, partitions);
     std::erase_if(pending_, [](const Slice& slice) { return slice.spans.empty(); });
 }
@@ -83,6 +143,8 @@ std::optional<std::pair<Partition, Offset>> Processor::position() const {
 std::set<Partition> Processor::run(Connection& connection) {
     std::set<Partition> all_missed;
     while (!pending_.empty()) {
+        if (parts_.overdue) abandon(parts_.overdue());
+        if (pending_.empty()) break;
         std::set<Partition> missed;
         try {
             switch (attempt(connection, pending_.front(), missed)) {
@@ -112,8 +174,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     origin_ = Origin::ours;
     reached(parts_.observer, Step::before_begin);
     OwnedTransaction transaction(connection);
-    for (const Partition partition :
-         parts_.fences.hold(transaction, context_.topic, slice.spans)) {
+    for (const Partition partition : parts_.fences.hold(transaction, context_.topic, slice.spans)) {
         missed.insert(partition);
     }
     // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole
@@ -122,6 +183,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     reached(parts_.observer, Step::after_fence);
 
     const Sorted sorted = sort_out(transaction, slice);
+    if (sorted.again) return Attempt::again;
     check_policy(slice, sorted);
     reached(parts_.observer, Step::after_claims);
 
@@ -137,7 +199,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     }
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
-    transaction.commit();
+    if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
+    commit(transaction, slice);
 
     origin_ = Origin::ours;
     // Only a commit ends a row of failures: after a reconnect the same work may come as another
@@ -147,9 +210,15 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (parts_.claims != nullptr) parts_.claims->committed();
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()),
-                       static_cast<std::int64_t>(sorted.rejected.size()));
+                       static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind);
+    if (sorted.behind > 0) {
+        log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
+    }
     reached(parts_.observer, Step::after_commit);
-    committed_(sorted.moves);
+    for (const FenceMove& move : sorted.moves) {
+        retries_.passed(move.span.partition, move.span.end);
+    }
+    if (!mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
     return Attempt::committed;
 }
 
@@ -159,11 +228,14 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
     std::vector<std::optional<Verdict>> verdicts;
     if (parts_.claims != nullptr) {
         const FoldedClaims folded(slice.messages);
-        verdicts = folded.verdicts(
-            parts_.claims->claim(transaction, context_.topic, folded.claims()));
+        verdicts =
+            folded.verdicts(parts_.claims->claim(transaction, context_.topic, folded.claims()));
     } else {
         verdicts.assign(slice.messages.size(), Verdict::fresh);
     }
+    const bool by_key = policy_.order == RejectPolicy::Order::by_key;
+    KeyOrder order;
+    if (by_key) order.look(transaction, context_, slice.messages);
     Totals* totals = nullptr;
     std::optional<Partition> partition;
     for (std::size_t i = 0; i < slice.messages.size(); ++i) {
@@ -172,8 +244,14 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
             partition = message.record.partition;
             totals = &move_of(sorted.moves, *partition).totals;
         }
+        if (stood_behind(message, order)) {
+            sorted.again = true;
+            continue;
+        }
         if (message.rejection) {
             sorted.rejected.push_back(&message);
+            if (message.rejection->kind == Rejection::Kind::behind) ++sorted.behind;
+            order.rejected(message);
             ++totals->dead_lettered;
             continue;
         }
@@ -183,6 +261,12 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
         }
         switch (*verdicts[i]) {
             case Verdict::fresh:
+                // DANGER: this transaction holds a claim of it by now, and must not commit that.
+                if (const auto first = by_key ? order.first(message) : std::nullopt) {
+                    message.rejection = behind(*first);
+                    sorted.again = true;
+                    break;
+                }
                 sorted.fresh.push_back(&message);
                 ++totals->applied;
                 break;
@@ -191,6 +275,7 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
                 message.rejection = Rejection{Rejection::Kind::conflict,
                                               "the key was used before for another payload", "", 1};
                 sorted.conflicts.push_back(&message);
+                order.rejected(message);
                 sorted.rejected.push_back(&message);
                 ++totals->conflicts;
                 break;
@@ -204,14 +289,14 @@ void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
     const Message& first = *sorted.rejected.front();
     switch (policy_.action) {
         case RejectPolicy::Action::halt:
-            throw TopicHalted(first.record.partition, first.record.offset,
-                              "on_reject: halt, and a message was rejected: " +
-                                  describe(*first.rejection));
+            throw TopicHalted(
+                first.record.partition, first.record.offset,
+                "on_reject: halt, and a message was rejected: " + describe(*first.rejection));
         case RejectPolicy::Action::dead_letter: break;
     }
-    if (rejections_.would_exceed(RejectionWindow::Clock::now(),
-                                 static_cast<std::int64_t>(slice.messages.size()),
-                                 static_cast<std::int64_t>(sorted.rejected.size()))) {
+    if (rejections_.would_exceed(
+            RejectionWindow::Clock::now(), static_cast<std::int64_t>(slice.messages.size()),
+            static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind)) {
         throw TopicHalted(first.record.partition, first.record.offset,
                           "the share of rejected messages is above the topic's cap; the first "
                           "one: " +
@@ -243,8 +328,7 @@ bool Processor::too_slow(const PostgresError& error) {
         const Record& record = slice.messages.front()->record;
         throw TopicHalted(record.partition, record.offset,
                           "the message at partition " + std::to_string(record.partition.raw()) +
-                              ", offset " +
-                              std::to_string(record.offset.raw()) +
+                              ", offset " + std::to_string(record.offset.raw()) +
                               " alone runs into statement_timeout (57014); pass it with `onceward "
                               "offsets --set`");
     }
@@ -267,14 +351,8 @@ void Processor::split(const PostgresError& error) {
     pending_.pop_front();
     if (slice.messages.size() == 1) {
         Message& message = *slice.messages.front();
-        message.rejection = Rejection{Rejection::Kind::sink, error.diagnosis().message,
-                                      error.sqlstate(), failing_slices_ + 1};
-        log_warning("message.rejected", {{"topic", context_.topic},
-                                         {"partition", message.record.partition.raw()},
-                                         {"offset", message.record.offset.raw()},
-                                         {"digest", hex(message.digest)},
-                                         {"error", error.summary()}});
         pending_.push_front(std::move(slice));
+        reject(message, error);
         return;
     }
     if (++failing_slices_ > halvings) {
@@ -286,6 +364,26 @@ void Processor::split(const PostgresError& error) {
     Halves halves = halve(slice);
     pending_.push_front(std::move(halves.second));
     pending_.push_front(std::move(halves.first));
+}
+
+// The message stands alone: it waits and is tried again where that may help, else it goes to the
+// dead letters.
+void Processor::reject(Message& message, const PostgresError& error) {
+    const Record& record = message.record;
+    if (may_pass(error.sqlstate())) {
+        if (const auto pause = retries_.next(record.partition, record.offset)) {
+            throw MessageWaits(record, retries_.tried(record.partition, record.offset), *pause,
+                               error.summary());
+        }
+    }
+    const int tried = retries_.tried(record.partition, record.offset);
+    message.rejection = Rejection{Rejection::Kind::sink, error.diagnosis().message,
+                                  error.sqlstate(), tried > 0 ? tried + 1 : failing_slices_ + 1};
+    log_warning("message.rejected", {{"topic", context_.topic},
+                                     {"partition", record.partition.raw()},
+                                     {"offset", record.offset.raw()},
+                                     {"digest", hex(message.digest)},
+                                     {"error", error.summary()}});
 }
 
 }  // namespace onceward

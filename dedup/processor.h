@@ -2,8 +2,8 @@
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
 // outlive it. Throws ProcessingError for what is not a message's fault, TopicHalted where the
-// topic's policy asks for it; after any of them the run can be resumed on a healthy connection, or
-// thrown away and read again.
+// topic's policy asks for it, MessageWaits where it is to be tried again; after any of them the run
+// can be resumed on a healthy connection, or thrown away and read again.
 
 #include <deque>
 #include <functional>
@@ -18,6 +18,7 @@
 #include "dedup/failure.h"
 #include "dedup/fence.h"
 #include "dedup/rejection_window.h"
+#include "dedup/retries.h"
 #include "dedup/sink.h"
 #include "dedup/steps.h"
 #include "dedup/topic_policy.h"
@@ -32,6 +33,24 @@ class TopicHalted : public std::runtime_error {
         : std::runtime_error(reason), partition(where), offset(at) {}
     Partition partition;
     Offset offset;
+};
+
+// A message was refused for a reason that may pass: its partition is to be read again from the
+// fence when the pause is over. The rest of the batch goes on once abandon() has taken the
+// partition out.
+class MessageWaits : public std::runtime_error {
+  public:
+    MessageWaits(const Record& record, int tried_again, std::chrono::milliseconds how_long,
+                 const std::string& reason)
+        : std::runtime_error(reason),
+          partition(record.partition),
+          offset(record.offset),
+          tried(tried_again),
+          pause(how_long) {}
+    Partition partition;
+    Offset offset;
+    int tried;
+    std::chrono::milliseconds pause;  // not yet jittered
 };
 
 // A PostgresError with what failure.h makes of it: retry, reconnect or stop.
@@ -51,6 +70,9 @@ class Processor {
         Sink& sink;
         Sink& dead_letters;
         StepObserver* observer = nullptr;
+        // Asked before each transaction: the partitions that had to be given back by now. What is
+        // left of them is thrown away, so that a batch in many parts holds nobody up.
+        std::function<std::set<Partition>()> overdue = {};
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -81,6 +103,8 @@ class Processor {
     void check_policy(const Slice& slice, const Sorted& sorted);
     bool too_slow(const PostgresError& error);
     void split(const PostgresError& error);
+    void reject(Message& message, const PostgresError& error);
+    void set_apart_waiting();
     void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
     BatchContext context_;
@@ -88,8 +112,9 @@ class Processor {
     Parts parts_;
     Committed committed_;
     RejectionWindow rejections_;
-    Batch batch_;                 // owns what pending_ points to
-    std::deque<Slice> pending_;   // in order; the front is the next transaction
+    Retries retries_;
+    Batch batch_;                // owns what pending_ points to
+    std::deque<Slice> pending_;  // in order; the front is the next transaction
     int failing_slices_ = 0;
     // of the failure before, for codes that are only worth a few tries
     std::string last_sqlstate_;

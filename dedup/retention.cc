@@ -7,6 +7,7 @@
 #include <random>
 
 #include "dedup/log.h"
+#include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention_rules.h"
 #include "schemas/queries.h"
@@ -26,7 +27,7 @@ bool is_busy(const PostgresError& error) {
 // transaction, since a look is several of them; given back after each look, so that no process can
 // be the leader and frozen for long.
 class Leadership {
- public:
+  public:
     Leadership(Connection& connection, int ledger) : connection_(connection), ledger_(ledger) {
         held_ = connection_.query(sql::retention_leader, key()).boolean(0, 0);
     }
@@ -41,7 +42,7 @@ class Leadership {
     }
     bool held() const { return held_; }
 
- private:
+  private:
     Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
     Connection& connection_;
     int ledger_;
@@ -109,6 +110,9 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
 
 void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
+    if constexpr (mutants_built) {
+        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
+    }
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     // The lock is asked for only where something has expired: everyone queues behind whoever waits
     // for it.

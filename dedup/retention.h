@@ -37,7 +37,7 @@ struct RetentionReport {
 };
 
 class RetentionJob {
- public:
+  public:
     explicit RetentionJob(RetentionOptions options);
     // Until `stop` is requested.
     void run(std::stop_token stop);
@@ -45,7 +45,7 @@ class RetentionJob {
     // lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
 
- private:
+  private:
     void look_at_all(std::optional<Connection>& connection);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);

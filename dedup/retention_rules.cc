@@ -6,12 +6,9 @@ namespace onceward {
 
 std::string_view to_text(Rotation rotation) {
     switch (rotation) {
-        case Rotation::keep:
-            return "keep";
-        case Rotation::by_age:
-            return "by_age";
-        case Rotation::by_size:
-            return "by_size";
+        case Rotation::keep: return "keep";
+        case Rotation::by_age: return "by_age";
+        case Rotation::by_size: return "by_size";
     }
     std::abort();
 }

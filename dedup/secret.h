@@ -10,7 +10,7 @@
 namespace onceward {
 
 class Secret {
- public:
+  public:
     Secret() = default;
     Secret(std::string text) : text_(std::move(text)) {}
     Secret(const char* text) : text_(text) {}
@@ -18,7 +18,7 @@ class Secret {
     bool empty() const { return text_.empty(); }
     friend bool operator==(const Secret&, const Secret&) = default;
 
- private:
+  private:
     std::string text_;
 };
 

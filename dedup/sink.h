@@ -38,6 +38,10 @@ class Sink {
     // SinkMismatch or PostgresError. Called at start, after each reconnect and before a stopped
     // topic is tried again.
     virtual void prepare(Connection&) {}
+    // The target as it is now, in a form that is only compared; '' where the sink cannot tell.
+    // Asked before prepare(), and every two seconds while the topic is stopped: when it has
+    // changed, the topic is tried again at once. Throws PostgresError.
+    virtual std::string target_state(Connection&) { return {}; }
     // Turns the message's fields into Message::encoded, or says why they fit no row. No I/O.
     virtual std::optional<Rejection> encode(Message&, std::pmr::memory_resource&) const {
         return std::nullopt;

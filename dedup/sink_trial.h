@@ -15,7 +15,7 @@
 namespace onceward {
 
 struct TrialMessage {
-    std::string key;            // its idempotency key
+    std::string key;  // its idempotency key
     // in the order of Sink::fields(); their texts outlive the call of apply()
     std::vector<Value> fields;
     std::string payload;

@@ -12,10 +12,10 @@ enum class Step : std::uint8_t {
     after_fence,
     after_claims,
     after_sink,
-    before_commit,   // all is written, COMMIT is not sent
-    after_commit,    // COMMIT was answered, Kafka knows nothing of it
-    after_offset,    // the offset commit was handed to librdkafka
-    in_rebalance,    // partitions were assigned or revoked, and the callback has not returned
+    before_commit,  // all is written, COMMIT is not sent
+    after_commit,   // COMMIT was answered, Kafka knows nothing of it
+    after_offset,   // the offset commit was handed to librdkafka
+    in_rebalance,   // partitions were assigned or revoked, and the callback has not returned
     before_take_over,
     after_take_over,
 };

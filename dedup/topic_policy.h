@@ -13,6 +13,15 @@ struct RejectPolicy {
     double cap_share = 0.5;
     std::chrono::seconds cap_window{60};
     std::int64_t cap_minimum = 1000;
+    // How often a message that stands alone is tried again before it goes to the dead letters,
+    // where what refused it may pass (may_pass() in dedup/failure.h). Its partition waits behind
+    // it.
+    int retries = 0;
+    // The first pause; each further one is twice as long, up to five minutes, and jittered.
+    std::chrono::milliseconds retry_backoff{1000};
+    // by_key: what follows a dead letter under the same record key goes to the dead letters behind
+    // it, until that one is resolved. Costs a look at the open dead letters in each transaction.
+    enum class Order : std::uint8_t { by_partition, by_key } order = Order::by_partition;
 };
 
 }  // namespace onceward

@@ -52,6 +52,6 @@ template <>
 struct std::hash<onceward::TopicPartition> {
     std::size_t operator()(const onceward::TopicPartition& value) const noexcept {
         return std::hash<std::string>{}(value.topic) * 31 +
-            std::hash<onceward::Partition>{}(value.partition);
+               std::hash<onceward::Partition>{}(value.partition);
     }
 };

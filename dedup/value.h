@@ -12,18 +12,18 @@ namespace onceward {
 
 struct Value {
     enum class Kind : std::uint8_t {
-        absent,      // the path is not in the message
-        null,        // it is there and says null
-        boolean,     // `boolean`
-        integer,     // `integer`: a Protobuf integer, an offset, a partition
-        natural,     // `natural`: a Protobuf uint64, which may not fit an integer
-        real,        // `real`: a Protobuf float or double
+        absent,   // the path is not in the message
+        null,     // it is there and says null
+        boolean,  // `boolean`
+        integer,  // `integer`: a Protobuf integer, an offset, a partition
+        natural,  // `natural`: a Protobuf uint64, which may not fit an integer
+        real,     // `real`: a Protobuf float or double
         // `text`: a JSON number exactly as it was written, so that nothing beyond 2^53 is lost
         number,
-        text,        // `text`: UTF-8, escapes resolved
-        bytes,       // `text`: any bytes
-        json,        // `text`: an object or array, raw JSON
-        timestamp,   // `integer`: microseconds since 1970-01-01 UTC
+        text,       // `text`: UTF-8, escapes resolved
+        bytes,      // `text`: any bytes
+        json,       // `text`: an object or array, raw JSON
+        timestamp,  // `integer`: microseconds since 1970-01-01 UTC
     };
     Kind kind = Kind::absent;
     union {

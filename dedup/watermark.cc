@@ -14,14 +14,10 @@ bool clocks_agree(const ClockReading& clocks) {
 
 std::string_view to_text(Sampling sampling) {
     switch (sampling) {
-        case Sampling::kept:
-            return "kept";
-        case Sampling::waiting:
-            return "waiting";
-        case Sampling::clocks_differ:
-            return "clocks_differ";
-        case Sampling::out_of_range:
-            return "out_of_range";
+        case Sampling::kept: return "kept";
+        case Sampling::waiting: return "waiting";
+        case Sampling::clocks_differ: return "clocks_differ";
+        case Sampling::out_of_range: return "out_of_range";
     }
     std::abort();
 }

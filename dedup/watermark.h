@@ -40,7 +40,7 @@ enum class Sampling : std::uint8_t {
 std::string_view to_text(Sampling sampling);
 
 class WatermarkSampler {
- public:
+  public:
     using Moment = std::chrono::steady_clock::time_point;
     // `every`: the shortest time between two samples. Longer keeps claims longer by as much,
     // shorter asks more often.
@@ -59,7 +59,7 @@ class WatermarkSampler {
     // The partition was taken over, or the connection ended.
     void forget() { waiting_.reset(); }
 
- private:
+  private:
     std::chrono::milliseconds every_;
     Moment next_{};
     std::optional<WatermarkWrite> waiting_;

@@ -2,8 +2,27 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+
+#include "dedup/mutants.h"
 
 namespace onceward {
+#ifdef ONCEWARD_MUTANTS
+namespace {
+
+// Each key where it was first met; messages with the same key stay together.
+void by_first_place(std::span<Message* const> messages, std::vector<std::uint32_t>& order) {
+    std::map<Digest, std::uint32_t> first;
+    for (const std::uint32_t at : order) first.try_emplace(messages[at]->digest, at);
+    std::ranges::sort(order, [&](std::uint32_t left, std::uint32_t right) {
+        const std::uint32_t one = first[messages[left]->digest];
+        const std::uint32_t two = first[messages[right]->digest];
+        return one != two ? one < two : left < right;
+    });
+}
+
+}  // namespace
+#endif
 
 FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messages) {
     order_.reserve(messages.size());
@@ -18,13 +37,16 @@ FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messa
         const auto compared = messages[left]->digest <=> messages[right]->digest;
         return compared != 0 ? compared < 0 : left < right;
     });
+#ifdef ONCEWARD_MUTANTS
+    if (mutant(Mutant::unsorted_batch)) by_first_place(messages, order_);
+#endif
     claims_.reserve(order_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) {
         const Message& message = *messages[order_[i]];
         if (!claims_.empty() && claims_.back().digest == message.digest) continue;
         first_.push_back(i);
-        claims_.push_back({message.digest, message.fingerprint, message.record.partition,
-                           message.record.offset});
+        claims_.push_back(
+            {message.digest, message.fingerprint, message.record.partition, message.record.offset});
     }
     first_.push_back(order_.size());
 }

@@ -24,8 +24,8 @@ class FoldedClaims {
 
   private:
     std::span<Message* const> messages_;
-    std::vector<std::uint32_t> order_;   // message indexes by (digest, place in the slice)
-    std::vector<std::size_t> first_;     // for each claim: where its messages begin in order_
+    std::vector<std::uint32_t> order_;  // message indexes by (digest, place in the slice)
+    std::vector<std::size_t> first_;    // for each claim: where its messages begin in order_
     std::vector<Claim> claims_;
 };
 

@@ -25,8 +25,8 @@ ClaimAnswer earlier(const Claim& claim, const Result& result, int row, int colum
 
 // 40001: the same batch again. The claim that was in the way went between two statements.
 [[noreturn]] void again(const char* why) {
-    throw PostgresError({.sqlstate = "40001", .message = why, .constraint = {}, .column = {},
-                         .routine = {}});
+    throw PostgresError(
+        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}});
 }
 
 }  // namespace
@@ -81,8 +81,8 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
         statement += part;
     }
     const std::vector<Digest> digests = digests_of(claims);
-    const Result found = transaction.prepared(statement, Parameters{}.digests(digests),
-                                              {{"ledger", ledger}}, true);
+    const Result found =
+        transaction.prepared(statement, Parameters{}.digests(digests), {{"ledger", ledger}}, true);
     for (int row = 0; row < found.rows(); ++row) {
         const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
         answers[at] = earlier(claims[at], found, row, 1);

@@ -22,8 +22,8 @@ class TableStore final : public ClaimStore {
     Generations read_generations(Transaction& transaction);
     void probe(Transaction& transaction, const Generations& generations,
                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
-    void insert(Transaction& transaction, const std::string& current,
-                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
+    void insert(Transaction& transaction, const std::string& current, std::span<const Claim> claims,
+                std::vector<ClaimAnswer>& answers) const;
 
     int ledger_;
     int source_;

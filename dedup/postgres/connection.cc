@@ -54,11 +54,17 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     const std::string timeout = std::to_string(options.connect_timeout.count());
     const std::string user_timeout = std::to_string(options.tcp_user_timeout.count());
     // The dsn comes last, so that what the user wrote there wins.
-    const char* const names[] = {"connect_timeout", "tcp_user_timeout", "keepalives_idle",
+    const char* const names[] = {"connect_timeout",     "tcp_user_timeout", "keepalives_idle",
                                  "keepalives_interval", "keepalives_count", "client_encoding",
-                                 "application_name", "dbname", nullptr};
-    const char* const values[] = {timeout.c_str(), user_timeout.c_str(), "10", "5", "3", "UTF8",
-                                  options.application_name.c_str(), options.dsn.reveal().c_str(),
+                                 "application_name",    "dbname",           nullptr};
+    const char* const values[] = {timeout.c_str(),
+                                  user_timeout.c_str(),
+                                  "10",
+                                  "5",
+                                  "3",
+                                  "UTF8",
+                                  options.application_name.c_str(),
+                                  options.dsn.reveal().c_str(),
                                   nullptr};
     connection_.reset(PQconnectdbParams(names, values, 1));
     if (!connection_) throw std::bad_alloc();
@@ -77,13 +83,12 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     // dedup/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
-    query(sql::session_settings,
-          Parameters{}
-              .text(milliseconds(options.statement_timeout))
-              .text(milliseconds(options.lock_timeout))
-              .text(milliseconds(options.idle_in_transaction_timeout))
-              .text(milliseconds(options.client_check_interval))
-              .text(milliseconds(options.tcp_user_timeout)));
+    query(sql::session_settings, Parameters{}
+                                     .text(milliseconds(options.statement_timeout))
+                                     .text(milliseconds(options.lock_timeout))
+                                     .text(milliseconds(options.idle_in_transaction_timeout))
+                                     .text(milliseconds(options.client_check_interval))
+                                     .text(milliseconds(options.tcp_user_timeout)));
 }
 
 Connection::~Connection() = default;
@@ -96,8 +101,7 @@ Result Connection::take(pg_conn* connection, void* raw_result, bool committing) 
     switch (PQresultStatus(answer)) {
         case PGRES_COMMAND_OK:
         case PGRES_TUPLES_OK:
-        case PGRES_COPY_IN:
-            return result;
+        case PGRES_COPY_IN: return result;
         case PGRES_EMPTY_QUERY:
         case PGRES_COPY_OUT:
         case PGRES_BAD_RESPONSE:

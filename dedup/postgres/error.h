@@ -11,7 +11,7 @@ namespace onceward {
 class PostgresError : public std::runtime_error {
   public:
     struct Diagnosis {
-        std::string sqlstate;    // five characters; empty where the connection broke without one
+        std::string sqlstate;  // five characters; empty where the connection broke without one
         // the primary message; may quote values of a row, so it is never logged
         std::string message;
         std::string constraint;  // the constraint's name, where one spoke

@@ -21,13 +21,13 @@ class Parameters {
     Parameters& boolean(bool value);
     Parameters& bytes(std::string_view value);  // bytea
     Parameters& null();
-    Parameters& digest(const Digest& value);                           // uuid
-    Parameters& digests(std::span<const Digest> values);               // uuid[]
+    Parameters& digest(const Digest& value);              // uuid
+    Parameters& digests(std::span<const Digest> values);  // uuid[]
     // uuid[] with nulls
     Parameters& optional_digests(std::span<const std::optional<Digest>> values);
-    Parameters& integers(std::span<const std::int64_t> values);        // int8[]
-    Parameters& small_integers(std::span<const std::int32_t> values);  // int4[]
-    Parameters& texts(std::span<const std::optional<std::string_view>> values);   // text[]
+    Parameters& integers(std::span<const std::int64_t> values);                         // int8[]
+    Parameters& small_integers(std::span<const std::int32_t> values);                   // int4[]
+    Parameters& texts(std::span<const std::optional<std::string_view>> values);         // text[]
     Parameters& byte_strings(std::span<const std::optional<std::string_view>> values);  // bytea[]
     // An array of any element type, already in its binary form: `elements[i]` is the i-th one's
     // bytes.

@@ -28,11 +28,11 @@ class Result {
     // The text form, or the raw bytes of a binary result.
     std::string_view text(int row, int column) const;
     std::optional<std::string_view> optional_text(int row, int column) const;
-    std::int64_t integer(int row, int column) const;   // text results only
-    bool boolean(int row, int column) const;           // text results only
+    std::int64_t integer(int row, int column) const;  // text results only
+    bool boolean(int row, int column) const;          // text results only
     // int2, int4 or int8 of a binary result
     std::int64_t binary_integer(int row, int column) const;
-    Digest binary_digest(int row, int column) const;         // uuid of a binary result
+    Digest binary_digest(int row, int column) const;  // uuid of a binary result
 
   private:
     struct Clear {

@@ -1,0 +1,59 @@
+#pragma once
+// Guards that the build option ONCEWARD_MUTANTS can turn off, to see that the fault campaign
+// notices: ONCEWARD_MUTANT names the one, in the environment, at the process's start. In every
+// other build mutant() is false at compile time and nothing of it is left in the program. Pure but
+// for what is said; thread-safe.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dedup/types.h"
+
+namespace onceward {
+
+enum class Mutant : std::uint8_t {
+    no_fence_check,
+    owner_checked_but_not_the_offset,
+    start_from_memory,
+    commit_tag_not_looked_at,
+    offset_before_commit,
+    text_keys_cut_at_nul,
+    unsorted_batch,
+    select_to_resolve_a_lost_commit,
+    purge_by_wall_clock,
+};
+
+// The value of ONCEWARD_MUTANT for each, in the order of the enumeration.
+inline constexpr std::array<std::string_view, 9> mutant_names{
+    "no_fence_check",       "owner_checked_but_not_the_offset",
+    "start_from_memory",    "commit_tag_not_looked_at",
+    "offset_before_commit", "text_keys_cut_at_nul",
+    "unsorted_batch",       "select_to_resolve_a_lost_commit",
+    "purge_by_wall_clock"};
+
+#ifdef ONCEWARD_MUTANTS
+inline constexpr bool mutants_built = true;
+bool mutant(Mutant which);
+#else
+inline constexpr bool mutants_built = false;
+constexpr bool mutant(Mutant) { return false; }
+#endif
+
+// What the mutants do instead; defined in their own build alone.
+
+class Connection;
+struct Digest;
+
+// A fence's statement without the comparisons that the mutant leaves out.
+std::string without_guards(std::string_view statement);
+// What the worker remembers of a fence, by its owner's id.
+void remember_fence(const std::string& owner, Offset next_offset);
+Offset remembered_fence(const std::string& owner, Offset otherwise);
+// Asks on a session of its own whether the ledger knows a key of the batch whose COMMIT had no
+// answer.
+bool select_says_committed(const Connection& lost, const Digest& key);
+void pass_all_watermarks(Connection& connection);
+
+}  // namespace onceward
