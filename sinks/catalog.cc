@@ -103,6 +103,12 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     return table;
 }
 
+std::string table_state(Connection& connection, const std::string& table) {
+    const Result state =
+        connection.query(sql::sink_state, Parameters{}.text(quoted(connection, table)));
+    return std::string(state.text(0, 0));
+}
+
 std::vector<std::string> table_names(Connection& connection, const std::string& table) {
     const Result rows =
         connection.query(sql::sink_table_names, Parameters{}.text(schema_of(table)));

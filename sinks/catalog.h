@@ -57,6 +57,10 @@ struct CatalogTable {
 // `table` is `name` or `schema.name`, as the config has it; none where there is no such table.
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);
 
+// What would be read now, as one number; it changes whenever that does, or what speaks when the
+// table is written to.
+std::string table_state(Connection& connection, const std::string& table);
+
 // Names of tables in the same schema (or the search path), for messages.
 std::vector<std::string> table_names(Connection& connection, const std::string& table);
 

@@ -7,11 +7,13 @@ namespace onceward {
 namespace {
 
 Misfit boolean(const Value& value, std::string& out) {
-    bool truth = value.boolean;
+    bool truth = false;
     if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
         if (value.text != "true" && value.text != "false") return "is neither true nor false";
         truth = value.text == "true";
-    } else if (value.kind != Value::Kind::boolean) {
+    } else if (value.kind == Value::Kind::boolean) {
+        truth = value.boolean;
+    } else {
         return "is neither true nor false";
     }
     out.push_back(truth ? 1 : 0);
@@ -21,40 +23,27 @@ Misfit boolean(const Value& value, std::string& out) {
 Misfit append_present(const Value& value, const ColumnType& type, Provenance provenance,
                       std::string& out) {
     switch (type.kind) {
-        case TypeKind::boolean:
-            return boolean(value, out);
+        case TypeKind::boolean: return boolean(value, out);
         case TypeKind::int2:
         case TypeKind::int4:
-        case TypeKind::int8:
-            return encode::whole(value, type.kind, out);
+        case TypeKind::int8: return encode::whole(value, type.kind, out);
         case TypeKind::float4:
-        case TypeKind::float8:
-            return encode::real(value, type.kind, out);
-        case TypeKind::numeric:
-            return encode::numeric(value, out);
+        case TypeKind::float8: return encode::real(value, type.kind, out);
+        case TypeKind::numeric: return encode::numeric(value, out);
         // An enum's labels may grow while we run: only the server knows them.
         case TypeKind::enumeration:
-        case TypeKind::text:
-            return encode::text(value, type, out);
-        case TypeKind::bytea:
-            return encode::bytea(value, provenance, out);
-        case TypeKind::uuid:
-            return encode::uuid(value, out);
+        case TypeKind::text: return encode::text(value, type, out);
+        case TypeKind::bytea: return encode::bytea(value, provenance, out);
+        case TypeKind::uuid: return encode::uuid(value, out);
         case TypeKind::jsonb:
             out.push_back(1);  // the version of jsonb's binary form
             return encode::json(value, provenance, out);
-        case TypeKind::json:
-            return encode::json(value, provenance, out);
-        case TypeKind::date:
-            return encode::date(value, out);
-        case TypeKind::time:
-            return encode::time_of_day(value, out);
-        case TypeKind::timestamp:
-            return encode::timestamp(value, out);
-        case TypeKind::timestamptz:
-            return encode::timestamptz(value, out);
-        case TypeKind::array:
-            return encode::array(value, type, out);
+        case TypeKind::json: return encode::json(value, provenance, out);
+        case TypeKind::date: return encode::date(value, out);
+        case TypeKind::time: return encode::time_of_day(value, out);
+        case TypeKind::timestamp: return encode::timestamp(value, out);
+        case TypeKind::timestamptz: return encode::timestamptz(value, out);
+        case TypeKind::array: return encode::array(value, type, out);
     }
     return "has a type that is not supported";
 }

@@ -8,44 +8,25 @@ namespace {
 // Object ids that are fixed in PostgreSQL's catalog (pg_type.dat).
 std::optional<TypeKind> builtin(std::uint32_t oid) {
     switch (oid) {
-        case 16:
-            return TypeKind::boolean;
-        case 17:
-            return TypeKind::bytea;
-        case 20:
-            return TypeKind::int8;
-        case 21:
-            return TypeKind::int2;
-        case 23:
-            return TypeKind::int4;
-        case 25:
-            return TypeKind::text;
-        case 114:
-            return TypeKind::json;
-        case 700:
-            return TypeKind::float4;
-        case 701:
-            return TypeKind::float8;
-        case 1042:
-            return TypeKind::text;  // char(n)
-        case 1043:
-            return TypeKind::text;  // varchar(n)
-        case 1082:
-            return TypeKind::date;
-        case 1083:
-            return TypeKind::time;
-        case 1114:
-            return TypeKind::timestamp;
-        case 1184:
-            return TypeKind::timestamptz;
-        case 1700:
-            return TypeKind::numeric;
-        case 2950:
-            return TypeKind::uuid;
-        case 3802:
-            return TypeKind::jsonb;
-        default:
-            return std::nullopt;
+        case 16: return TypeKind::boolean;
+        case 17: return TypeKind::bytea;
+        case 20: return TypeKind::int8;
+        case 21: return TypeKind::int2;
+        case 23: return TypeKind::int4;
+        case 25: return TypeKind::text;
+        case 114: return TypeKind::json;
+        case 700: return TypeKind::float4;
+        case 701: return TypeKind::float8;
+        case 1042: return TypeKind::text;  // char(n)
+        case 1043: return TypeKind::text;  // varchar(n)
+        case 1082: return TypeKind::date;
+        case 1083: return TypeKind::time;
+        case 1114: return TypeKind::timestamp;
+        case 1184: return TypeKind::timestamptz;
+        case 1700: return TypeKind::numeric;
+        case 2950: return TypeKind::uuid;
+        case 3802: return TypeKind::jsonb;
+        default: return std::nullopt;
     }
 }
 

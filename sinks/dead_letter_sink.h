@@ -8,7 +8,7 @@
 namespace onceward {
 
 class DeadLetterSink final : public Sink {
- public:
+  public:
     // REQUIRES: each message has a rejection.
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;

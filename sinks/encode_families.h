@@ -32,11 +32,11 @@ Misfit check_text(std::string_view bytes);
 
 // An integer, natural or real as text.
 class NumberText {
- public:
+  public:
     explicit NumberText(const Value& value);
     std::string_view view() const { return {buffer_.data(), size_}; }
 
- private:
+  private:
     std::array<char, 32> buffer_;
     std::size_t size_ = 0;
 };

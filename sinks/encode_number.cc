@@ -32,8 +32,7 @@ Whole parse_whole(std::string_view text) {
 
 Whole whole_of(const Value& value) {
     switch (value.kind) {
-        case Value::Kind::integer:
-            return {value.integer};
+        case Value::Kind::integer: return {value.integer};
         case Value::Kind::natural:
             if (value.natural >
                 static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
@@ -49,14 +48,12 @@ Whole whole_of(const Value& value) {
             return {static_cast<std::int64_t>(value.real)};
         case Value::Kind::number:
         case Value::Kind::text:
-        case Value::Kind::bytes:
-            return parse_whole(value.text);
+        case Value::Kind::bytes: return parse_whole(value.text);
         case Value::Kind::absent:
         case Value::Kind::null:
         case Value::Kind::boolean:
         case Value::Kind::json:
-        case Value::Kind::timestamp:
-            break;
+        case Value::Kind::timestamp: break;
     }
     return {0, no_whole_number};
 }
@@ -73,12 +70,8 @@ Misfit parse_real(std::string_view text, Real& result) {
 template <class Real>
 Misfit real_of(const Value& value, Real& result) {
     switch (value.kind) {
-        case Value::Kind::integer:
-            result = static_cast<Real>(value.integer);
-            return {};
-        case Value::Kind::natural:
-            result = static_cast<Real>(value.natural);
-            return {};
+        case Value::Kind::integer: result = static_cast<Real>(value.integer); return {};
+        case Value::Kind::natural: result = static_cast<Real>(value.natural); return {};
         case Value::Kind::real:
             if (std::isfinite(value.real) &&
                 std::abs(value.real) > std::numeric_limits<Real>::max()) {
@@ -88,14 +81,12 @@ Misfit real_of(const Value& value, Real& result) {
             return {};
         case Value::Kind::number:
         case Value::Kind::text:
-        case Value::Kind::bytes:
-            return parse_real(value.text, result);
+        case Value::Kind::bytes: return parse_real(value.text, result);
         case Value::Kind::absent:
         case Value::Kind::null:
         case Value::Kind::boolean:
         case Value::Kind::json:
-        case Value::Kind::timestamp:
-            break;
+        case Value::Kind::timestamp: break;
     }
     return no_number;
 }
@@ -148,8 +139,7 @@ Misfit numeric(const Value& value, std::string& out) {
     switch (value.kind) {
         case Value::Kind::number:
         case Value::Kind::text:
-        case Value::Kind::bytes:
-            return numeric_from_text(value.text, out);
+        case Value::Kind::bytes: return numeric_from_text(value.text, out);
         case Value::Kind::real:
             if (std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
             if (std::isinf(value.real)) {
@@ -159,14 +149,12 @@ Misfit numeric(const Value& value, std::string& out) {
             }
             [[fallthrough]];
         case Value::Kind::integer:
-        case Value::Kind::natural:
-            return numeric_from_text(NumberText(value).view(), out);
+        case Value::Kind::natural: return numeric_from_text(NumberText(value).view(), out);
         case Value::Kind::absent:
         case Value::Kind::null:
         case Value::Kind::boolean:
         case Value::Kind::json:
-        case Value::Kind::timestamp:
-            break;
+        case Value::Kind::timestamp: break;
     }
     return no_number;
 }

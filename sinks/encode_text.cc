@@ -113,18 +113,13 @@ Misfit text(const Value& value, const ColumnType& type, std::string& out) {
             break;
         case Value::Kind::integer:
         case Value::Kind::natural:
-        case Value::Kind::real:
-            out.append(NumberText(value).view());
-            break;
-        case Value::Kind::boolean:
-            out.append(value.boolean ? "true" : "false");
-            break;
+        case Value::Kind::real: out.append(NumberText(value).view()); break;
+        case Value::Kind::boolean: out.append(value.boolean ? "true" : "false"); break;
         case Value::Kind::timestamp:
             if (const Misfit misfit = append_time(value, out); !misfit.empty()) return misfit;
             break;
         case Value::Kind::absent:
-        case Value::Kind::null:
-            return "has no value";
+        case Value::Kind::null: return "has no value";
     }
     return check_length(std::string_view(out).substr(start), type.max_characters);
 }
@@ -148,12 +143,8 @@ Misfit json(const Value& value, Provenance provenance, std::string& out) {
             if (!std::isfinite(value.real)) return "is not a finite number, which JSON demands";
             [[fallthrough]];
         case Value::Kind::integer:
-        case Value::Kind::natural:
-            out.append(NumberText(value).view());
-            return {};
-        case Value::Kind::boolean:
-            out.append(value.boolean ? "true" : "false");
-            return {};
+        case Value::Kind::natural: out.append(NumberText(value).view()); return {};
+        case Value::Kind::boolean: out.append(value.boolean ? "true" : "false"); return {};
         case Value::Kind::timestamp: {
             out.push_back('"');
             const Misfit misfit = append_time(value, out);
@@ -161,8 +152,7 @@ Misfit json(const Value& value, Provenance provenance, std::string& out) {
             return misfit;
         }
         case Value::Kind::absent:
-        case Value::Kind::null:
-            break;
+        case Value::Kind::null: break;
     }
     return "has no value";
 }

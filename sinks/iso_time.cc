@@ -8,7 +8,7 @@ namespace {
 // Reads from the front of a text; after a failure `good` stays false and whatever was read means
 // nothing.
 class Reader {
- public:
+  public:
     explicit Reader(std::string_view text) : text_(text) {}
     int number(std::size_t digits) {
         int value = 0;
@@ -45,7 +45,7 @@ class Reader {
     bool good() const { return good_; }
     bool at_end() const { return good_ && text_.empty(); }
 
- private:
+  private:
     std::string_view text_;
     bool good_ = true;
 };

@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
 
 // Gathers what is wrong, so that one look at the message shows all of it.
 class Judge {
- public:
+  public:
     Judge(const TableSinkOptions& options, const CatalogTable& table)
         : options_(options), table_(table), name_(table.schema + "." + table.name) {}
 
@@ -130,7 +130,7 @@ class Judge {
         if (!problems_.empty()) throw SinkMismatch(joined(problems_, "\n"));
     }
 
- private:
+  private:
     bool upserts() const { return options_.mode == TableSinkOptions::Mode::upsert; }
     void say(const std::string& what) { problems_.push_back("table " + name_ + " " + what); }
     const TableSinkOptions& options_;
@@ -143,13 +143,11 @@ class Judge {
 Provenance provenance_of(FieldSource::Kind kind) {
     switch (kind) {
         case FieldSource::Kind::field:
-        case FieldSource::Kind::metadata:
-            return Provenance::field;
+        case FieldSource::Kind::metadata: return Provenance::field;
         case FieldSource::Kind::header:
         case FieldSource::Kind::record_key:
         case FieldSource::Kind::payload:
-        case FieldSource::Kind::constant:
-            break;
+        case FieldSource::Kind::constant: break;
     }
     return Provenance::whole;
 }

@@ -77,6 +77,10 @@ void TableSink::prepare(Connection& connection) {
     plan_ = std::move(made);
 }
 
+std::string TableSink::target_state(Connection& connection) {
+    return table_state(connection, options_.table);
+}
+
 std::optional<Rejection> TableSink::encode(Message& message,
                                            std::pmr::memory_resource& arena) const {
     const auto plan = current();

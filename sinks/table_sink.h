@@ -16,17 +16,18 @@ namespace onceward {
 struct TablePlan;
 
 class TableSink final : public Sink {
- public:
+  public:
     explicit TableSink(TableSinkOptions options);
     ~TableSink() override;
     std::vector<FieldSource> fields() const override;
     void prepare(Connection& connection) override;
+    std::string target_state(Connection& connection) override;
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
 
- private:
+  private:
     // A plan with its number, which stands before every row that it made.
     struct Numbered;
     std::shared_ptr<const Numbered> current() const;
