@@ -19,8 +19,35 @@ const Assignment::Entry* Assignment::find(const TopicPartition& partition) const
     return found == entries_.end() ? nullptr : &found->second;
 }
 
+void Assignment::begin(const TopicPartition& partition, Entry& entry) {
+    const auto paused = paused_.find(partition.topic);
+    if (paused == paused_.end()) {
+        entry.phase = PartitionPhase::wants_fence;
+        return;
+    }
+    entry.phase = PartitionPhase::paused;
+    entry.pause = paused->second;
+}
+
+Assignment::PauseChange Assignment::set_paused(std::map<std::string, std::string> topics) {
+    PauseChange change;
+    for (const auto& [topic, reason] : topics) {
+        if (!paused_.contains(topic)) change.paused.push_back(topic);
+    }
+    for (const auto& [topic, reason] : paused_) {
+        if (!topics.contains(topic)) change.resumed.push_back(topic);
+    }
+    paused_ = std::move(topics);
+    for (auto& [partition, entry] : entries_) {
+        if (entry.phase == PartitionPhase::halted) continue;
+        const bool was_paused = entry.phase == PartitionPhase::paused;
+        if (was_paused || paused_.contains(partition.topic)) begin(partition, entry);
+    }
+    return change;
+}
+
 void Assignment::assigned(const TopicPartition& partition) {
-    entries_[partition] = Entry{};
+    begin(partition, entries_[partition] = Entry{});
     ++changes_;
 }
 
@@ -57,31 +84,40 @@ void Assignment::sought(const TopicPartition& partition, Offset offset) {
 void Assignment::missed(const TopicPartition& partition, Clock::time_point now, double jitter) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
-    entry->phase = PartitionPhase::wants_fence;
-    entry->backoff = entry->backoff.count() == 0 ? pauses_.first
-                                                 : std::min(entry->backoff * 2, pauses_.longest);
+    begin(partition, *entry);
+    entry->backoff =
+        entry->backoff.count() == 0 ? pauses_.first : std::min(entry->backoff * 2, pauses_.longest);
     const auto whole = std::chrono::duration<double, std::milli>(entry->backoff);
-    entry->not_before = now +
-        std::chrono::duration_cast<Clock::duration>(whole * (1.0 + jitter / 2));
+    entry->not_before =
+        now + std::chrono::duration_cast<Clock::duration>(whole * (1.0 + jitter / 2));
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {
     if (Entry* entry = mutable_find(partition)) entry->not_before = until;
 }
 
+void Assignment::wait(const TopicPartition& partition, Clock::time_point until) {
+    Entry* entry = mutable_find(partition);
+    if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
+    begin(partition, *entry);
+    if (entry->phase == PartitionPhase::wants_fence) entry->phase = PartitionPhase::waiting;
+    entry->not_before = until;
+}
+
 void Assignment::committed(const TopicPartition& partition) {
     if (Entry* entry = mutable_find(partition)) {
         entry->backoff = std::chrono::milliseconds(0);
         entry->retry_delay = std::chrono::milliseconds(0);
+        entry->seeks_again = 0;
     }
 }
 
-void Assignment::halt(const TopicPartition& partition, const std::string& reason,
-                      Clock::time_point now, std::chrono::milliseconds first_retry) {
+void Assignment::halt(const TopicPartition& partition, Halt halt, Clock::time_point now,
+                      std::chrono::milliseconds first_retry) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr) return;
     entry->phase = PartitionPhase::halted;
-    entry->reason = reason;
+    entry->halt = std::move(halt);
     entry->retry.reset();
     if (first_retry.count() == 0) return;
     entry->retry_delay = entry->retry_delay.count() == 0
@@ -93,16 +129,22 @@ void Assignment::halt(const TopicPartition& partition, const std::string& reason
 void Assignment::out_of_range(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
-    entry->phase = PartitionPhase::wants_fence;
+    begin(partition, *entry);
     entry->out_of_range = true;
     entry->not_before = {};
     ++changes_;
 }
 
+int Assignment::seeks_again(const TopicPartition& partition) {
+    Entry* entry = mutable_find(partition);
+    return entry == nullptr ? 0 : entry->seeks_again++;
+}
+
 void Assignment::retake_all() {
     for (auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::halted) continue;
-        entry.phase = PartitionPhase::wants_fence;
+        if (entry.phase == PartitionPhase::halted || entry.phase == PartitionPhase::waiting)
+            continue;
+        begin(partition, entry);
         entry.not_before = {};
     }
 }
@@ -110,14 +152,16 @@ void Assignment::retake_all() {
 void Assignment::wake(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase != PartitionPhase::halted) return;
-    entry->phase = PartitionPhase::wants_fence;
+    begin(partition, *entry);
     entry->not_before = {};
     entry->retry.reset();
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
     for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::wants_fence && entry.not_before <= now) return partition;
+        const bool wants =
+            entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting;
+        if (wants && entry.not_before <= now) return partition;
     }
     return std::nullopt;
 }
@@ -156,7 +200,9 @@ std::optional<Assignment::Clock::time_point> Assignment::next_due() const {
         if (!due || time < *due) due = time;
     };
     for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::wants_fence) consider(entry.not_before);
+        if (entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting) {
+            consider(entry.not_before);
+        }
         if (entry.phase == PartitionPhase::halted && entry.retry) consider(*entry.retry);
     }
     return due;

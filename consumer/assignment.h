@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "consumer/halt.h"
 #include "dedup/fence.h"
 
 namespace onceward {
@@ -16,7 +17,9 @@ enum class PartitionPhase : std::uint8_t {
     wants_fence,  // the writer is to take the fence
     wants_seek,   // the fence is mine; the reader is to seek to it
     reading,
-    halted,       // nothing is read until a time, or until the fence is moved by hand
+    halted,   // nothing is read until a time, or until the fence is moved by hand
+    waiting,  // for the time to try a message again that may pass then; afterwards the fence first
+    paused,   // nothing is read until the operator resumes the topic
 };
 
 class Assignment {
@@ -29,10 +32,12 @@ class Assignment {
         std::string incarnation;
         std::string owner;
         std::string topic_id;
-        Clock::time_point not_before{};          // no take-over earlier
-        std::chrono::milliseconds backoff{0};    // of fences missed in a row
-        std::string reason;                      // halted
-        bool out_of_range = false;               // wants_fence: the policy decides where to begin
+        Clock::time_point not_before{};        // no take-over earlier
+        std::chrono::milliseconds backoff{0};  // of fences missed in a row
+        Halt halt;                             // halted: why
+        std::string pause;                     // paused: why
+        int seeks_again = 0;        // out of range, and there after all, since it last moved on
+        bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Clock::time_point> retry;  // halted: tried again then
         std::chrono::milliseconds retry_delay{0};
     };
@@ -66,18 +71,30 @@ class Assignment {
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
     void postpone(const TopicPartition& partition, Clock::time_point until);
+    // Nothing is read until then; after that the fence is taken and reading begins there.
+    void wait(const TopicPartition& partition, Clock::time_point until);
     void committed(const TopicPartition& partition);
     // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to
     // ten minutes.
-    void halt(const TopicPartition& partition, const std::string& reason, Clock::time_point now,
+    void halt(const TopicPartition& partition, Halt halt, Clock::time_point now,
               std::chrono::milliseconds first_retry);
     // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a
     // fresh look.
     void out_of_range(const TopicPartition& partition);
+    // Counts one more seek to an offset that was refused; answers with those before it.
+    int seeks_again(const TopicPartition& partition);
     // After a reconnect: every fence is taken again before any batch. Halted ones stay.
     void retake_all();
     // The fence of a halted partition was moved by hand, or its time to try again has come.
     void wake(const TopicPartition& partition);
+
+    // The topics that the operator has paused, with the reasons: all of them, each time. Answers
+    // with those that changed. A halted partition stays what it is, and is paused when it wakes.
+    struct PauseChange {
+        std::vector<std::string> paused;
+        std::vector<std::string> resumed;
+    };
+    PauseChange set_paused(std::map<std::string, std::string> topics);
 
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
@@ -92,8 +109,11 @@ class Assignment {
 
   private:
     Entry* mutable_find(const TopicPartition& partition);
+    // To be read again: the fence first, unless its topic is paused.
+    void begin(const TopicPartition& partition, Entry& entry);
     Pauses pauses_;
     std::map<TopicPartition, Entry> entries_;
+    std::map<std::string, std::string> paused_;  // topic -> reason
     std::uint64_t changes_ = 0;
 };
 

@@ -38,8 +38,9 @@ std::string explained(const char* text) {
 }
 
 void forward_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
-    const LogLevel mapped = level <= 3 ? LogLevel::error : level <= 4 ? LogLevel::warning
-                                              : LogLevel::debug;
+    const LogLevel mapped = level <= 3   ? LogLevel::error
+                            : level <= 4 ? LogLevel::warning
+                                         : LogLevel::debug;
     log(mapped, "kafka.client", {{"facility", facility}, {"error", explained(text)}});
 }
 

@@ -100,8 +100,9 @@ void MessageType::Files::read_set(const std::string& path) {
     }
     proto::FileDescriptorSet files;
     if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
-        throw FormatError(path + " is no descriptor set; make it with `protoc --include_imports "
-                                 "--descriptor_set_out=FILE`, or name the .proto in proto_files");
+        throw FormatError(path +
+                          " is no descriptor set; make it with `protoc --include_imports "
+                          "--descriptor_set_out=FILE`, or name the .proto in proto_files");
     }
     for (const proto::FileDescriptorProto& file : files.file()) {
         set.Add(file);
@@ -132,9 +133,7 @@ void MessageType::Files::read_sources(const FormatOptions& options) {
         std::string name;
         std::string shadowing;
         switch (tree.DiskFileToVirtualFile(path, &name, &shadowing)) {
-            case proto::compiler::DiskSourceTree::SUCCESS:
-                add_file(name, path);
-                break;
+            case proto::compiler::DiskSourceTree::SUCCESS: add_file(name, path); break;
             case proto::compiler::DiskSourceTree::SHADOWED:
                 throw FormatError(path + " is hidden by " + shadowing +
                                   ", which has the same name below another import root");

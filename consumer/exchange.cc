@@ -40,6 +40,17 @@ bool absorb(Chunk& last, const Chunk& chunk) {
     return true;
 }
 
+// The timestamp of each partition's first message, where the chunk is the first to have one.
+void add_first(const Chunk& chunk,
+               std::map<Partition, std::optional<std::chrono::milliseconds>>& first) {
+    std::size_t wanted = 0;
+    for (const Span& span : chunk.spans) wanted += first.contains(span.partition) ? 0 : 1;
+    for (const Message& message : chunk.messages) {
+        if (wanted == 0) return;
+        if (first.try_emplace(message.record.partition, message.record.timestamp).second) --wanted;
+    }
+}
+
 }  // namespace
 
 Exchange::Exchange(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
@@ -179,6 +190,7 @@ Exchange::Work Exchange::next_work(bool connected, Clock::time_point until) {
             work.topic = *topic;
             in_flight_topic_ = work.batch.topic;
             for (const Span& span : work.batch.spans) in_flight_.insert(span.partition);
+            for (const Chunk& chunk : work.batch.chunks) add_first(chunk, in_flight_first_);
             return true;
         }
         return false;
@@ -193,6 +205,7 @@ Exchange::Work Exchange::next_work(bool connected, Clock::time_point until) {
 void Exchange::done() {
     const std::lock_guard lock(mutex_);
     in_flight_.clear();
+    in_flight_first_.clear();
     in_flight_topic_.clear();
     wake_reader_.notify_all();
 }
@@ -202,6 +215,17 @@ std::set<Partition> Exchange::leaving() const {
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
         if (!assignment_.holds({in_flight_topic_, partition})) partitions.insert(partition);
+    }
+    return partitions;
+}
+
+std::set<Partition> Exchange::overdue() const {
+    const std::lock_guard lock(mutex_);
+    std::set<Partition> partitions;
+    for (const Partition partition : in_flight_) {
+        const TopicPartition revoked{in_flight_topic_, partition};
+        if (!assignment_.holds(revoked) && !leaving_.contains(revoked))
+            partitions.insert(partition);
     }
     return partitions;
 }
@@ -279,6 +303,18 @@ void Exchange::drop_tail(const TopicPartition& partition, const Span& tail) {
             break;
         }
     }
+}
+
+std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Exchange::on_the_way() const {
+    const std::lock_guard lock(mutex_);
+    std::map<TopicPartition, std::optional<std::chrono::milliseconds>> found;
+    for (const Queue& queue : queues_) {
+        std::map<Partition, std::optional<std::chrono::milliseconds>> first;
+        if (queue.topic == in_flight_topic_) first = in_flight_first_;
+        for (const Chunk& chunk : queue.chunks) add_first(chunk, first);
+        for (const auto& [partition, time] : first) found[{queue.topic, partition}] = time;
+    }
+    return found;
 }
 
 void Exchange::stop() {

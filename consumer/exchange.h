@@ -47,6 +47,8 @@ class Exchange {
     void done();
     // Those of the batch in flight that were revoked meanwhile.
     std::set<Partition> leaving() const;
+    // Those of them that nobody waits for any more: their deadline is over.
+    std::set<Partition> overdue() const;
     // Waits, unless the worker stops or a partition in flight leaves.
     void pause(std::chrono::milliseconds duration);
     void committed(const std::string& topic, std::span<const FenceMove> moves);
@@ -59,6 +61,8 @@ class Exchange {
     // drop_tail() takes it out once the fence has been moved over it.
     std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
     void drop_tail(const TopicPartition& partition, const Span& tail);
+    // The partitions of which messages are queued or in flight, with the first one's timestamp.
+    std::map<TopicPartition, std::optional<std::chrono::milliseconds>> on_the_way() const;
     void stop();
     // Throws away what is queued. The messages belong to the consumer and must go before it does.
     void clear();
@@ -93,6 +97,7 @@ class Exchange {
     std::size_t last_topic_ = 0;
     std::string in_flight_topic_;
     std::set<Partition> in_flight_;
+    std::map<Partition, std::optional<std::chrono::milliseconds>> in_flight_first_;
     // revoked and waited for, with their incarnations
     std::map<TopicPartition, std::string> leaving_;
     std::map<TopicPartition, CommittedOffset> offsets_;

@@ -29,7 +29,7 @@ struct FormatOptions {
     std::vector<std::string> proto_files;
     // Import roots for proto_files; the files' own folders are always among them.
     std::vector<std::string> proto_paths;
-    std::string message;                   // full name, such as `shop.v1.Payment`
+    std::string message;  // full name, such as `shop.v1.Payment`
 };
 
 }  // namespace onceward

@@ -34,8 +34,8 @@ struct Intake::State {
     Sink& sink;
     KeyExtractor keys;
     bool extract_keys = true;
-    std::vector<FieldSource> sources;        // what the sink wants
-    std::vector<std::size_t> source_paths;   // for those of kind field: which value
+    std::vector<FieldSource> sources;       // what the sink wants
+    std::vector<std::size_t> source_paths;  // for those of kind field: which value
     std::unique_ptr<Decoder> decoder;
     // One for each path: first the key's, then those that only the sink wants.
     std::vector<Value> values;
@@ -76,9 +76,7 @@ void Intake::disable_keys() { state_->extract_keys = false; }
 bool Intake::State::tombstone(Message& message) {
     std::fill(values.begin(), values.end(), Value{});
     switch (options.format.tombstones) {
-        case TombstonePolicy::remove:
-            message.operation = Operation::remove;
-            return true;
+        case TombstonePolicy::remove: message.operation = Operation::remove; return true;
         case TombstonePolicy::skip:
             message.skipped = true;
             message.skip_reason = "tombstone";
@@ -114,13 +112,13 @@ void Intake::State::fill_fields(Message& message, std::pmr::memory_resource& are
     if (sources.empty()) {
         return;
     }
-    auto* const fields = static_cast<Value*>(
-        arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
+    auto* const fields =
+        static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const bool field = sources[i].kind == FieldSource::Kind::field;
-        std::construct_at(fields + i, field ? values[source_paths[i]]
-                                            : record_value(sources[i], message.record,
-                                                           options.topic, arena));
+        std::construct_at(fields + i,
+                          field ? values[source_paths[i]]
+                                : record_value(sources[i], message.record, options.topic, arena));
     }
     message.fields = {fields, sources.size()};
 }

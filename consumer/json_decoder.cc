@@ -43,16 +43,12 @@ JsonDecoder::JsonDecoder(const FormatOptions& options, const std::vector<std::st
     operation_ = payload_ + 2;
     slots_.resize(payload_ + 3);
     switch (envelope_) {
-        case Envelope::none:
-            want(JsonTrie::root, paths, 0);
-            return;
+        case Envelope::none: want(JsonTrie::root, paths, 0); return;
         case Envelope::connect:
             trie_.add(JsonTrie::root, "/payload", payload_);
             want(trie_.child(JsonTrie::root, "payload"), paths, 0);
             return;
-        case Envelope::debezium:
-            want_change_event(paths);
-            return;
+        case Envelope::debezium: want_change_event(paths); return;
     }
 }
 
@@ -111,8 +107,9 @@ Decoded JsonDecoder::unwrap(std::span<Value> values) const {
         return change(values);
     }
     if (payload == Value::Kind::absent) {
-        return undecodable("there is no `payload` member, so this is no Connect envelope; is "
-                           "`envelope: none` right?");
+        return undecodable(
+            "there is no `payload` member, so this is no Connect envelope; is "
+            "`envelope: none` right?");
     }
     std::copy_n(slots_.begin(), values.size(), values.begin());
     return {};
@@ -121,8 +118,9 @@ Decoded JsonDecoder::unwrap(std::span<Value> values) const {
 Decoded JsonDecoder::change(std::span<Value> values) const {
     const Value& operation = slots_[operation_];
     if (operation.kind != Value::Kind::text) {
-        return undecodable("there is no text member `op`, so this is no Debezium change event; is "
-                           "it unwrapped already (`envelope: none`)?");
+        return undecodable(
+            "there is no text member `op`, so this is no Debezium change event; is "
+            "it unwrapped already (`envelope: none`)?");
     }
     Decoded decoded;
     if (operation.text == "d") {

@@ -42,8 +42,10 @@ std::string unescape(std::string_view step, std::string_view pointer) {
 
 void JsonTrie::add(NodeId from, std::string_view pointer, std::uint32_t slot) {
     if (!pointer.empty() && pointer.front() != '/') {
-        throw FormatError("`" + std::string(pointer) + "` is no JSON pointer, as it does not begin "
-                          "with `/`; write `/" + std::string(pointer) + "`");
+        throw FormatError("`" + std::string(pointer) +
+                          "` is no JSON pointer, as it does not begin "
+                          "with `/`; write `/" +
+                          std::string(pointer) + "`");
     }
     NodeId current = from;
     std::string_view rest = pointer;

@@ -12,7 +12,7 @@ namespace onceward {
 
 struct KafkaOptions {
     std::string bootstrap_servers;
-    std::string group;                              // group.id; required
+    std::string group;  // group.id; required
     // librdkafka properties passed on as they are; those that break the guarantee are refused
     // (refused_property()). Some are secrets (sasl.password, ssl.key.password), so none is ever
     // printed.

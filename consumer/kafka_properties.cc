@@ -123,8 +123,7 @@ std::string unknown_property(const std::string& name, const std::string& value) 
     const rd_kafka_conf_res_t result =
         rd_kafka_conf_set(scratch.get(), name.c_str(), value.c_str(), error.data(), error.size());
     switch (result) {
-        case RD_KAFKA_CONF_OK:
-            return {};
+        case RD_KAFKA_CONF_OK: return {};
         case RD_KAFKA_CONF_UNKNOWN: {
             const std::string guess = did_you_mean(name, known_names());
             return "librdkafka knows no property `" + name + "`" + (guess.empty() ? "." : guess);

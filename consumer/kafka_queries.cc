@@ -97,9 +97,8 @@ std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partitio
     // DANGER: read_uncommitted. What follows isolation.level is the last stable offset, behind
     // which acknowledged messages may lie; a watermark taken from it would let their claims'
     // retention run out.
-    const KafkaErrorObject refused(
-        rd_kafka_AdminOptions_set_isolation_level(options.get(),
-                                                  RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
+    const KafkaErrorObject refused(rd_kafka_AdminOptions_set_isolation_level(
+        options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
     rd_kafka_ListOffsets(state_->client.get(), list.get(), options.get(), queue.get());
     const KafkaEvent event = answer(queue.get(), "end of the log");
     const rd_kafka_ListOffsets_result_t* result = rd_kafka_event_ListOffsets_result(event.get());

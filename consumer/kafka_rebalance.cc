@@ -170,12 +170,9 @@ void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_mes
     const TopicPartition partition{topic, Partition{message.partition}};
     const char* detail = rd_kafka_message_errstr(&message);
     switch (message.err) {
-        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-            return;
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF: return;
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-            listener.out_of_range(partition);
-            return;
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: listener.out_of_range(partition); return;
         default:  // librdkafka's list of codes is open; the listener judges by number.
             listener.partition_failed(partition, message.err, detail == nullptr ? "" : detail);
     }

@@ -22,8 +22,9 @@ constexpr int seeks_before_restart = 20;
 
 void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
                   rd_kafka_topic_partition_list_t* partitions, void* opaque) {
-    auto* rebalance = static_cast<std::function<void(
-        rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)>*>(opaque);
+    auto* rebalance =
+        static_cast<std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)>*>(
+            opaque);
     (*rebalance)(code, partitions);
 }
 
@@ -56,10 +57,9 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     KafkaTopicPartitionList subscription(
         rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
     for (std::string& name : topics) {
-        rd_kafka_topic_partition_list_add(subscription.get(), name.c_str(),
-                                          RD_KAFKA_PARTITION_UA);
-        State::Topic topic{std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())),
-                           {}};
+        rd_kafka_topic_partition_list_add(subscription.get(), name.c_str(), RD_KAFKA_PARTITION_UA);
+        State::Topic topic{
+            std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())), {}};
         rd_kafka_queue_io_event_enable(topic.queue.get(), state_->wake_write, "q", 1);
         state_->topics.push_back(std::move(topic));
     }
@@ -76,6 +76,7 @@ KafkaSource::~KafkaSource() {
         topic.positions.clear();
         topic.queue.reset();
     }
+    state_->ends.reset();
     state_->client.reset();
     ::close(state_->wake_read);
     ::close(state_->wake_write);
@@ -83,8 +84,7 @@ KafkaSource::~KafkaSource() {
 
 void KafkaSource::serve() {
     while (KafkaMessage message{rd_kafka_consumer_poll(state_->client.get(), 0)}) {
-        const char* topic =
-            message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
+        const char* topic = message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
         if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) state_->take_error(topic, *message);
     }
     if (state_->failed) throw KafkaError(*std::exchange(state_->failed, std::nullopt));

@@ -6,6 +6,7 @@
 // use (a fatal error) and must be made anew.
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -90,6 +91,15 @@ class KafkaSource {
     // last stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
+
+    // Without waiting, and for the reader's thread alone. The end of the log as the last fetch told
+    // it; where the reading stands, while the partition is open.
+    std::optional<Offset> fetched_end(const TopicPartition& partition) const;
+    std::optional<Offset> position(const TopicPartition& partition) const;
+    // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.
+    void ask_for_ends(const std::vector<TopicPartition>& partitions);
+    std::map<TopicPartition, Offset> told_ends();
+
     LogIdentity identity(const std::string& topic);
 
   private:

@@ -18,8 +18,8 @@ struct KafkaSource::State {
         Offset offset;
         KafkaQueue queue;  // the partition's own; unread until begin()
         bool open = false;
-        bool stopped = false;    // librdkafka gave up fetching: out of range
-        int failed_seeks = 0;    // in a row
+        bool stopped = false;  // librdkafka gave up fetching: out of range
+        int failed_seeks = 0;  // in a row
         // librdkafka knows where it stands; sought before, it may jump to the end later
         bool settled = false;
     };
@@ -33,12 +33,13 @@ struct KafkaSource::State {
     // librdkafka's opaque pointer leads here.
     std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> on_rebalance;
     std::vector<Topic> topics;
+    KafkaQueue ends;  // the answers to ask_for_ends()
     int wake_read = -1;
     int wake_write = -1;
     std::atomic<std::int64_t> below_fence{0};
     bool closed = false;
     std::optional<KafkaError> failed;  // in the rebalance callback; serve() throws it
-    KafkaClient client;  // after the queues in destruction order: see ~KafkaSource()
+    KafkaClient client;                // after the queues in destruction order: see ~KafkaSource()
 
     explicit State(SourceListener& to) : listener(to) {}
     Topic* find(const std::string& name);

@@ -173,8 +173,7 @@ KeyText KeyExtractor::State::read(const Source& source, const Record& record,
             return {Status::found, *record.key, nullptr};
         case KeySource::Kind::field:
             return values.empty() ? KeyText{} : key_text(values[source.path], arena);
-        case KeySource::Kind::cloudevents:
-            return cloudevent(source, record, values, arena);
+        case KeySource::Kind::cloudevents: return cloudevent(source, record, values, arena);
         case KeySource::Kind::payload_sha256:
             if (!record.payload) return {};
             return {Status::found, keep(arena, hex(digest_of_bytes(*record.payload))), nullptr};

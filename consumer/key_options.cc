@@ -46,8 +46,8 @@ std::optional<std::vector<KeySource>> key_preset(const std::string& name) {
 }
 
 std::vector<std::string> key_preset_names() {
-    return {"idempotency-key",   "cloudevents",       "debezium-outbox", "masstransit",
-            "nservicebus",       "kafka-coordinates", "body-sha256"};
+    return {"idempotency-key", "cloudevents",       "debezium-outbox", "masstransit",
+            "nservicebus",     "kafka-coordinates", "body-sha256"};
 }
 
 std::string kind_of(const KeySource& source) {

@@ -14,11 +14,11 @@ namespace onceward {
 
 struct KeySource {
     enum class Kind : std::uint8_t {
-        header,             // `name`; the last of repeated ones
+        header,  // `name`; the last of repeated ones
         record_key,
-        field,              // `name`: JSON pointer or Protobuf path; numbers as they are written
-        cloudevents,        // `ce_source` + `ce_id`, or the structured form's `source` + `id`
-        payload_sha256,     // takes two equal orders for one
+        field,           // `name`: JSON pointer or Protobuf path; numbers as they are written
+        cloudevents,     // `ce_source` + `ce_id`, or the structured form's `source` + `id`
+        payload_sha256,  // takes two equal orders for one
         // Topic's id (else its name), partition, offset: only finds what Kafka delivers twice.
         coordinates,
     };
@@ -40,12 +40,12 @@ enum class KeyPolicy : std::uint8_t {
 };
 
 struct KeyOptions {
-    std::vector<KeySource> sources;   // the first one that is there wins
-    std::string operation;            // '' means `<group>/<topic>`
+    std::vector<KeySource> sources;  // the first one that is there wins
+    std::string operation;           // '' means `<group>/<topic>`
     // Where the tenant comes from; absent in a message: a missing key.
     std::optional<FieldSource> tenant;
-    std::size_t length_min = 1;       // bytes
-    std::size_t length_max = 255;     // bytes
+    std::size_t length_min = 1;    // bytes
+    std::size_t length_max = 255;  // bytes
     // `any` still refuses NUL.
     enum class Charset : std::uint8_t { any, ascii_printable, uuid } charset = Charset::any;
     // ECMAScript regular expression that must match whole; '' for none. Costs microseconds a key;
@@ -53,7 +53,7 @@ struct KeyOptions {
     std::string pattern;
     KeyPolicy on_missing = KeyPolicy::reject;
     KeyPolicy on_invalid = KeyPolicy::reject;
-    bool fingerprint_payload = false; // keep a SHA-256 of the payload beside the claim (conflicts)
+    bool fingerprint_payload = false;  // keep a SHA-256 of the payload beside the claim (conflicts)
 };
 
 // The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,

@@ -95,14 +95,12 @@ const char* key_fault(std::string_view text, const KeyOptions& options) {
         return "it contains a NUL";
     }
     switch (options.charset) {
-        case KeyOptions::Charset::any:
-            return nullptr;
+        case KeyOptions::Charset::any: return nullptr;
         case KeyOptions::Charset::ascii_printable:
             return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })
                        ? nullptr
                        : "it has a character that is not printable ASCII";
-        case KeyOptions::Charset::uuid:
-            return is_uuid(text) ? nullptr : "it is no UUID";
+        case KeyOptions::Charset::uuid: return is_uuid(text) ? nullptr : "it is no UUID";
     }
     return nullptr;
 }

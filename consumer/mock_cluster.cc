@@ -70,9 +70,8 @@ void MockCluster::set_round_trip(std::int32_t broker, std::chrono::milliseconds 
 void MockCluster::push_errors(Request request, std::span<const int> codes) {
     std::vector<rd_kafka_resp_err_t> errors;
     for (const int code : codes) errors.push_back(static_cast<rd_kafka_resp_err_t>(code));
-    rd_kafka_mock_push_request_errors_array(state_->cluster.get(),
-                                            static_cast<std::int16_t>(request), errors.size(),
-                                            errors.data());
+    rd_kafka_mock_push_request_errors_array(
+        state_->cluster.get(), static_cast<std::int16_t>(request), errors.size(), errors.data());
 }
 
 }  // namespace onceward

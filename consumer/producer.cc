@@ -58,7 +58,7 @@ struct Producer::State {
     std::int64_t failed = 0;
     std::string first_failure;
     std::string last_trouble;  // what the connections last complained of
-    KafkaClient client;  // the last member: its end may still report deliveries to the others
+    KafkaClient client;        // the last member: its end may still report deliveries to the others
 
     static void report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
         State& state = *static_cast<State*>(opaque);
@@ -158,21 +158,18 @@ void Producer::poll(milliseconds wait) {
 }
 
 bool Producer::flush(milliseconds limit) {
-    const bool empty =
-        rd_kafka_flush(state_->client.get(), static_cast<int>(limit.count())) ==
-        RD_KAFKA_RESP_ERR_NO_ERROR;
+    const bool empty = rd_kafka_flush(state_->client.get(), static_cast<int>(limit.count())) ==
+                       RD_KAFKA_RESP_ERR_NO_ERROR;
     state_->throw_if_fatal();
     return empty;
 }
 
 std::int32_t Producer::partitions(const std::string& topic, milliseconds limit) {
     const KafkaTopic handle(rd_kafka_topic_new(state_->client.get(), topic.c_str(), nullptr));
-    if (!handle)
-        throw ProducerError(topic + ": " + rd_kafka_err2str(rd_kafka_last_error()));
+    if (!handle) throw ProducerError(topic + ": " + rd_kafka_err2str(rd_kafka_last_error()));
     const rd_kafka_metadata_t* answer = nullptr;
-    const rd_kafka_resp_err_t error =
-        rd_kafka_metadata(state_->client.get(), 0, handle.get(), &answer,
-                          static_cast<int>(limit.count()));
+    const rd_kafka_resp_err_t error = rd_kafka_metadata(state_->client.get(), 0, handle.get(),
+                                                        &answer, static_cast<int>(limit.count()));
     poll();  // brings the connections' complaints
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
         throw ProducerError("no broker answered: " + (state_->last_trouble.empty()

@@ -50,7 +50,7 @@ struct OutgoingRecord {
     std::optional<std::string_view> payload;  // none: a tombstone
     std::span<const Header> headers;
     std::optional<std::chrono::milliseconds> timestamp;  // none: now
-    std::uint64_t tag = 0;  // comes back in the Delivery
+    std::uint64_t tag = 0;                               // comes back in the Delivery
 };
 
 // What became of one record.

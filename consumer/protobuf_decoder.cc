@@ -122,8 +122,8 @@ Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
                            ": cut short, malformed, not UTF-8 or nested too deep");
     }
     if (has_required_ && !message_->IsInitialized()) {
-        return undecodable("the " + type_.descriptor().full_name() + " lacks a required field: " +
-                           message_->InitializationErrorString());
+        return undecodable("the " + type_.descriptor().full_name() +
+                           " lacks a required field: " + message_->InitializationErrorString());
     }
     if (const char* fault = fields_.read(*message_, values, arena)) {
         return undecodable(fault);

@@ -204,7 +204,8 @@ const char* ProtobufFields::State::print(const proto::Message& message) {
     const bool done =
         message.SerializePartialToString(&binary) &&
         proto::util::BinaryToJsonString(resolver.get(), url, binary, &json, options).ok();
-    return done ? nullptr : "a part of the message has no JSON form";
+    // Protobuf prints nothing for a google.protobuf.Value without a kind.
+    return done && !json.empty() ? nullptr : "a part of the message has no JSON form";
 }
 
 const char* ProtobufFields::State::object(const proto::Message& message, Value& value,

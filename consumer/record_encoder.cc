@@ -49,8 +49,8 @@ class ProtobufEncoder {
   public:
     explicit ProtobufEncoder(const FormatOptions& format)
         : type_(format),
-          resolver_(google::protobuf::util::NewTypeResolverForDescriptorPool(type_prefix,
-                                                                             &type_.pool())),
+          resolver_(
+              google::protobuf::util::NewTypeResolverForDescriptorPool(type_prefix, &type_.pool())),
           url_(std::string(type_prefix) + "/" + std::string(type_.descriptor().full_name())) {}
 
     std::string encode(const std::string& json) const {

@@ -72,8 +72,8 @@ class CsvReader final : public RecordReader {
         const std::optional<Row> row = read_row();
         if (!row) return std::nullopt;
         if (row->fields.size() != columns_.size()) {
-            fail(row->line,
-                 std::to_string(row->fields.size()) + " fields, but the first line has " +
+            fail(row->line, std::to_string(row->fields.size()) +
+                                " fields, but the first line has " +
                                 std::to_string(columns_.size()) + " columns");
         }
         InputRecord record{"{", row->line};

@@ -20,13 +20,13 @@ struct Stretch {
 };
 
 class Sampler {
- public:
+  public:
     explicit Sampler(const KafkaOptions& options);
     ~Sampler();
     // What the stretches hold, each in offset order; throws if that takes longer than `limit`.
     std::vector<Record> read(const std::vector<Stretch>& stretches, std::chrono::seconds limit);
 
- private:
+  private:
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -57,9 +57,8 @@ void create_topic(const std::string& bootstrap_servers, const std::string& topic
     rd_kafka_CreateTopics(client.get(), topics.data(), topics.size(), nullptr, queue.get());
     const KafkaEvent event = wait_for(queue.get(), "create topic " + topic);
     std::size_t count = 0;
-    const auto* results =
-        rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()),
-                                            &count);
+    const auto* results = rd_kafka_CreateTopics_result_topics(
+        rd_kafka_event_CreateTopics_result(event.get()), &count);
     check_results(results, count, "create topic " + topic);
 }
 
@@ -72,9 +71,8 @@ void delete_topic(const std::string& bootstrap_servers, const std::string& topic
     rd_kafka_DeleteTopic_destroy(wanted);
     const KafkaEvent event = wait_for(queue.get(), "delete topic " + topic);
     std::size_t count = 0;
-    const auto* results =
-        rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event.get()),
-                                            &count);
+    const auto* results = rd_kafka_DeleteTopics_result_topics(
+        rd_kafka_event_DeleteTopics_result(event.get()), &count);
     check_results(results, count, "delete topic " + topic);
 }
 

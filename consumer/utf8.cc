@@ -4,8 +4,6 @@
 
 namespace onceward {
 
-bool is_utf8(std::string_view bytes) {
-    return simdjson::validate_utf8(bytes.data(), bytes.size());
-}
+bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
 }  // namespace onceward

@@ -70,7 +70,7 @@ bool Watermarks::list_partitions(Connection& connection, KafkaSource& source,
     const LogIdentity identity = source.identity(topic);
     LogIdentity& known = identities_[topic];
     const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
-        known.topic_id != identity.topic_id;
+                       known.topic_id != identity.topic_id;
     known = identity;
     if (other) return false;
     const ClockReading clocks = read_clocks(connection);

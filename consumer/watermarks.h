@@ -25,7 +25,7 @@ class Watermarks {
         LogIdentity identity;
     };
     struct Found {
-        std::optional<OtherLog> other_log;    // a topic's name has come to mean another log
+        std::optional<OtherLog> other_log;  // a topic's name has come to mean another log
         // its fence is not mine, or stands elsewhere: moved by hand, or stolen
         std::optional<TopicPartition> missed;
     };

@@ -7,6 +7,7 @@
 
 #include "consumer/exchange.h"
 #include "consumer/kafka_source.h"
+#include "consumer/lag_observer.h"
 #include "consumer/writer.h"
 #include "dedup/log.h"
 
@@ -14,6 +15,8 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
+
+using Clock = std::chrono::steady_clock;
 
 // how long the reader sleeps when nothing wakes it; it must keep polling
 constexpr auto reader_idle = 100ms;
@@ -41,19 +44,24 @@ Assignment::Pauses pauses(const KafkaOptions& kafka) {
 
 struct Worker::State final : SourceListener {
     WorkerOptions options;
+    WorkerActivity activity;
     Exchange exchange;
     std::vector<std::unique_ptr<Sink>> sinks;
     std::vector<std::unique_ptr<Intake>> intakes;
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
+    std::unique_ptr<LagObserver> lag;
     std::thread reader_thread;
     std::thread writer_thread;
     mutable std::mutex mutex;
     std::optional<std::string> finished;
     std::atomic<bool> stop{false};
+    std::atomic<bool> joined{false};
+    std::atomic<Clock::time_point> last_poll{Clock::now()};
 
     explicit State(WorkerOptions from)
         : options(std::move(from)),
+          activity(names(options.topics), options.observer),
           exchange(names(options.topics), options.batch, pauses(options.kafka)) {
         std::vector<Sink*> borrowed;
         for (const WorkerTopic& topic : options.topics) {
@@ -61,28 +69,32 @@ struct Worker::State final : SourceListener {
             borrowed.push_back(sinks.back().get());
             intakes.push_back(std::make_unique<Intake>(
                 IntakeOptions{options.kafka.group, topic.name, topic.format, topic.key},
-                    *sinks.back()));
+                *sinks.back()));
             if (!topic.dedup) intakes.back()->disable_keys();
         }
-        source = std::make_unique<KafkaSource>(options.kafka, options.number,
-                                               names(options.topics), *this);
-        writer = std::make_unique<Writer>(options, exchange, *source, borrowed);
+        source = std::make_unique<KafkaSource>(options.kafka, options.number, names(options.topics),
+                                               *this);
+        writer = std::make_unique<Writer>(options, exchange, *source, borrowed, activity);
+        lag = std::make_unique<LagObserver>(options.stalled_after, exchange, *source, activity);
     }
 
     void read() {
         // A chunk is never larger than a batch, so that the batch's limit holds.
         const std::size_t at_once = std::min(read_at_once, options.batch.messages);
         while (!stop) {
+            last_poll = Clock::now();
             source->serve();
             for (const Assignment::Seek& seek : exchange.begin_seeks()) {
                 intake_of(seek.partition.topic).set_topic_id(seek.topic_id);
                 if (!source->begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
                 exchange.sought(seek.partition, seek.offset);
             }
-            for (const TopicPartition& halted : exchange.with([](Assignment& assignment) {
-                     return assignment.with_phase(PartitionPhase::halted);
-                 })) {
-                source->end(halted);
+            for (const PartitionPhase still :
+                 {PartitionPhase::halted, PartitionPhase::waiting, PartitionPhase::paused}) {
+                for (const TopicPartition& partition : exchange.with(
+                         [&](Assignment& assignment) { return assignment.with_phase(still); })) {
+                    source->end(partition);
+                }
             }
             bool any = false;
             for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
@@ -91,6 +103,7 @@ struct Worker::State final : SourceListener {
                 any = any || !chunk.spans.empty();
                 exchange.push(topic, std::move(chunk));
             }
+            lag->tick();
             if (!any) source->wait(reader_idle);
         }
     }
@@ -138,7 +151,9 @@ struct Worker::State final : SourceListener {
                      {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
         }
         reached(options.observer, Step::in_rebalance);
+        activity.forget(partitions);
         exchange.assigned(partitions);
+        joined = true;
     }
 
     void revoked(const std::vector<TopicPartition>& partitions, bool lost) override {
@@ -151,6 +166,7 @@ struct Worker::State final : SourceListener {
         }
         // In the callback, before unassign: without auto-commit nothing else commits them.
         if (!lost) source->commit_through(offsets, true);
+        if (lost) joined = false;
     }
 
     void out_of_range(const TopicPartition& partition) override {
@@ -191,16 +207,30 @@ std::optional<std::string> Worker::finished() const {
 
 Worker::Status Worker::status() const {
     Status status;
-    status.totals = state_->writer->totals();
-    status.batches = state_->writer->batches();
-    status.below_fence = state_->source->below_fence();
-    status.connected = state_->writer->connected();
+    const auto now = Clock::now();
+    status.counts = state_->activity.counts();
+    status.counts.below_fence = state_->source->below_fence();
+    status.totals = status.counts.totals();
+    status.batches = status.counts.batches;
+    status.below_fence = status.counts.below_fence;
+    status.offsets_skipped = status.counts.offsets_skipped;
+    const SessionView session = state_->activity.session(now);
+    status.connected = session.connected;
+    status.postgres_failure = session.failure;
+    status.joined = state_->joined;
+    status.lag = state_->lag->statuses();
+    status.since_poll = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::max(now - state_->last_poll.load(), Clock::duration(0)));
+    status.poll_limit = property(state_->options.kafka, "max.poll.interval.ms", 300'000ms);
     state_->exchange.with([&](Assignment& assignment) {
         status.partitions = assignment.entries().size();
         for (const auto& [partition, entry] : assignment.entries()) {
             if (entry.phase == PartitionPhase::reading) ++status.reading;
             if (entry.phase == PartitionPhase::halted) {
-                status.halted.emplace_back(partition, entry.reason);
+                status.halted.push_back({partition, entry.halt});
+            }
+            if (entry.phase == PartitionPhase::paused) {
+                status.paused.emplace_back(partition, entry.pause);
             }
         }
     });

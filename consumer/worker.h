@@ -4,11 +4,15 @@
 // thread-safe. What goes wrong is retried or halts a partition, loudly; only a fatal error of the
 // consumer ends the worker: then finished() says so, and the process makes a new one.
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "consumer/halt.h"
+#include "consumer/partition_watch.h"
+#include "consumer/worker_counts.h"
 #include "consumer/worker_options.h"
 #include "dedup/outcome.h"
 #include "dedup/types.h"
@@ -28,12 +32,25 @@ class Worker {
     struct Status {
         // of this process's commits; the fences' totals are the durable ones
         Totals totals;
-        std::int64_t below_fence = 0;      // messages that came again and were thrown away
+        std::int64_t below_fence = 0;  // messages that came again and were thrown away
         std::int64_t batches = 0;
-        std::size_t partitions = 0;        // assigned
+        WorkerCounts counts;         // the same by topic, and what else is counted
+        std::size_t partitions = 0;  // assigned
         std::size_t reading = 0;
-        bool connected = false;            // to PostgreSQL
-        std::vector<std::pair<TopicPartition, std::string>> halted;  // with the reason
+        // Passed without being read, by on_out_of_range; skipped_ranges has the rows.
+        std::int64_t offsets_skipped = 0;
+        std::vector<HaltedPartition> halted;
+        // By `onceward pause`, hence no fault; with the reason.
+        std::vector<std::pair<TopicPartition, std::string>> paused;
+        // Of each assigned partition, as of about a second ago.
+        std::vector<PartitionStatus> lag;
+        // The group has given this member its partitions, which may be none.
+        bool joined = false;
+        bool connected = false;        // to PostgreSQL, and its schema is the right one
+        std::string postgres_failure;  // what PostgreSQL last refused; empty once it went on
+        // Since the reader last polled; beyond poll_limit the group expels the member.
+        std::chrono::milliseconds since_poll{0};
+        std::chrono::milliseconds poll_limit{0};
     };
     Status status() const;
 

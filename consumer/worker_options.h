@@ -53,9 +53,13 @@ struct WorkerOptions {
     // keeps claims longer by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
     // When a stopped topic is first tried again; each further time waits twice as long, up to ten
-    // minutes. Shorter goes on sooner once the cause is mended, and says the same more often until
-    // then.
+    // minutes. A change of the sink's table or of its triggers is noticed within seconds whatever
+    // this is. Shorter goes on sooner once another cause is mended, and says the same more often
+    // until then.
     std::chrono::milliseconds first_retry{30'000};
+    // How long a partition may stand still while messages wait before the worker says so. Shorter
+    // tells sooner, and takes a long transaction for a stall.
+    std::chrono::milliseconds stalled_after{45'000};
     StepObserver* observer = nullptr;
 };
 

@@ -14,10 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto idle = 200ms;              // how long the writer waits for work at most
+constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // offset commits are advisory; each batch would only load the broker
 constexpr auto offsets_every = 250ms;
-constexpr auto halted_look_every = 3s;    // whether a halted partition's fence was moved by hand
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
 
@@ -46,10 +45,11 @@ std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, 
 }  // namespace
 
 Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
-               std::vector<Sink*> sinks)
+               std::vector<Sink*> sinks, WorkerActivity& activity)
     : options_(options),
       exchange_(exchange),
       source_(source),
+      activity_(activity),
       dead_letters_(options.dead_letters()),
       fences_(options.kafka.group, owner_name(options.number)),
       watermarks_(std::make_unique<Watermarks>(options.kafka.group, options.watermark_every)) {
@@ -63,11 +63,6 @@ Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& so
 
 Writer::~Writer() = default;
 
-Totals Writer::totals() const {
-    const std::lock_guard lock(totals_mutex_);
-    return totals_;
-}
-
 Writer::Topic& Writer::find(const std::string& topic) {
     return *std::ranges::find(topics_, topic, [](const Topic& t) { return t.options->name; });
 }
@@ -75,6 +70,7 @@ Writer::Topic& Writer::find(const std::string& topic) {
 void Writer::run() {
     while (true) {
         if (!connection_ && !exchange_.stopping()) connect();
+        look_at_pauses();
         let_go();
         const auto now = Clock::now();
         Exchange::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
@@ -85,6 +81,7 @@ void Writer::run() {
             case Exchange::Work::Kind::batch:
                 source_.wake();  // There is room again; a reader that found none sleeps.
                 process(topics_[work.topic], std::move(work.batch));
+                activity_.idle();
                 exchange_.done();
                 break;
         }
@@ -102,13 +99,16 @@ void Writer::connect() {
         require_version(*connection);
         connection_ = std::move(connection);
         failed_connects_ = 0;
-        connected_ = true;
+        next_pauses_ = {};  // Before any fence is taken.
+        activity_.connected();
         if (options_.session_opened) options_.session_opened(connection_->pid());
         log_info("postgres.connected", {{"worker", options_.number}, {"pid", connection_->pid()}});
     } catch (const std::exception& error) {
         const auto pause = backoff(++failed_connects_, longest_reconnect, jitter());
-        log_error("postgres.unreachable", {{"worker", options_.number}, {"error", error.what()},
-                                           {"retry_ms", pause.count()}});
+        activity_.failed(error.what());
+        log_error(
+            "postgres.unreachable",
+            {{"worker", options_.number}, {"error", error.what()}, {"retry_ms", pause.count()}});
         exchange_.pause(pause);
     }
 }
@@ -123,25 +123,25 @@ void Writer::prepare(Topic& topic) {
         topic.claims.reset();
         topic.registered = registered;
     }
+    // Before the look itself: what changes in between is seen as a change.
+    topic.target = topic.sink->target_state(*connection_);
     topic.sink->prepare(*connection_);
     if (!topic.claims && topic.options->dedup) {
-        topic.claims = topic.options->claims
-                           ? topic.options->claims(topic.registered)
-                           : std::make_unique<TableStore>(topic.registered.ledger,
-                                                          topic.registered.source);
+        topic.claims =
+            topic.options->claims
+                ? topic.options->claims(topic.registered)
+                : std::make_unique<TableStore>(topic.registered.ledger, topic.registered.source);
     }
     if (!topic.processor) {
         const std::string name = topic.options->name;
         topic.processor = std::make_unique<Processor>(
             BatchContext{options_.kafka.group, name}, topic.options->reject,
-            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_,
-                             options_.observer},
+            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
+                             [this] { return exchange_.overdue(); }},
             [this, name](std::span<const FenceMove> moves) {
                 exchange_.committed(name, moves);
                 watermarks_->moved(name, moves);
-                const std::lock_guard lock(totals_mutex_);
-                for (const FenceMove& move : moves) totals_ += move.totals;
-                ++batches_;
+                activity_.moved(name, moves);
                 retries_ = 0;
             });
     }
@@ -151,11 +151,12 @@ void Writer::prepare(Topic& topic) {
 // DANGER: all that memory knew is forgotten with the session, and every fence is taken again before
 // any batch. A COMMIT in doubt is decided by the take-over, which waits for the row's lock; nothing
 // ever asks by SELECT.
-void Writer::lose_connection(const std::string& why) {
+void Writer::lose_connection(const PostgresError& error) {
     if (!connection_) return;
-    log_warning("postgres.connection_lost", {{"worker", options_.number}, {"error", why}});
+    log_warning("postgres.connection_lost",
+                {{"worker", options_.number}, {"error", error.summary()}});
     if (options_.session_closed) options_.session_closed(connection_->pid());
-    connected_ = false;
+    activity_.connection_lost(error);
     connection_.reset();
     fences_.connection_lost();
     watermarks_->forget();
@@ -176,6 +177,8 @@ void Writer::process(Topic& topic, Batch batch) {
             for (const Partition partition : missed) miss({topic.options->name, partition});
         } catch (const ProcessingError& error) {
             if (!recover(topic, error)) return;
+        } catch (const MessageWaits& waits) {
+            wait_for(topic, waits);
         } catch (const TopicHalted& halted) {
             topic.processor->abandon();
             log_error("topic.halted", {{"topic", topic.options->name},
@@ -198,13 +201,14 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
         case FailureAction::retry: {
             log_warning("batch.retried",
                         {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
+            activity_.retried(error);
             exchange_.pause(backoff(++retries_, longest_retry, jitter()));
             topic.processor->abandon(exchange_.leaving());
             if (!exchange_.stopping()) return true;
             topic.processor->abandon();
             return false;
         }
-        case FailureAction::reconnect: lose_connection(error.summary()); return false;
+        case FailureAction::reconnect: lose_connection(error); return false;
         case FailureAction::reject:
         case FailureAction::stop:
             topic.processor->abandon();
@@ -214,9 +218,11 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
     return false;
 }
 
-void Writer::stop_topic(Topic& topic, const std::string& why,
-                        std::chrono::milliseconds first_retry) {
+void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
+                        HaltReason reason) {
     topic.ready = false;  // The sink is looked at again before the next try.
+    // Its table may have changed already since the last look.
+    next_look_ = std::min(next_look_, Clock::now() + 100ms);
     const auto mine = exchange_.with([&](Assignment& assignment) {
         std::vector<TopicPartition> partitions;
         for (const auto& [partition, entry] : assignment.entries()) {
@@ -224,20 +230,19 @@ void Writer::stop_topic(Topic& topic, const std::string& why,
         }
         return partitions;
     });
-    log_error("topic.stopped", {{"topic", topic.options->name},
-                                {"partitions", mine.size()},
-                                {"error", why},
-                                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(
-                                     first_retry).count()}});
-    for (const TopicPartition& partition : mine) halt(partition, why, first_retry);
+    log_error("topic.stopped",
+              {{"topic", topic.options->name},
+               {"partitions", mine.size()},
+               {"error", why},
+               {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
+    for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);
 }
 
-void Writer::halt(const TopicPartition& partition, const std::string& why,
+void Writer::halt(const TopicPartition& partition, const Halt& halt,
                   std::chrono::milliseconds first_retry) {
-    log_error("partition.halted", {{"topic", partition.topic},
-                                   {"partition", partition.partition.raw()}, {"error", why}});
+    log_halted({partition, halt});
     exchange_.with([&](Assignment& assignment) {
-        assignment.halt(partition, why, Clock::now(), first_retry);
+        assignment.halt(partition, halt, Clock::now(), first_retry);
     });
     source_.wake();
 }
@@ -245,49 +250,19 @@ void Writer::halt(const TopicPartition& partition, const std::string& why,
 // What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.
 void Writer::handle(const PostgresError& error, Topic* topic) {
     switch (classify(error.diagnosis(), Origin::ours, 0)) {
-        case FailureAction::retry: exchange_.pause(
-            backoff(++retries_, longest_retry, jitter())); return;
-        case FailureAction::reconnect: lose_connection(error.summary()); return;
+        case FailureAction::retry:
+            activity_.retried(error);
+            exchange_.pause(backoff(++retries_, longest_retry, jitter()));
+            return;
+        case FailureAction::reconnect: lose_connection(error); return;
         case FailureAction::reject:
         case FailureAction::stop:
             if (topic != nullptr) {
                 stop_topic(*topic, speakable(error), options_.first_retry);
             } else {
-                lose_connection(error.summary());
+                lose_connection(error);
             }
             return;
-    }
-}
-
-void Writer::look_after_halted() {
-    const auto now = Clock::now();
-    if (!connection_) return;
-    exchange_.with([&](Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.due_retries(now)) {
-            assignment.wake(partition);
-        }
-    });
-    if (now < next_look_) return;
-    next_look_ = now + halted_look_every;
-    const auto halted = exchange_.with(
-        [](Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
-    try {
-        for (const TopicPartition& partition : halted) {
-            const auto fence = fences_.look(*connection_, partition.topic, partition.partition);
-            const std::string mine = exchange_.with([&](Assignment& assignment) {
-                const Assignment::Entry* entry = assignment.find(partition);
-                return entry == nullptr ? std::string() : entry->owner;
-            });
-            // Another owner than the one that halted: the fence was moved by hand, or its row was
-            // made.
-            if (fence && !fence->retired && fence->owner != mine) {
-                log_info("partition.resumed",
-                         {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
-                exchange_.with([&](Assignment& assignment) { assignment.wake(partition); });
-            }
-        }
-    } catch (const PostgresError& error) {
-        handle(error, nullptr);
     }
 }
 

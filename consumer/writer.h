@@ -2,12 +2,12 @@
 // The writer's thread: takes fences, runs the processors, reconnects. Used by that thread alone;
 // borrows the rest.
 
-#include <atomic>
 #include <random>
 
 #include "consumer/exchange.h"
 #include "consumer/first_position.h"
 #include "consumer/watermarks.h"
+#include "consumer/worker_activity.h"
 #include "consumer/worker_options.h"
 #include "dedup/fence.h"
 #include "dedup/processor.h"
@@ -18,13 +18,10 @@ class Writer {
   public:
     // The sinks, one for each topic of the options, in their order; they outlive the writer.
     Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
-           std::vector<Sink*> sinks);
+           std::vector<Sink*> sinks, WorkerActivity& activity);
     ~Writer();
     // Until the exchange says stop.
     void run();
-    bool connected() const { return connected_; }
-    Totals totals() const;
-    std::int64_t batches() const { return batches_; }
 
   private:
     using Clock = Exchange::Clock;
@@ -35,14 +32,15 @@ class Writer {
         std::unique_ptr<ClaimStore> claims;
         std::unique_ptr<Processor> processor;
         LogIdentity identity;
+        std::string target;  // Sink::target_state() before the last look of prepare()
         // Assignment::changes() when it was asked for, plus one
         std::uint64_t identity_known = 0;
-        bool ready = false;                  // registered, and the sink fits, in this session
+        bool ready = false;  // registered, and the sink fits, in this session
     };
 
     void connect();
     void prepare(Topic& topic);
-    void lose_connection(const std::string& why);
+    void lose_connection(const PostgresError& error);
     void take_over(const TopicPartition& partition);
     void create_fences(Topic& topic, const TopicPartition& wanted);
     void ask_identity(Topic& topic);
@@ -56,13 +54,17 @@ class Writer {
     std::optional<Offset> beyond_the_gap(Topic& topic, const TopicPartition& partition,
                                          const FenceState& fence);
     void process(Topic& topic, Batch batch);
+    void wait_for(Topic& topic, const MessageWaits& waits);
     // Whether the batch is to be tried again on this session.
     bool recover(Topic& topic, const ProcessingError& error);
-    void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry);
-    void halt(const TopicPartition& partition, const std::string& why,
+    void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
+                    HaltReason reason = HaltReason::failed);
+    void halt(const TopicPartition& partition, const Halt& halt,
               std::chrono::milliseconds first_retry);
     void handle(const PostgresError& error, Topic* topic);
     void look_after_halted();
+    void look_at_pauses();
+    void look_at_targets(const std::vector<TopicPartition>& halted);
     void tick_watermarks();
     void commit_offsets(bool wait);
     double jitter() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
@@ -71,6 +73,7 @@ class Writer {
     const WorkerOptions& options_;
     Exchange& exchange_;
     KafkaSource& source_;
+    WorkerActivity& activity_;
     std::unique_ptr<Connection> connection_;
     std::unique_ptr<Sink> dead_letters_;
     Fences fences_;
@@ -80,11 +83,8 @@ class Writer {
     int failed_connects_ = 0;
     int retries_ = 0;  // of the batch in flight
     Clock::time_point next_look_{};
+    Clock::time_point next_pauses_{};
     Clock::time_point next_offsets_{};
-    std::atomic<bool> connected_{false};
-    std::atomic<std::int64_t> batches_{0};
-    mutable std::mutex totals_mutex_;
-    Totals totals_;
 };
 
 }  // namespace onceward

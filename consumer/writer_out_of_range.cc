@@ -1,6 +1,7 @@
 // What the writer does where the log does not hold the offset at which the fence stands. Nothing is
 // ever passed without a row in skipped_ranges, in the transaction that moves the fence.
 
+#include "consumer/gap.h"
 #include "consumer/writer.h"
 #include "dedup/log.h"
 
@@ -14,39 +15,22 @@ using namespace std::chrono_literals;
 std::optional<Offset> Writer::beyond_the_gap(Topic& topic, const TopicPartition& partition,
                                              const FenceState& fence) {
     const KafkaSource::Range range = source_.range(partition);
-    const std::string at = std::to_string(fence.next_offset.raw());
-    if (fence.next_offset > range.latest) {
-        // The log ends below the fence: cut by an unclean election, or made again under the same
-        // name. Never 'caught up'.
-        halt(partition,
-             "the log ends at offset " + std::to_string(range.latest.raw()) +
-                 ", below the fence at " + at +
-                 ": it was cut, or the topic was made again. Say where to begin with `onceward "
-                 "offsets --set`",
-             0ms);
-        return std::nullopt;
+    const int seeks =
+        exchange_.with([&](Assignment& assignment) { return assignment.seeks_again(partition); });
+    const GapPlan plan = plan_gap(fence.next_offset, range, topic.options->on_out_of_range, seeks);
+    switch (plan.action) {
+        case GapPlan::Action::seek: return plan.target;
+        case GapPlan::Action::halt: halt(partition, plan.halt, 0ms); return std::nullopt;
+        case GapPlan::Action::skip: break;
     }
-    if (fence.next_offset >= range.earliest) return fence.next_offset;  // It is there after all.
-    Offset target = range.earliest;
-    switch (topic.options->on_out_of_range) {
-        case OutOfRangePolicy::halt:
-            halt(partition,
-                 "offsets " + at + " to " + std::to_string(range.earliest.raw() - 1) +
-                     " are no longer in the log: its retention ran out before they were read. "
-                     "Move on with "
-                     "`onceward offsets --set`, or set on_out_of_range",
-                 0ms);
-            return std::nullopt;
-        case OutOfRangePolicy::earliest: break;
-        case OutOfRangePolicy::latest: target = range.latest; break;
-    }
-    fences_.skip(*connection_, partition.topic, partition.partition, fence.next_offset, target,
+    fences_.skip(*connection_, partition.topic, partition.partition, fence.next_offset, plan.target,
                  "out of range: no longer in the log");
+    activity_.skipped(plan.target.raw() - fence.next_offset.raw());
     log_error("offsets.skipped", {{"topic", partition.topic},
                                   {"partition", partition.partition.raw()},
                                   {"begin", fence.next_offset.raw()},
-                                  {"end", target.raw()}});
-    return target;
+                                  {"end", plan.target.raw()}});
+    return plan.target;
 }
 
 }  // namespace onceward

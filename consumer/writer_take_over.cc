@@ -30,8 +30,8 @@ void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
     const int count = source_.partition_count(topic.options->name);
     if (count <= wanted.partition.raw()) {
         // Else the partition would pass for one that was added later, and begin at its beginning.
-        throw KafkaError(0, "the brokers do not tell of partition " +
-                         std::to_string(wanted.partition.raw()));
+        throw KafkaError(
+            0, "the brokers do not tell of partition " + std::to_string(wanted.partition.raw()));
     }
     std::vector<std::pair<Partition, FirstPosition>> positions;
     for (int number = 0; number < count; ++number) {
@@ -98,6 +98,7 @@ void Writer::take_over(const TopicPartition& partition) {
             fence.next_offset = *begin;
             exchange_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
         }
+        activity_.taken(partition, fence.next_offset);
         watermarks_->taken(partition, topic.registered.ledger, fence);
         source_.wake();
         reached(options_.observer, Step::after_take_over);
@@ -106,7 +107,7 @@ void Writer::take_over(const TopicPartition& partition) {
     } catch (const SinkMismatch& mismatch) {
         stop_topic(topic, mismatch.what(), options_.first_retry);
     } catch (const FenceLost& lost) {
-        halt(partition, lost.what(), 0ms);
+        halt(partition, {HaltReason::fence_lost, lost.what()}, 0ms);
     } catch (const KafkaError& error) {
         log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
         exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + kafka_pause); });
@@ -119,8 +120,10 @@ void Writer::settle_refusal(Topic& topic, const TopicPartition& partition,
                             const FenceState& fence) {
     if (fence.retired) {
         halt(partition,
-             "the group was retired, so that its claims may be gone; `onceward groups retire "
-             "--undo` brings it back", 0ms);
+             {HaltReason::retired,
+              "the group was retired, so that its claims may be gone; `onceward groups retire "
+              "--undo` brings it back"},
+             0ms);
     } else if (!same_log(fence, topic.identity)) {
         stop_for_other_log(topic, {fence.cluster_id, fence.topic_id});
     }
@@ -131,11 +134,10 @@ void Writer::settle_refusal(Topic& topic, const TopicPartition& partition,
 void Writer::stop_for_other_log(Topic& topic, const LogIdentity& before) {
     stop_topic(topic,
                "the topic is another log than the one that the fence counts in (cluster " +
-                   before.cluster_id +
-                   ", topic id " + before.topic_id + "; now " + topic.identity.cluster_id + ", " +
-                   topic.identity.topic_id +
+                   before.cluster_id + ", topic id " + before.topic_id + "; now " +
+                   topic.identity.cluster_id + ", " + topic.identity.topic_id +
                    "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
-               0ms);
+               0ms, HaltReason::other_log);
 }
 
 }  // namespace onceward

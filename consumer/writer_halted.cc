@@ -1,0 +1,106 @@
+// How the writer comes back to partitions that were halted.
+
+#include <algorithm>
+
+#include "consumer/writer.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+// whether a halted partition's fence was moved by hand, or its sink's target was mended
+constexpr auto halted_look_every = 2s;
+
+// A right that is missing is a state like others; what concerns the session is not.
+std::string state_of(Sink& sink, Connection& connection) {
+    try {
+        return sink.target_state(connection);
+    } catch (const PostgresError& error) {
+        if (classify(error.diagnosis(), Origin::ours, 0) != FailureAction::stop) throw;
+        return error.sqlstate();
+    }
+}
+
+}  // namespace
+
+void Writer::look_after_halted() {
+    const auto now = Clock::now();
+    if (!connection_) return;
+    exchange_.with([&](Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.due_retries(now)) {
+            assignment.wake(partition);
+        }
+    });
+    if (now < next_look_) return;
+    next_look_ = now + halted_look_every;
+    const auto halted = exchange_.with(
+        [](Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
+    if (halted.empty()) return;
+    try {
+        look_at_targets(halted);
+        for (const TopicPartition& partition : halted) {
+            const auto fence = fences_.look(*connection_, partition.topic, partition.partition);
+            const std::string mine = exchange_.with([&](Assignment& assignment) {
+                const Assignment::Entry* entry = assignment.find(partition);
+                return entry == nullptr ? std::string() : entry->owner;
+            });
+            // Another owner than the one that halted: the fence was moved by hand, or its row was
+            // made.
+            if (fence && !fence->retired && fence->owner != mine) {
+                log_info("partition.resumed",
+                         {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+                exchange_.with([&](Assignment& assignment) { assignment.wake(partition); });
+            }
+        }
+    } catch (const PostgresError& error) {
+        handle(error, nullptr);
+    }
+}
+
+// Its partition alone waits; the fence stays before the message, and what is behind it is read
+// again then. The other partitions of the batch go on, and a revoke finds nothing in flight.
+void Writer::wait_for(Topic& topic, const MessageWaits& waits) {
+    const TopicPartition partition{topic.options->name, waits.partition};
+    topic.processor->abandon({waits.partition});
+    const auto pause =
+        std::chrono::duration_cast<std::chrono::milliseconds>(waits.pause * (0.75 + jitter() / 2));
+    exchange_.with(
+        [&](Assignment& assignment) { assignment.wait(partition, Clock::now() + pause); });
+    log_warning("message.waits", {{"topic", partition.topic},
+                                  {"partition", partition.partition.raw()},
+                                  {"offset", waits.offset.raw()},
+                                  {"error", waits.what()},
+                                  {"tries", waits.tried},
+                                  {"retry_ms", pause.count()}});
+    source_.wake();
+}
+
+// A topic that was stopped is tried again when its table is another one than at its last try:
+// whoever mends it need not wait for the next slow one. What waits for a word of the operator
+// stays.
+void Writer::look_at_targets(const std::vector<TopicPartition>& halted) {
+    for (Topic& topic : topics_) {
+        const auto mine = [&](const TopicPartition& partition) {
+            return partition.topic == topic.options->name;
+        };
+        if (std::ranges::none_of(halted, mine)) continue;
+        const std::string now = state_of(*topic.sink, *connection_);
+        if (now == topic.target) continue;
+        topic.target = now;
+        const bool tried = exchange_.with([&](Assignment& assignment) {
+            bool any = false;
+            for (const TopicPartition& partition : halted) {
+                const Assignment::Entry* entry = assignment.find(partition);
+                if (!mine(partition) || entry == nullptr || !entry->retry) continue;
+                assignment.wake(partition);
+                any = true;
+            }
+            return any;
+        });
+        if (tried) log_info("topic.target_changed", {{"topic", topic.options->name}});
+    }
+}
+
+}  // namespace onceward
