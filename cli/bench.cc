@@ -88,7 +88,7 @@ void print_table(const Rounds& rounds, const std::string& settings) {
     table.print(std::cout);
     std::cout << "\nMedians of " << rounds.at(Mode::dedup).size()
               << " rounds, interleaved; ratios are taken within a round. PostgreSQL: " << settings
-                  << '\n';
+              << '\n';
 }
 
 void print_json(const Rounds& rounds, const std::string& settings) {
@@ -154,21 +154,27 @@ void add_bench(CLI::App& program, Commands& commands) {
     CLI::App& bench = *program.add_subcommand(
         "bench", "Measure messages a second into a table, with and without deduplication");
     auto options = std::make_shared<BenchOptions>();
-    bench.add_option("--bootstrap-server", options->bootstrap_servers,
-                     "A broker; a topic is made and removed")
+    bench
+        .add_option("--bootstrap-server", options->bootstrap_servers,
+                    "A broker; a topic is made and removed")
         ->required();
     bench.add_option("--dsn", options->dsn, "A PostgreSQL to write to; a private one by default");
     bench.add_option("--messages", options->messages, "In the topic")
-        ->check(CLI::Range(1'000, 100'000'000))->capture_default_str();
-    bench.add_option("--single-messages", options->single_messages,
-                     "Of them for a transaction each")
-        ->check(CLI::Range(100, 10'000'000))->capture_default_str();
+        ->check(CLI::Range(1'000, 100'000'000))
+        ->capture_default_str();
+    bench
+        .add_option("--single-messages", options->single_messages, "Of them for a transaction each")
+        ->check(CLI::Range(100, 10'000'000))
+        ->capture_default_str();
     bench.add_option("--partitions", options->partitions, "Of the topic")
-        ->check(CLI::Range(1, 1000))->capture_default_str();
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     bench.add_option("--rounds", options->rounds, "Each setting is measured so often, in turn")
-        ->check(CLI::Range(1, 100))->capture_default_str();
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
     bench.add_option("--batch", options->batch, "Messages a transaction at most")
-        ->check(CLI::Range(1, 1'000'000))->capture_default_str();
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
     bench.add_flag("--json", options->json, "One JSON object instead of a table");
     commands.add(bench, [options] { return run_bench(*options); });
 }

@@ -100,6 +100,7 @@ CheckResult look(const CheckOptions& options) {
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
     result.add(check_database(loaded.configuration));
+    if (!result.has_errors()) result.add(check_fences(loaded.configuration));
     if (result.has_errors() || options.sample == 0) return result;
     result.samples = sample_records(loaded.configuration, options.sample);
     return result;

@@ -23,7 +23,7 @@ enum ExitCode : int {
 };
 
 class Commands {
- public:
+  public:
     // `run` is called after the command line was read, if the user chose `subcommand`. What its
     // options are bound to must outlive the call: keep it in a std::shared_ptr that `run` captures.
     void add(CLI::App& subcommand, std::function<int()> run) {
@@ -37,7 +37,7 @@ class Commands {
         return exit_usage;
     }
 
- private:
+  private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> entries_;
 };
 

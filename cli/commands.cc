@@ -13,7 +13,9 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_migrate(program, commands);
     add_explain(program, commands);
     add_offsets(program, commands);
+    add_pause(program, commands);
     add_groups(program, commands);
+    add_health(program, commands);
 }
 
 }  // namespace onceward

@@ -19,7 +19,9 @@ void add_demo(CLI::App& program, Commands& commands);
 void add_migrate(CLI::App& program, Commands& commands);
 void add_explain(CLI::App& program, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
+void add_pause(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);
+void add_health(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);

@@ -77,13 +77,14 @@ int run(const DemoArguments& arguments) {
 void add_demo(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<DemoArguments>();
     CLI::App& command = *program.add_subcommand(
-        "demo", "Kill and freeze workers on a private Kafka and PostgreSQL, and count what is "
+        "demo",
+        "Kill and freeze workers on a private Kafka and PostgreSQL, and count what is "
         "lost");
     command.add_option("--messages", arguments->run.messages, "Messages to produce")
         ->check(CLI::Range(std::int64_t{100}, std::int64_t{100'000'000}))
         ->capture_default_str();
-    command.add_option("--seed", arguments->run.seed,
-                       "The same seed gives the same keys and faults")
+    command
+        .add_option("--seed", arguments->run.seed, "The same seed gives the same keys and faults")
         ->capture_default_str();
     command.add_option("--workers", arguments->run.workers, "Worker processes")
         ->check(CLI::Range(1, 16))

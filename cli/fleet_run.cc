@@ -1,12 +1,13 @@
 #include "cli/fleet_run.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <thread>
 
+#include "cli/admin_port.h"
 #include "cli/command.h"
 #include "cli/compose.h"
 #include "cli/stop_request.h"
+#include "cli/worker_slots.h"
 #include "consumer/worker.h"
 #include "dedup/guard.h"
 #include "dedup/log.h"
@@ -19,8 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_every = 50ms;      // for signals and for workers that ended
-constexpr auto restart_after = 2s;     // of a worker whose consumer failed for good
+constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 
 // A server that is away is waited for by the workers; one that is there must have the right schema
@@ -48,14 +48,10 @@ RetentionOptions retention_options(const Configuration& configuration) {
     return options;
 }
 
-struct Slot {
-    std::unique_ptr<Worker> worker;
-    std::chrono::steady_clock::time_point restart{};
-};
-
-void report(const Worker& worker, int number) {
-    const Worker::Status status = worker.status();
-    log_info("worker.status", {{"worker", number},
+void report(const WorkerState& worker) {
+    if (!worker.status) return;
+    const Worker::Status& status = *worker.status;
+    log_info("worker.status", {{"worker", worker.number},
                                {"partitions", status.partitions},
                                {"reading", status.reading},
                                {"applied", status.totals.applied},
@@ -64,11 +60,12 @@ void report(const Worker& worker, int number) {
                                {"dead_lettered", status.totals.dead_lettered},
                                {"skipped", status.totals.skipped},
                                {"below_fence", status.below_fence}});
-    for (const auto& [partition, reason] : status.halted) {
-        log_error("partition.halted", {{"topic", partition.topic},
-                                       {"partition", partition.partition.raw()},
-                                       {"error", reason}});
+    for (const auto& [partition, reason] : status.paused) {
+        log_info("partition.paused", {{"topic", partition.topic},
+                                      {"partition", partition.partition.raw()},
+                                      {"reason", reason}});
     }
+    for (const HaltedPartition& halted : status.halted) log_halted(halted);
 }
 
 }  // namespace
@@ -89,33 +86,23 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         worker->start();
         return worker;
     };
-    std::vector<Slot> slots(static_cast<std::size_t>(configuration.workers));
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].worker = make(static_cast<int>(i));
+    WorkerSlots slots(configuration.group, configuration.workers, make);
+    slots.start();
     log_info("onceward.started",
              {{"group", configuration.group}, {"workers", configuration.workers}});
+    AdminPort admin(configuration.admin, slots, configuration.postgres);
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_every);
-        const auto now = std::chrono::steady_clock::now();
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            Slot& slot = slots[i];
-            if (slot.worker && slot.worker->finished()) {
-                slot.worker.reset();
-                slot.restart = now + restart_after;
-            }
-            if (!slot.worker && now >= slot.restart) slot.worker = make(static_cast<int>(i));
-            if (slot.worker && now >= next_report) report(*slot.worker, static_cast<int>(i));
-        }
-        if (now >= next_report) next_report = now + report_every;
+        slots.tend();
+        admin.tend();
+        if (std::chrono::steady_clock::now() < next_report) continue;
+        next_report += report_every;
+        for (const WorkerState& worker : slots.status().workers) report(worker);
     }
     log_info("onceward.draining");
-    // All at once: each waits for its own batch in flight.
-    std::vector<std::jthread> drains;
-    for (Slot& slot : slots) {
-        if (slot.worker) drains.emplace_back([&slot] { slot.worker->stop(); });
-    }
-    drains.clear();
+    slots.drain();
     log_info("onceward.stopped");
     return exit_ok;
 }

@@ -32,7 +32,8 @@ int list(const GroupsOptions& options) {
     require_version(connection);
     const Result rows = connection.query(sql::groups_list, {});
     nlohmann::json list = nlohmann::json::array();
-    TextTable table({"group", "topic", "ledgers", "fences", "retired", "last moved", "watermark"});
+    TextTable table(
+        {"group", "topic", "ledgers", "fences", "retired", "last moved", "watermark", "paused"});
     for (int row = 0; row < rows.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(rows.optional_text(row, column).value_or(""));
@@ -41,14 +42,15 @@ int list(const GroupsOptions& options) {
             return rows.is_null(row, column) ? nlohmann::json(nullptr)
                                              : nlohmann::json(cell(column));
         };
-        table.add({cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6)});
+        table.add({cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6), cell(7)});
         list.push_back({{"group", cell(0)},
                         {"topic", cell(1)},
                         {"ledgers", optional(2)},
                         {"fences", rows.integer(row, 3)},
                         {"retired", rows.integer(row, 4)},
                         {"moved_at", optional(5)},
-                        {"watermark", optional(6)}});
+                        {"watermark", optional(6)},
+                        {"paused", optional(7)}});
     }
     if (options.json) {
         std::cout << list.dump(2) << '\n';

@@ -10,7 +10,7 @@
 namespace onceward {
 
 class LogView {
- public:
+  public:
     explicit LogView(const KafkaOptions& options);
     ~LogView();
     // 0: there is no such topic, or it may not be seen.
@@ -24,7 +24,7 @@ class LogView {
     // The first offset whose record is not older; the log's end where there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 
- private:
+  private:
     struct Silent;
     std::unique_ptr<Silent> listener_;
     std::unique_ptr<KafkaSource> source_;

@@ -17,6 +17,7 @@ namespace {
 struct MigrateOptions {
     OperatorOptions common;
     std::string grant_to;
+    std::string grant_operator_to;
     int target = -1;
     int after = 0;
     bool yes = false;
@@ -33,11 +34,15 @@ int up(const MigrateOptions& options) {
     Connection connection(operator_setup(options.common, "migrate").connection);
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
+    if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
     std::cout << "schema " << connection.schema() << " is at version " << expected_version()
               << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
               << '\n';
     if (!options.grant_to.empty()) {
         std::cout << "granted to " << options.grant_to << " what a worker needs\n";
+    }
+    if (!options.grant_operator_to.empty()) {
+        std::cout << "granted to " << options.grant_operator_to << " what an operator needs\n";
     }
     return exit_ok;
 }
@@ -118,8 +123,11 @@ void add_migrate(CLI::App& program, Commands& commands) {
         return subcommand;
     };
     const char* grant = "Grant this existing role what a worker needs, and nothing more";
-    add("up", "Apply what is pending; safe to run twice at once", up)
-        ->add_option("--grant-to", options->grant_to, grant);
+    CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
+    forward->add_option("--grant-to", options->grant_to, grant);
+    forward->add_option("--grant-operator-to", options->grant_operator_to,
+                        "Grant this existing role what pause, resume, offsets, groups and explain "
+                        "need, and nothing more");
     CLI::App* back = add("down", "Take migrations back", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()

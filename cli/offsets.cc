@@ -13,6 +13,7 @@
 #include "cli/text_table.h"
 #include "consumer/kafka_error.h"
 #include "dedup/migration.h"
+#include "dedup/topic_pauses.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -78,10 +79,14 @@ int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
          const std::string& group) {
     const Result list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
+    std::map<std::string, std::string> paused;
+    for (const TopicPause& pause : open_pauses(connection, group)) {
+        paused[pause.topic] = describe(pause);
+    }
     nlohmann::json rows = nlohmann::json::array();
     TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
                      "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
-                     "retired at"});
+                     "retired at", "paused"});
     for (int row = 0; row < list.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(list.optional_text(row, column).value_or(""));
@@ -109,9 +114,12 @@ int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
             entry["end"] = ends[row]->raw();
             entry["lag"] = behind;
         }
+        const auto pause = paused.find(cell(0));
+        entry["paused"] = pause == paused.end() ? nlohmann::json() : nlohmann::json(pause->second);
         rows.push_back(entry);
         table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12),
-                   cell(13), cell(4), cell(6), cell(7), cell(8)});
+                   cell(13), cell(4), cell(6), cell(7), cell(8),
+                   pause == paused.end() ? "" : pause->second});
     }
     if (options.json) {
         std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';

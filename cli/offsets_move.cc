@@ -20,14 +20,10 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
 // What is asked of the log is asked before any row is locked.
 Offset resolve(LogView* log, const TopicPartition& partition, const FencePosition& position) {
     switch (position.kind) {
-        case FencePosition::Kind::offset:
-            return position.offset;
-        case FencePosition::Kind::earliest:
-            return log->range(partition).earliest;
-        case FencePosition::Kind::latest:
-            return log->range(partition).latest;
-        case FencePosition::Kind::time:
-            return log->offset_at(partition, position.time);
+        case FencePosition::Kind::offset: return position.offset;
+        case FencePosition::Kind::earliest: return log->range(partition).earliest;
+        case FencePosition::Kind::latest: return log->range(partition).latest;
+        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
     }
     std::abort();
 }
@@ -121,6 +117,9 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
         plan.from = Offset{held.integer(0, 0)};
         transaction.query(sql::offsets_move,
                           Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
+        if (!plan.adopt && plan.to < *plan.from) {
+            transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
+        }
         if (!plan.adopt && plan.to > *plan.from) {
             transaction.query(sql::offsets_skip,
                               Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()));

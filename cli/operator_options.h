@@ -15,7 +15,7 @@ namespace onceward {
 
 // A command line that cannot be meant; the command answers with exit_usage.
 class UsageError : public std::runtime_error {
- public:
+  public:
     using std::runtime_error::runtime_error;
 };
 

@@ -57,7 +57,7 @@ void take_configuration(ProduceArguments& arguments) {
         const bool shared = name.starts_with("sasl.") || name.starts_with("ssl.") ||
                             name.starts_with("socket.") || name.starts_with("broker.") ||
                             name == "security.protocol" ||
-                                name == "enable.ssl.certificate.verification";
+                            name == "enable.ssl.certificate.verification";
         if (shared) production.producer.properties.emplace(name, value);
     }
     if (production.topic.empty() && configuration.topics.size() == 1)
@@ -86,8 +86,7 @@ void complete(ProduceArguments& arguments) {
         throw UsageError("no broker is named: give --bootstrap-server HOST:PORT, or -c FILE");
     if (production.topic.empty()) throw UsageError("no topic is named: give --topic NAME");
     if (!arguments.format.empty()) {
-        production.format.format =
-            arguments.format == "protobuf" ? Format::protobuf : Format::json;
+        production.format.format = arguments.format == "protobuf" ? Format::protobuf : Format::json;
     }
     if (production.format.format == Format::raw)
         throw UsageError("topic " + production.topic +
@@ -100,12 +99,12 @@ void complete(ProduceArguments& arguments) {
 
 void show(const ProduceArguments& arguments, const ProductionTotals& totals) {
     if (arguments.json) {
-        std::printf("{\"records\": %lld, \"unique_keys\": %lld, \"repeats\": %lld, "
-                    "\"failed\": %lld, \"bad_lines\": %lld}\n",
-                    static_cast<long long>(totals.records),
-                    static_cast<long long>(totals.unique_keys),
-                    static_cast<long long>(totals.repeats), static_cast<long long>(totals.failed),
-                    static_cast<long long>(totals.bad_lines));
+        std::printf(
+            "{\"records\": %lld, \"unique_keys\": %lld, \"repeats\": %lld, "
+            "\"failed\": %lld, \"bad_lines\": %lld}\n",
+            static_cast<long long>(totals.records), static_cast<long long>(totals.unique_keys),
+            static_cast<long long>(totals.repeats), static_cast<long long>(totals.failed),
+            static_cast<long long>(totals.bad_lines));
         return;
     }
     const std::pair<const char*, std::int64_t> lines[] = {{"records", totals.records},
@@ -146,8 +145,9 @@ int run(ProduceArguments& arguments) {
             std::fprintf(stderr, "%lld records did not arrive: %s\n",
                          static_cast<long long>(totals.failed), totals.first_failure.c_str());
         if (totals.bad_lines > 0 && !production.skip_bad_lines)
-            std::fprintf(stderr, "Reading stopped at the bad line; what stands before it was "
-                                 "produced. --skip-bad-lines goes on behind one.\n");
+            std::fprintf(stderr,
+                         "Reading stopped at the bad line; what stands before it was "
+                         "produced. --skip-bad-lines goes on behind one.\n");
         if (stop_requested()) return exit_interrupted;
         return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
     } catch (const UsageError& error) {
@@ -172,19 +172,22 @@ void add_produce(CLI::App& program, Commands& commands) {
         "produce", "Write records from NDJSON or CSV to a topic, each under an idempotency key");
     command.add_option("input", arguments->input, "File to read; - is standard input")
         ->capture_default_str();
-    command.add_option("--input-format", arguments->input_format,
-                       "ndjson or csv (default: by the file's ending, else ndjson)")
+    command
+        .add_option("--input-format", arguments->input_format,
+                    "ndjson or csv (default: by the file's ending, else ndjson)")
         ->check(CLI::IsMember({"ndjson", "csv"}));
     command.add_option("--topic,-t", production.topic, "Topic to write to");
     command.add_option("--bootstrap-server,-b", production.producer.bootstrap_servers,
                        "Brokers, host:port,host:port");
-    command.add_option("--config,-c", arguments->configuration,
-                       "Take brokers, credentials and the topic's format from this file")
+    command
+        .add_option("--config,-c", arguments->configuration,
+                    "Take brokers, credentials and the topic's format from this file")
         ->check(CLI::ExistingFile);
     command.add_option("-X", arguments->properties, "A librdkafka property, name=value")
         ->take_all();
-    command.add_option("--format,-f", arguments->format,
-                       "json or protobuf (default: the configuration's, else json)")
+    command
+        .add_option("--format,-f", arguments->format,
+                    "json or protobuf (default: the configuration's, else json)")
         ->check(CLI::IsMember({"json", "protobuf"}));
     command.add_option("--message", production.format.message,
                        "Protobuf: the message's full name, such as shop.v1.Payment");
@@ -196,14 +199,16 @@ void add_produce(CLI::App& program, Commands& commands) {
     command.add_option("--key-field", production.key_field,
                        "The idempotency key: a field or JSON pointer (default: a UUID is made for "
                        "each record)");
-    command.add_option("--key-header", production.key_header,
-                       "Header that carries the idempotency key")
+    command
+        .add_option("--key-header", production.key_header,
+                    "Header that carries the idempotency key")
         ->capture_default_str();
     command.add_option("--record-key", production.record_key_field,
                        "The record's own key: a field or JSON pointer (default: none)");
-    command.add_option("--repeat-share", production.repeat_share,
-                       "Send this share of the records a second time under the same key, in "
-                       "another partition where there are several")
+    command
+        .add_option("--repeat-share", production.repeat_share,
+                    "Send this share of the records a second time under the same key, in "
+                    "another partition where there are several")
         ->check(CLI::Range(0.0, 1.0));
     command.add_option("--count,-n", production.count, "Stop after so many records")
         ->check(CLI::PositiveNumber);

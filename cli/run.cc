@@ -9,7 +9,8 @@ namespace onceward {
 
 void add_run(CLI::App& program, Commands& commands) {
     CLI::App& run = *program.add_subcommand(
-        "run", "Consume the configured topics until SIGTERM, which drains; a second one leaves at "
+        "run",
+        "Consume the configured topics until SIGTERM, which drains; a second one leaves at "
         "once.");
     auto file = std::make_shared<std::string>();
     run.add_option("-c,--config", *file, "The configuration file")->required();

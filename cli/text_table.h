@@ -8,14 +8,14 @@
 namespace onceward {
 
 class TextTable {
- public:
+  public:
     explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
     // REQUIRES: as many cells as the header has.
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
     // A column whose cells are all numbers or empty is aligned to the right.
     void print(std::ostream& stream) const;
 
- private:
+  private:
     std::vector<std::vector<std::string>> rows_;
 };
 

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* table = "onceward_bench_events";
 constexpr const char* schema = "onceward_bench";
-constexpr auto limit = 15min;   // of one run; every loop here is bounded
+constexpr auto limit = 15min;  // of one run; every loop here is bounded
 
 double cpu_seconds() {
     rusage usage{};

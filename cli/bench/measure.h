@@ -21,7 +21,7 @@ struct Setting {
     std::string bootstrap_servers;
     ConnectionOptions postgres;  // may create tables; its schema is made anew for each run
     std::string topic;
-    std::int64_t messages = 0;   // in the topic; `single` stops after `single_messages` of them
+    std::int64_t messages = 0;  // in the topic; `single` stops after `single_messages` of them
     std::int64_t single_messages = 0;
     BatchLimits batch;
 };
@@ -29,7 +29,7 @@ struct Setting {
 struct Measurement {
     double messages_per_second = 0;
     std::int64_t messages = 0;
-    double worker_cpu_seconds = 0;   // of this process while it ran
+    double worker_cpu_seconds = 0;  // of this process while it ran
     double wal_bytes_per_message = 0;
     std::int64_t batches = 0;
 };

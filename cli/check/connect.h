@@ -15,6 +15,9 @@ struct ConnectResult {
 };
 
 ConnectResult check_brokers(const Configuration& configuration);
+// Whether each fence can go on where it stands: still in the log, and in the same log. Asks brokers
+// and database, which must both be good.
+ConnectResult check_fences(const Configuration& configuration);
 ConnectResult check_database(const Configuration& configuration);
 
 }  // namespace onceward

@@ -189,9 +189,17 @@ void check_postgres(const Configuration& configuration, Report& report) {
     }
 }
 
+void check_admin(const Configuration& configuration, Report& report) {
+    if (configuration.admin || configuration.admin_text == "off") return;
+    report.error_at("admin.listen", "`" + configuration.admin_text +
+                                        "` is no address to listen at. Write `127.0.0.1:9464`, "
+                                        "`[::1]:9464` or `off`.");
+}
+
 void check_combinations(const Configuration& configuration, Report& report) {
     check_kafka(configuration, report);
     check_postgres(configuration, report);
+    check_admin(configuration, report);
     std::map<std::string, Mark> seen;
     for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
         const TopicConfiguration& topic = configuration.topics[index];

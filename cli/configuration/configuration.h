@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "cli/configuration/listen_address.h"
 #include "consumer/format_options.h"
 #include "consumer/kafka_options.h"
 #include "consumer/key_options.h"
@@ -56,6 +58,9 @@ struct Configuration {
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.
     std::chrono::milliseconds drain_timeout{10'000};
     LogOptions logging;
+    // Where /metrics, /livez and /readyz are; none: nowhere.
+    std::optional<ListenAddress> admin;
+    std::string admin_text;                        // as it was written
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
 };

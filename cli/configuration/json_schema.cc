@@ -67,20 +67,13 @@ Json text_with_pattern(const char* pattern) {
 Json value_schema(const OptionSpec& spec) {
     switch (spec.type) {
         case OptionType::text:
-        case OptionType::secret:
-            return any_text();
-        case OptionType::integer:
-            return limited(spec, "integer");
-        case OptionType::number:
-            return limited(spec, "number");
-        case OptionType::duration:
-            return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
-        case OptionType::size:
-            return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
-        case OptionType::choice:
-            return or_variable({{"enum", spec.choices}});
-        case OptionType::texts:
-            return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
+        case OptionType::secret: return any_text();
+        case OptionType::integer: return limited(spec, "integer");
+        case OptionType::number: return limited(spec, "number");
+        case OptionType::duration: return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
+        case OptionType::size: return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
+        case OptionType::choice: return or_variable({{"enum", spec.choices}});
+        case OptionType::texts: return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
         case OptionType::properties:
             return {{"type", "object"}, {"additionalProperties", any_text()}};
         case OptionType::start:
@@ -90,8 +83,7 @@ Json value_schema(const OptionSpec& spec) {
                       {{"type", "string"}, {"pattern", variable_pattern}}}}};
         case OptionType::key_sources:
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
-        case OptionType::source:
-            return source(false);
+        case OptionType::source: return source(false);
         case OptionType::columns:
             return {
                 {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};

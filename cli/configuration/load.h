@@ -46,7 +46,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
 // The findings of a file that cannot be used, a line each. main() turns it into exit 78
 // (EX_CONFIG).
 class ConfigurationError : public std::runtime_error {
- public:
+  public:
     using std::runtime_error::runtime_error;
 };
 

@@ -171,6 +171,18 @@ const OptionSpec entries[] = {
              to.configuration.logging.format = static_cast<LogOptions::Format>(value.choice);
          },
      .choices = {"text", "json"}},
+    {.path = "admin.listen",
+     .default_text = "127.0.0.1:9464",
+     .meaning = "Where `/metrics`, `/livez` and `/readyz` are served: `host:port`, or `off`. Port "
+                "0 lets the system choose one, which is logged. There is no authentication, "
+                "hence loopback.",
+     .cost = "Two processes on one machine need two ports; the one that finds it taken runs "
+             "without, says so and tries again.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.admin = parse_listen_address(value.text);
+             to.configuration.admin_text = value.text;
+         }},
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ std::string elsewhere(const OptionTree& tree, const std::string& name, const std
 }
 
 class Reader {
- public:
+  public:
     Reader(Configuration& configuration, Report& report)
         : configuration_(configuration), report_(report), to_{configuration} {}
 
@@ -57,7 +57,7 @@ class Reader {
         }
     }
 
- private:
+  private:
     void refuse(const Node::Key& key, const OptionTree& tree, const std::string& path) {
         const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
         std::string advice;

@@ -58,32 +58,19 @@ What would break the guarantee: `enable.auto.commit`, `enable.auto.offset.store`
 
 std::string type_text(const OptionSpec& spec) {
     switch (spec.type) {
-        case OptionType::text:
-            return "text";
-        case OptionType::secret:
-            return "text, secret";
-        case OptionType::integer:
-            return "whole number";
-        case OptionType::number:
-            return "number";
-        case OptionType::duration:
-            return "duration";
-        case OptionType::size:
-            return "size";
-        case OptionType::texts:
-            return "list of texts";
-        case OptionType::properties:
-            return "mapping";
-        case OptionType::start:
-            return "`committed`, `earliest`, `latest` or a time";
-        case OptionType::key_sources:
-            return "list of key sources";
-        case OptionType::source:
-            return "source";
-        case OptionType::columns:
-            return "mapping from column to source";
-        case OptionType::choice:
-            break;
+        case OptionType::text: return "text";
+        case OptionType::secret: return "text, secret";
+        case OptionType::integer: return "whole number";
+        case OptionType::number: return "number";
+        case OptionType::duration: return "duration";
+        case OptionType::size: return "size";
+        case OptionType::texts: return "list of texts";
+        case OptionType::properties: return "mapping";
+        case OptionType::start: return "`committed`, `earliest`, `latest` or a time";
+        case OptionType::key_sources: return "list of key sources";
+        case OptionType::source: return "source";
+        case OptionType::columns: return "mapping from column to source";
+        case OptionType::choice: break;
     }
     std::string text;
     for (const std::string_view choice : spec.choices) {

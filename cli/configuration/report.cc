@@ -28,10 +28,8 @@ namespace {
 
 const char* severity_text(Finding::Severity severity) {
     switch (severity) {
-        case Finding::Severity::error:
-            return "error";
-        case Finding::Severity::warning:
-            return "warning";
+        case Finding::Severity::error: return "error";
+        case Finding::Severity::warning: return "warning";
     }
     return "";
 }

@@ -13,7 +13,7 @@
 namespace onceward {
 
 class Report {
- public:
+  public:
     void error(Mark mark, const std::string& path, std::string message) {
         failed_.insert(path);
         add(Finding::Severity::error, mark, path, std::move(message));
@@ -40,7 +40,7 @@ class Report {
 
     std::vector<Finding> sorted() const;
 
- private:
+  private:
     void add(Finding::Severity severity, Mark mark, const std::string& path, std::string message) {
         findings_.push_back({severity, mark, path, std::move(message)});
     }

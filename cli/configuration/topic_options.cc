@@ -129,6 +129,44 @@ const OptionSpec entries[] = {
      .bind = [](To& to, const In& value) { to.topic->reject.cap_minimum = value.integer; },
      .minimum = 1,
      .maximum = 1'000'000'000},
+    {.path = "topics[].retries.attempts",
+     .type = OptionType::integer,
+     .default_text = "0",
+     .meaning = "How often a message is tried again before it is rejected, where what refused it "
+                "may pass: an error that your own function or trigger raised (SQLSTATE classes "
+                "P0, 38, 39), or a foreign key whose other row is not there yet (23503). Nothing "
+                "else is tried again.",
+     .cost =
+         "Its partition waits behind it: nothing of it is read until the message has landed or "
+         "has had its tries. Counted in memory, anew by a worker that takes the partition over.",
+     .bind = [](To& to,
+                const In& value) { to.topic->reject.retries = static_cast<int>(value.integer); },
+     .minimum = 0,
+     .maximum = 1000},
+    {.path = "topics[].retries.backoff",
+     .type = OptionType::duration,
+     .default_text = "1s",
+     .meaning = "The pause before the first of these tries. Each further one is twice as long, up "
+                "to five minutes, and all are jittered by a quarter.",
+     .bind = [](To& to, const In& value) { to.topic->reject.retry_backoff = value.duration; },
+     .minimum = 10,
+     .maximum = 300'000},
+    {.path = "topics[].order",
+     .type = OptionType::choice,
+     .default_text = "by_partition",
+     .meaning =
+         "What a dead letter means for the messages after it. `by_partition`: nothing, they "
+         "land in offset order without it. `by_key`: those with the same record key (Kafka's "
+         "own, not the idempotency key) follow it into the dead letters, with the class "
+         "`behind`, as long as one of that key is open; messages without a record key never.",
+     .cost =
+         "`by_key` looks at the open dead letters in each transaction: one probe where the topic "
+         "has none, else one for each message; a batch that meets such a key is done twice.",
+     .bind =
+         [](To& to, const In& value) {
+             to.topic->reject.order = static_cast<RejectPolicy::Order>(value.choice);
+         },
+     .choices = {"by_partition", "by_key"}},
 };
 
 }  // namespace

@@ -207,14 +207,10 @@ std::string one_of(const std::vector<std::string>& names) {
 
 std::string shown(const Node& node) {
     switch (node.kind) {
-        case Node::Kind::null:
-            return "Nothing";
-        case Node::Kind::sequence:
-            return node.items.empty() ? "An empty list" : "A list";
-        case Node::Kind::mapping:
-            return node.items.empty() ? "An empty mapping" : "A mapping";
-        case Node::Kind::scalar:
-            break;
+        case Node::Kind::null: return "Nothing";
+        case Node::Kind::sequence: return node.items.empty() ? "An empty list" : "A list";
+        case Node::Kind::mapping: return node.items.empty() ? "An empty mapping" : "A mapping";
+        case Node::Kind::scalar: break;
     }
     constexpr std::size_t longest = 60;
     if (node.written.size() > longest) return "`" + node.written.substr(0, longest) + "...`";
@@ -251,23 +247,16 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
             return value;
         }
         case OptionType::integer:
-        case OptionType::number:
-            return read_number(spec, node, path, report);
+        case OptionType::number: return read_number(spec, node, path, report);
         case OptionType::duration:
-        case OptionType::size:
-            return read_amount(spec, node, path, report);
-        case OptionType::choice:
-            return read_choice(spec, node, path, report);
-        case OptionType::texts:
-            return read_texts(node, path, report);
-        case OptionType::properties:
-            return read_properties(node, path, report);
-        case OptionType::start:
-            return read_start(node, path, report);
+        case OptionType::size: return read_amount(spec, node, path, report);
+        case OptionType::choice: return read_choice(spec, node, path, report);
+        case OptionType::texts: return read_texts(node, path, report);
+        case OptionType::properties: return read_properties(node, path, report);
+        case OptionType::start: return read_start(node, path, report);
         case OptionType::key_sources:
             return with(&OptionValue::key_sources, read_key_sources(node, path, report));
-        case OptionType::source:
-            return with(&OptionValue::source, read_source(node, path, report));
+        case OptionType::source: return with(&OptionValue::source, read_source(node, path, report));
         case OptionType::columns:
             return with(&OptionValue::columns, read_columns(node, path, report));
     }

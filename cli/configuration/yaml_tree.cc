@@ -15,7 +15,7 @@ Mark mark_from(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}
 std::string place(Mark mark) { return "line " + std::to_string(mark.line); }
 
 class TreeBuilder : public YAML::EventHandler {
- public:
+  public:
     explicit TreeBuilder(Report& report) : report_(report) {}
 
     void OnDocumentStart(const YAML::Mark&) override {}
@@ -60,7 +60,7 @@ class TreeBuilder : public YAML::EventHandler {
 
     std::optional<Node> root() { return std::move(root_); }
 
- private:
+  private:
     struct Open {
         Node node;
         bool value_next = false;  // a mapping whose key was read

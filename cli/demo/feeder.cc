@@ -109,8 +109,7 @@ void Feeder::feed() {
         const std::lock_guard lock(mutex_);
         if (!delivery.error.empty()) return;
         ++delivered_;
-        Offset& end =
-            partitions_[{name_of(topics.at(delivery.tag)), delivery.partition}].end;
+        Offset& end = partitions_[{name_of(topics.at(delivery.tag)), delivery.partition}].end;
         end = std::max(end, next(delivery.offset));
     });
 

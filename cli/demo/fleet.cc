@@ -110,8 +110,7 @@ bool Fleet::any_frozen() const {
 
 void Fleet::check() {
     for (int worker = 0; worker < size(); ++worker) {
-        const std::optional<int> status =
-            workers_.at(index(worker)).process->wait(milliseconds{0});
+        const std::optional<int> status = workers_.at(index(worker)).process->wait(milliseconds{0});
         if (status) fail(worker, "ended by itself with " + describe(*status));
     }
 }

@@ -157,8 +157,8 @@ class Run {
         if (Clock::now() - last_move_ < standstill_limit) return;
         std::string text = "nothing has moved for a minute; the ends of the workers' logs:";
         for (int worker = 0; worker < fleet_.size(); ++worker)
-            text += "\n--- worker " + std::to_string(worker + 1) + "\n" +
-                    tail_of(fleet_.log(worker));
+            text +=
+                "\n--- worker " + std::to_string(worker + 1) + "\n" + tail_of(fleet_.log(worker));
         throw std::runtime_error(text);
     }
 
@@ -189,8 +189,8 @@ std::string dead_letters(const Stage& stage) {
     Connection connection(stage.connection());
     const onceward::Result row = connection.query(sql::demo_dead_letters, {});
     if (row.integer(0, 0) == 0) return "";
-    return std::string(row.text(0, 0)) + " messages are in the dead letters, such as: " +
-           std::string(row.text(0, 1));
+    return std::string(row.text(0, 0)) +
+           " messages are in the dead letters, such as: " + std::string(row.text(0, 1));
 }
 
 }  // namespace onceward::demo

@@ -68,8 +68,7 @@ class Production {
             wait_for_turn();
             ++totals_.records;
             if (keys_.insert(digest_of_bytes(record->key)).second) ++totals_.unique_keys;
-            const bool again =
-                options_.repeat_share > 0 && share_(random_) < options_.repeat_share;
+            const bool again = options_.repeat_share > 0 && share_(random_) < options_.repeat_share;
             send(*record, std::nullopt, again ? ++last_tag_ : 0);
             if (again) under_way_.emplace(last_tag_, std::move(*record));
             if (ready_.size() > repeats_waiting_max) send_repeats();
@@ -167,9 +166,9 @@ class Production {
 
     void wait_for_turn() {
         if (!options_.rate) return;
-        const auto due = begin_ + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(
-                                          static_cast<double>(totals_.records) / *options_.rate));
+        const auto due =
+            begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         static_cast<double>(totals_.records) / *options_.rate));
         while (Clock::now() < due && !stopped()) {
             const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
             producer_.poll(std::clamp(left, milliseconds{1}, progress_interval));

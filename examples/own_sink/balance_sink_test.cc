@@ -1,10 +1,11 @@
 // Tests the sink alone: balance_sink_test <connection string>. Exit 0 where all holds.
 
+#include "balance_sink.h"
+
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
-#include "balance_sink.h"
 #include "dedup/sink_trial.h"
 
 using namespace onceward;
@@ -36,7 +37,7 @@ int main(int, char** arguments) {
     Connection connection(options);
     connection.execute(
         "CREATE TEMP TABLE balances (account bigint PRIMARY KEY, balance numeric NOT NULL "
-                       "CHECK (balance < 1000))");
+        "CHECK (balance < 1000))");
     BalanceSink sink("balances");
     SinkTrial trial(connection, sink);
     const auto balance = [&](const std::string& account) {
@@ -54,9 +55,9 @@ int main(int, char** arguments) {
            "nor does it in the next one");
     expect(balance("1") == "10.5", "nothing was added then");
 
-    const TrialOutcome mixed = trial.apply({payment("c", "1", "1"), payment("d", "1", "5000"),
-                                            payment("e", "not a number", "1"),
-                                                payment("f", "2", "2")});
+    const TrialOutcome mixed =
+        trial.apply({payment("c", "1", "1"), payment("d", "1", "5000"),
+                     payment("e", "not a number", "1"), payment("f", "2", "2")});
     expect(mixed.totals.applied == 2 && mixed.rejections.size() == 2, "bad messages go alone");
     expect(balance("1") == "11.5" && balance("2") == "3", "the others land");
     expect(mixed.rejections[0].sqlstate == "23514", "with the reason of the database");

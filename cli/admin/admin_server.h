@@ -1,0 +1,50 @@
+#pragma once
+// The admin port: /metrics, /livez, /readyz over HTTP, for one process's operator. No
+// authentication, hence loopback by default. start(), stop() and the destructor are for one thread;
+// the sources are asked from the server's own threads and must be thread-safe. A port that cannot
+// be had is an AdminError.
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "cli/admin/verdicts.h"
+#include "cli/configuration/listen_address.h"
+
+namespace onceward {
+
+class AdminError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+class AdminServer {
+  public:
+    struct Sources {
+        std::function<HealthVerdict()> live;
+        std::function<HealthVerdict()> ready;
+        std::function<std::string()> metrics;  // Prometheus's text format
+    };
+    // Listens when it returns.
+    AdminServer(const ListenAddress& address, Sources sources);
+    ~AdminServer();
+    // With the port that the system chose, where 0 was asked for.
+    const ListenAddress& address() const { return address_; }
+
+  private:
+    struct State;
+    ListenAddress address_;
+    std::unique_ptr<State> state_;
+};
+
+// Asks a process's admin port, as `onceward health` does: its answer's body, and whether it is
+// well. Throws AdminError where nobody answers within `timeout`.
+struct AdminAnswer {
+    int status = 0;
+    std::string body;
+};
+AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
+                           std::chrono::milliseconds timeout);
+
+}  // namespace onceward

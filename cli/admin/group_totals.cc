@@ -1,0 +1,76 @@
+#include "cli/admin/group_totals.h"
+
+#include "dedup/log.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto wait_at_most = 1s;  // A scraper has a time-out of its own.
+constexpr auto close_after = 60s;  // without a question
+constexpr auto answer_within = 5s;
+
+}  // namespace
+
+GroupTotals::GroupTotals(ConnectionOptions connection, std::string group,
+                         std::chrono::milliseconds every)
+    : options_(std::move(connection)), group_(std::move(group)), every_(every) {
+    options_.application_name = "onceward admin";
+    options_.statement_timeout = answer_within;
+    options_.lock_timeout = answer_within;
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+GroupTotals::~GroupTotals() = default;
+
+std::optional<DurableTotals> GroupTotals::get() {
+    std::unique_lock lock(mutex_);
+    if (!tried_ || Clock::now() - *tried_ >= every_) {
+        wanted_ = true;
+        wake_.notify_all();
+        wake_.wait_for(lock, wait_at_most, [&] { return !wanted_; });
+    }
+    return known_;
+}
+
+void GroupTotals::run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        if (!wake_.wait_for(lock, stop, close_after, [&] { return wanted_; })) {
+            connection_.reset();
+            continue;
+        }
+        lock.unlock();
+        std::optional<DurableTotals> totals = read();
+        lock.lock();
+        if (totals) known_ = std::move(totals);
+        tried_ = Clock::now();
+        wanted_ = false;
+        wake_.notify_all();
+    }
+}
+
+std::optional<DurableTotals> GroupTotals::read() {
+    try {
+        if (!connection_) connection_ = std::make_unique<Connection>(options_);
+        Parameters parameters;
+        parameters.text(group_);
+        const Result rows = connection_->query(sql::group_totals, parameters);
+        DurableTotals totals;
+        totals.read_at = std::chrono::system_clock::now();
+        for (int row = 0; row < rows.rows(); ++row) {
+            totals.topics[std::string(rows.text(row, 0))] = {
+                rows.integer(row, 1), rows.integer(row, 2), rows.integer(row, 3),
+                rows.integer(row, 4), rows.integer(row, 5)};
+        }
+        return totals;
+    } catch (const PostgresError& error) {
+        log_debug("admin.totals_failed", {{"error", error.summary()}});
+        connection_.reset();
+        return std::nullopt;
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,43 @@
+#pragma once
+// The group's durable totals, as the fences' rows hold them: read when somebody asks, not more
+// often than every ten seconds, over a session of its own that is closed when nobody asks any more.
+// get() is thread-safe and waits for a second at most: where PostgreSQL does not answer, what was
+// known before is given, with its time.
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "cli/admin/process_status.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+class GroupTotals {
+  public:
+    // `every`: the shortest time between two reads.
+    GroupTotals(ConnectionOptions connection, std::string group, std::chrono::milliseconds every);
+    ~GroupTotals();
+    std::optional<DurableTotals> get();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void run(const std::stop_token& stop);
+    std::optional<DurableTotals> read();
+
+    ConnectionOptions options_;
+    std::string group_;
+    std::chrono::milliseconds every_;
+    std::unique_ptr<Connection> connection_;  // of the thread alone
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    bool wanted_ = false;
+    std::optional<Clock::time_point> tried_;
+    std::optional<DurableTotals> known_;
+    std::jthread thread_;  // the last one: it uses the others
+};
+
+}  // namespace onceward

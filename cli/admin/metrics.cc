@@ -1,0 +1,206 @@
+#include "cli/admin/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+#include <map>
+
+namespace onceward {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class Families {
+  public:
+    void counter(const std::string& name, const std::string& help, std::int64_t value,
+                 Labels labels = {}) {
+        ClientMetric metric = labelled(std::move(labels));
+        metric.counter.value = static_cast<double>(value);
+        add(name, help, MetricType::Counter, std::move(metric));
+    }
+    void gauge(const std::string& name, const std::string& help, double value, Labels labels = {}) {
+        ClientMetric metric = labelled(std::move(labels));
+        metric.gauge.value = value;
+        add(name, help, MetricType::Gauge, std::move(metric));
+    }
+    void histogram(const std::string& name, const std::string& help,
+                   const DurationHistogram& durations) {
+        ClientMetric metric;
+        std::uint64_t count = 0;
+        for (std::size_t i = 0; i < durations.counts.size(); ++i) {
+            count += static_cast<std::uint64_t>(durations.counts[i]);
+            const bool last = i == DurationHistogram::bounds.size();
+            metric.histogram.bucket.push_back({count, last ? std::numeric_limits<double>::infinity()
+                                                           : DurationHistogram::bounds[i]});
+        }
+        metric.histogram.sample_count = count;
+        metric.histogram.sample_sum = durations.sum;
+        add(name, help, MetricType::Histogram, std::move(metric));
+    }
+    std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+  private:
+    static ClientMetric labelled(Labels labels) {
+        ClientMetric metric;
+        metric.label = std::move(labels);
+        return metric;
+    }
+    void add(const std::string& name, const std::string& help, MetricType type,
+             ClientMetric metric) {
+        const auto [found, is_new] = places_.emplace(name, families_.size());
+        if (is_new) families_.push_back({name, help, type, {}});
+        families_[found->second].metric.push_back(std::move(metric));
+    }
+    std::vector<MetricFamily> families_;
+    std::map<std::string, std::size_t> places_;
+};
+
+void add_outcomes(Families& families, const std::string& name, const std::string& help,
+                  const Labels& labels, const Totals& totals) {
+    const std::pair<const char*, std::int64_t> outcomes[] = {
+        {"applied", totals.applied},    {"duplicate", totals.duplicates},
+        {"conflict", totals.conflicts}, {"dead_lettered", totals.dead_lettered},
+        {"skipped", totals.skipped},
+    };
+    for (const auto& [outcome, count] : outcomes) {
+        Labels all = labels;
+        all.push_back({"outcome", outcome});
+        families.counter(name, help, count, std::move(all));
+    }
+}
+
+void add_counts(Families& families, const WorkerCounts& counts) {
+    for (const auto& [topic, totals] : counts.topics) {
+        add_outcomes(families, "onceward_messages_total",
+                     "Messages that this process committed, each with exactly one outcome.",
+                     {{"topic", topic}}, totals);
+    }
+    families.counter("onceward_messages_below_fence_total",
+                     "Messages that came again below the fence and were thrown away.",
+                     counts.below_fence);
+    families.counter("onceward_offsets_skipped_total",
+                     "Offsets that on_out_of_range passed; skipped_ranges has them.",
+                     counts.offsets_skipped);
+    families.counter("onceward_batches_total", "Transactions that were committed.", counts.batches);
+    families.histogram("onceward_batch_duration_seconds",
+                       "From BEGIN to the answer to COMMIT, of transactions that were committed.",
+                       counts.durations);
+    families.counter("onceward_retries_total",
+                     "Times that PostgreSQL refused work for a passing reason.", counts.retries);
+    families.counter("onceward_postgres_reconnects_total",
+                     "Sessions with PostgreSQL after each worker's first one.", counts.reconnects);
+    families.counter("onceward_commits_in_doubt_total",
+                     "COMMITs whose answer never came; the take-over decided them.",
+                     counts.commits_in_doubt);
+}
+
+void add_worker(Families& families, const WorkerState& worker) {
+    const Labels labels{{"worker", std::to_string(worker.number)}};
+    const Worker::Status status = worker.status.value_or(Worker::Status{});
+    families.gauge("onceward_worker_running", "1; 0 while a worker that ended is made again.",
+                   worker.status ? 1 : 0, labels);
+    families.gauge("onceward_postgres_connected",
+                   "1 if the worker has a session and the schema is the right one.",
+                   status.connected ? 1 : 0, labels);
+    families.gauge("onceward_group_joined", "1 if the worker is a member of its group.",
+                   status.joined ? 1 : 0, labels);
+    families.gauge("onceward_partitions_assigned", "Partitions that the group gave the worker.",
+                   static_cast<double>(status.partitions), labels);
+    families.gauge("onceward_partitions_reading", "Those of them that are being read.",
+                   static_cast<double>(status.reading), labels);
+}
+
+void add_lag(Families& families, const std::vector<PartitionStatus>& partitions) {
+    for (const PartitionStatus& status : partitions) {
+        const Labels labels{{"topic", status.partition.topic},
+                            {"partition", std::to_string(status.partition.partition.raw())}};
+        if (status.lag) {
+            families.gauge("onceward_lag_messages",
+                           "Offsets between the partition's fence and the end of its log.",
+                           static_cast<double>(*status.lag), labels);
+        }
+        families.gauge("onceward_lag_seconds",
+                       "Age of the oldest message that waits, by its own timestamp; 0 if none.",
+                       std::chrono::duration<double>(status.age).count(), labels);
+        families.gauge("onceward_partition_stalled",
+                       "1 if messages wait and the partition does not advance.",
+                       status.stalled ? 1 : 0, labels);
+    }
+}
+
+void add_durable(Families& families, const std::string& group, const DurableTotals& durable) {
+    for (const auto& [topic, totals] : durable.topics) {
+        add_outcomes(families, "onceward_group_messages_total",
+                     "Messages that the group committed since its fences were made, by all "
+                     "processes.",
+                     {{"group", group}, {"topic", topic}}, totals);
+    }
+    const std::chrono::duration<double> read_at = durable.read_at.time_since_epoch();
+    families.gauge("onceward_group_totals_timestamp_seconds",
+                   "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
+}
+
+// Every reason is there from the start, so that 0 can be told from unknown.
+void add_halted(Families& families, const std::string& topic,
+                const std::vector<HaltedPartition>& all) {
+    double lost = 0;
+    std::map<HaltReason, int> reasons;
+    for (const HaltedPartition& halted : all) {
+        if (halted.partition.topic != topic) continue;
+        ++reasons[halted.halt.reason];
+        const auto& range = halted.halt.lost;
+        if (range) lost += static_cast<double>(range->end.raw() - range->begin.raw());
+    }
+    for (int i = 0; i <= static_cast<int>(HaltReason::memory); ++i) {
+        const auto reason = static_cast<HaltReason>(i);
+        families.gauge("onceward_partitions_halted",
+                       "Partitions of this process that wait for an operator or their next try.",
+                       reasons[reason],
+                       {{"topic", topic}, {"reason", std::string(to_text(reason))}});
+    }
+    families.gauge("onceward_offsets_lost",
+                   "Offsets that halted partitions can read no more: the log has lost them.", lost,
+                   {{"topic", topic}});
+}
+
+}  // namespace
+
+std::string metrics_text(const ProcessStatus& process) {
+    Families families;
+    WorkerCounts counts = process.of_ended_workers;
+    std::vector<HaltedPartition> halted;
+    for (const WorkerState& worker : process.workers) {
+        if (!worker.status) continue;
+        counts += worker.status->counts;
+        halted.insert(halted.end(), worker.status->halted.begin(), worker.status->halted.end());
+    }
+    std::map<std::string, int> paused;
+    for (const WorkerState& worker : process.workers) {
+        if (!worker.status) continue;
+        for (const auto& [partition, reason] : worker.status->paused) ++paused[partition.topic];
+    }
+    add_counts(families, counts);
+    for (const WorkerState& worker : process.workers) add_worker(families, worker);
+    for (const auto& [topic, totals] : counts.topics) {
+        add_halted(families, topic, halted);
+        families.gauge("onceward_partitions_paused",
+                       "Partitions of this process that an operator has paused.", paused[topic],
+                       {{"topic", topic}});
+    }
+    for (const WorkerState& worker : process.workers) {
+        if (worker.status) add_lag(families, worker.status->lag);
+    }
+    if (process.durable) add_durable(families, process.group, *process.durable);
+    const std::chrono::duration<double> started = process.started.time_since_epoch();
+    families.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",
+                   started.count());
+    families.gauge("onceward_build_info", "1, with the program's version.", 1,
+                   {{"version", ONCEWARD_VERSION}});
+    return families.text();
+}
+
+}  // namespace onceward

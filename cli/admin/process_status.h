@@ -1,0 +1,38 @@
+#pragma once
+// What the admin port tells of a process: one moment of its workers. Plain values.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "consumer/worker.h"
+
+namespace onceward {
+
+struct WorkerState {
+    int number = 0;
+    // None while a worker that ended is about to be made again.
+    std::optional<Worker::Status> status;
+    std::string ended;  // why
+};
+
+// The group's totals by topic, as the fences' rows held them at a time.
+struct DurableTotals {
+    std::map<std::string, Totals> topics;
+    std::chrono::system_clock::time_point read_at{};
+};
+
+struct ProcessStatus {
+    std::string group;
+    bool draining = false;
+    std::vector<WorkerState> workers;
+    // Of the workers that ended: the process's counters must never fall.
+    WorkerCounts of_ended_workers;
+    std::chrono::system_clock::time_point started{};
+    // None where nobody asked for them, or PostgreSQL never answered.
+    std::optional<DurableTotals> durable;
+};
+
+}  // namespace onceward

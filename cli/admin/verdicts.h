@@ -1,0 +1,27 @@
+#pragma once
+// Whether a process lives and whether it does its work, and why not. Pure.
+//
+// Not alive: only what a restart may mend, a reader that polls no more. Not ready: a message that
+// waits would not be applied now. A halted or stalled partition makes the process not ready, so
+// that a rollout that halts one stops; it never makes it not alive, since a restart would mend
+// nothing and take the other topics with it.
+
+#include <string>
+#include <vector>
+
+#include "cli/admin/process_status.h"
+
+namespace onceward {
+
+struct HealthVerdict {
+    std::vector<std::string> reasons;  // why not; empty where all is well
+    bool good() const { return reasons.empty(); }
+};
+
+HealthVerdict liveness(const ProcessStatus& process);
+HealthVerdict readiness(const ProcessStatus& process);
+
+// {"status": "ok" | "unavailable", "reasons": [...]}
+std::string to_json(const HealthVerdict& verdict);
+
+}  // namespace onceward

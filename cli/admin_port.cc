@@ -1,0 +1,52 @@
+#include "cli/admin_port.h"
+
+#include "cli/admin/metrics.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto try_every = 5s;  // A process that ends may hold the port for a while.
+
+}  // namespace
+
+AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
+                     const ConnectionOptions& connection, std::chrono::milliseconds totals_every)
+    : address_(std::move(address)), slots_(slots) {
+    if (address_)
+        totals_ = std::make_unique<GroupTotals>(connection, slots.status().group, totals_every);
+    tend();
+}
+
+std::optional<ListenAddress> AdminPort::address() const {
+    if (!server_) return std::nullopt;
+    return server_->address();
+}
+
+std::string AdminPort::metrics() {
+    ProcessStatus status = slots_.status();
+    status.durable = totals_->get();
+    return metrics_text(status);
+}
+
+void AdminPort::tend() {
+    if (!address_ || server_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_try_) return;
+    next_try_ = now + try_every;
+    try {
+        server_ = std::make_unique<AdminServer>(
+            *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
+                                            [this] { return readiness(slots_.status()); },
+                                            [this] { return metrics(); }});
+        log_info("admin.listening",
+                 {{"host", server_->address().host}, {"port", server_->address().port}});
+    } catch (const AdminError& error) {
+        if (!told_) log_error("admin.unavailable", {{"error", error.what()}});
+        told_ = true;
+    }
+}
+
+}  // namespace onceward

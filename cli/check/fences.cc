@@ -1,0 +1,87 @@
+// Whether a worker could go on where the fences stand.
+
+#include "cli/check/connect.h"
+#include "cli/log_view.h"
+#include "consumer/gap.h"
+#include "consumer/kafka_error.h"
+#include "dedup/postgres/connection.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+void check_fence(LogView& log, const TopicConfiguration& topic, const Finding& found,
+                 Partition partition, Offset fence, ConnectResult& result) {
+    const KafkaSource::Range range = log.range({topic.name, partition});
+    const GapPlan plan = plan_gap(fence, range, topic.on_out_of_range, 0);
+    Finding finding = found;
+    const std::string where = "Partition " + std::to_string(partition.raw()) + ": ";
+    switch (plan.action) {
+        case GapPlan::Action::seek: return;
+        case GapPlan::Action::halt: finding.message = where + plan.halt.text + "."; break;
+        case GapPlan::Action::skip:
+            finding.severity = Finding::Severity::warning;
+            finding.message = where + "offsets " + std::to_string(fence.raw()) + " to " +
+                              std::to_string(range.earliest.raw() - 1) +
+                              " are no longer in the log, and `on_out_of_range` will pass them. "
+                              "Look into `skipped_ranges` then.";
+            break;
+    }
+    result.findings.push_back(std::move(finding));
+}
+
+// Answers with the number of fences that it looked at.
+int check_topic(Connection& connection, LogView& log, const Configuration& configuration,
+                std::size_t index, ConnectResult& result) {
+    const TopicConfiguration& topic = configuration.topics[index];
+    const Finding found{Finding::Severity::error, topic.mark,
+                        "topics[" + std::to_string(index) + "]", ""};
+    const Result fences = connection.query(
+        sql::offsets_list, Parameters{}.text(configuration.group).text(topic.name).null());
+    if (fences.rows() == 0) return 0;
+    const std::string id = log.topic_id(topic.name);
+    int looked = 0;
+    for (int row = 0; row < fences.rows(); ++row) {
+        const bool retired = !fences.is_null(row, 8);
+        if (retired) continue;
+        ++looked;
+        const std::string known(fences.text(row, 14));
+        const Partition partition{static_cast<std::int32_t>(fences.integer(row, 1))};
+        if (!known.empty() && !id.empty() && known != id) {
+            Finding finding = found;
+            finding.message = "The topic was made again: its id is " + id +
+                              ", and the fences count in " + known +
+                              ". Say where to begin in it with `onceward offsets --set ... "
+                              "--adopt-topic-id`.";
+            result.findings.push_back(std::move(finding));
+            return looked;
+        }
+        check_fence(log, topic, found, partition, Offset{fences.integer(row, 2)}, result);
+    }
+    return looked;
+}
+
+}  // namespace
+
+ConnectResult check_fences(const Configuration& configuration) {
+    ConnectResult result;
+    LogView log(configuration.kafka);
+    Connection connection(configuration.postgres);
+    int fences = 0;
+    try {
+        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
+            fences += check_topic(connection, log, configuration, index, result);
+        }
+    } catch (const KafkaError& error) {
+        result.findings.push_back({Finding::Severity::error, configuration.kafka_mark, "kafka",
+                                   "The brokers do not tell where the logs begin and end (" +
+                                       std::string(error.what()) + ")."});
+    }
+    if (fences > 0 && result.findings.empty()) {
+        result.good.push_back("fences: all " + std::to_string(fences) +
+                              " stand in the log that they count in");
+    }
+    return result;
+}
+
+}  // namespace onceward

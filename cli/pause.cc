@@ -1,0 +1,111 @@
+// `onceward pause` and `onceward resume`: a topic stands still for the whole group, without a
+// restart and without a rebalance.
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/operator_options.h"
+#include "dedup/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+struct PauseOptions {
+    OperatorOptions common;
+    std::string group;
+    std::string topic;
+    std::string reason;
+};
+
+struct Target {
+    OperatorSetup setup;
+    std::string group;
+};
+
+Target target_of(const PauseOptions& options, const std::string& command) {
+    Target target{operator_setup(options.common, command), {}};
+    target.group = group_of(target.setup, options.group);
+    if (!target.setup.configuration || !options.group.empty()) return target;
+    std::string known;
+    for (const TopicConfiguration& topic : target.setup.configuration->topics) {
+        if (topic.name == options.topic) return target;
+        known += (known.empty() ? "" : ", ") + topic.name;
+    }
+    throw UsageError("the configuration has no topic " + options.topic + "; it has " + known);
+}
+
+// 42501 of our own table: the worker's role may only read it.
+template <class Work>
+int with_rights(Work work) {
+    try {
+        return work();
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "42501") throw;
+        std::cerr << "onceward: this role may not pause or resume; run `onceward migrate up "
+                     "--grant-operator-to ROLE` as the schema's owner\n";
+        return exit_failure;
+    }
+}
+
+int pause(const PauseOptions& options) {
+    const Target target = target_of(options, "pause");
+    Connection connection(target.setup.connection);
+    require_version(connection);
+    return with_rights([&] {
+        const Result paused = connection.query(
+            sql::pauses_begin,
+            Parameters{}.text(target.group).text(options.topic).text(options.reason));
+        std::cout << options.topic << " is paused for group " << target.group << " since "
+                  << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
+                  << "workers look every second; the batch in flight ends first\n";
+        return exit_ok;
+    });
+}
+
+int resume(const PauseOptions& options) {
+    const Target target = target_of(options, "resume");
+    Connection connection(target.setup.connection);
+    require_version(connection);
+    return with_rights([&] {
+        const Result ended =
+            connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
+        if (ended.rows() == 0) {
+            std::cout << options.topic << " is not paused for group " << target.group << '\n';
+            return exit_not_found;
+        }
+        std::cout << options.topic << " goes on for group " << target.group
+                  << "; it was paused since " << ended.text(0, 0) << '\n';
+        return exit_ok;
+    });
+}
+
+CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
+              int (*work)(const PauseOptions&)) {
+    CLI::App* command = program.add_subcommand(name, text);
+    auto options = std::make_shared<PauseOptions>();
+    add_operator_options(*command, options->common);
+    command->add_option("topic", options->topic, "The topic's name")->required();
+    command->add_option("--group", options->group,
+                        "The consumer group; default: the configuration's");
+    if (work == pause) {
+        command->add_option("--reason", options->reason,
+                            "Why, for those who look at logs and at `onceward offsets`");
+    }
+    commands.add(*command,
+                 [options, work] { return run_operator_command([&] { return work(*options); }); });
+    return command;
+}
+
+}  // namespace
+
+void add_pause(CLI::App& program, Commands& commands) {
+    add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause);
+    add(program, commands, "resume", "Read a paused topic on, from where its fences stand", resume)
+        ->footer("Exit codes: 0 it goes on, 3 it was not paused.");
+}
+
+}  // namespace onceward

@@ -1,0 +1,48 @@
+#pragma once
+// The workers of one process: makes them, makes one anew whose consumer failed for good, drains
+// them. start(), tend() and drain() are for one thread; status() is thread-safe, since the admin
+// port asks meanwhile.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cli/admin/process_status.h"
+
+namespace onceward {
+
+// How long after its n-th failure in a row a worker is made anew: 2 s, doubled, at most a minute.
+std::chrono::milliseconds restart_pause(int failures);
+
+class WorkerSlots {
+  public:
+    using Make = std::function<std::unique_ptr<Worker>(int number)>;
+    WorkerSlots(std::string group, int workers, Make make);
+    void start();
+    // To be called again and again.
+    void tend();
+    // All at once: each waits for its own batch in flight.
+    void drain();
+    ProcessStatus status() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Slot {
+        std::unique_ptr<Worker> worker;
+        Clock::time_point begun{};
+        Clock::time_point restart{};
+        int failures = 0;  // in a row
+        std::string ended;
+    };
+    void fail(Slot& slot, int number);
+    void restart(Slot& slot, int number);
+
+    mutable std::mutex mutex_;
+    Make make_;
+    std::vector<Slot> slots_;
+    ProcessStatus common_;  // without the workers
+};
+
+}  // namespace onceward
