@@ -1,0 +1,88 @@
+-- What the checker wants to know of every transaction, written by triggers in the transaction
+-- itself. Installed by the schema's owner before the first worker starts. The functions run as
+-- their owner, so that workers need no more rights than users give them.
+
+CREATE TABLE {schema}.checker_fence_moves (
+    sequence bigint GENERATED ALWAYS AS IDENTITY,
+    consumer_group text NOT NULL,
+    topic text NOT NULL,
+    partition integer NOT NULL,
+    session integer NOT NULL,
+    old_owner text NOT NULL,
+    new_owner text NOT NULL,
+    old_epoch bigint NOT NULL,
+    new_epoch bigint NOT NULL,
+    old_next bigint NOT NULL,
+    new_next bigint NOT NULL,
+    applied bigint NOT NULL,
+    duplicates bigint NOT NULL,
+    conflicts bigint NOT NULL,
+    dead_lettered bigint NOT NULL,
+    skipped bigint NOT NULL,
+    by_operator boolean NOT NULL,
+    at timestamptz NOT NULL
+);
+
+CREATE TABLE {schema}.checker_generation_drops (
+    ledger integer NOT NULL,
+    generation bigint NOT NULL,
+    sealed_at timestamptz NOT NULL,
+    dropped_at timestamptz NOT NULL,
+    -- [[consumer_group, topic, partition, next_offset], ...]
+    fences jsonb NOT NULL
+);
+
+-- The fence's row is locked while its move is written, so that the order of `sequence` is the order
+-- of commits for one partition.
+CREATE FUNCTION {schema}.checker_note_fence() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO {schema}.checker_fence_moves (consumer_group, topic, partition, session,
+            old_owner, new_owner, old_epoch, new_epoch, old_next, new_next, applied, duplicates,
+            conflicts, dead_lettered, skipped, by_operator, at)
+        VALUES (NEW.consumer_group, NEW.topic, NEW.partition, pg_backend_pid(),
+            '', NEW.owner, NEW.epoch, NEW.epoch, NEW.next_offset, NEW.next_offset, NEW.applied,
+            NEW.duplicates, NEW.conflicts, NEW.dead_lettered, NEW.skipped,
+            current_setting('application_name') ~ '^onceward (offsets|groups)',
+            clock_timestamp());
+    ELSE
+        INSERT INTO {schema}.checker_fence_moves (consumer_group, topic, partition, session,
+            old_owner, new_owner, old_epoch, new_epoch, old_next, new_next, applied, duplicates,
+            conflicts, dead_lettered, skipped, by_operator, at)
+        VALUES (NEW.consumer_group, NEW.topic, NEW.partition, pg_backend_pid(),
+            OLD.owner, NEW.owner, OLD.epoch, NEW.epoch, OLD.next_offset, NEW.next_offset,
+            NEW.applied - OLD.applied, NEW.duplicates - OLD.duplicates,
+            NEW.conflicts - OLD.conflicts, NEW.dead_lettered - OLD.dead_lettered,
+            NEW.skipped - OLD.skipped,
+            current_setting('application_name') ~ '^onceward (offsets|groups)',
+            clock_timestamp());
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER checker_fence_made AFTER INSERT ON {schema}.fences
+    FOR EACH ROW EXECUTE FUNCTION {schema}.checker_note_fence();
+CREATE TRIGGER checker_fence_moved AFTER UPDATE ON {schema}.fences
+    FOR EACH ROW WHEN ((OLD.owner, OLD.epoch, OLD.next_offset, OLD.applied, OLD.duplicates,
+            OLD.conflicts, OLD.dead_lettered, OLD.skipped)
+        IS DISTINCT FROM (NEW.owner, NEW.epoch, NEW.next_offset, NEW.applied, NEW.duplicates,
+            NEW.conflicts, NEW.dead_lettered, NEW.skipped))
+    EXECUTE FUNCTION {schema}.checker_note_fence();
+
+CREATE FUNCTION {schema}.checker_note_drop() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO {schema}.checker_generation_drops (ledger, generation, sealed_at, dropped_at,
+        fences)
+    SELECT OLD.ledger, OLD.generation, OLD.sealed_at, clock_timestamp(),
+        coalesce(jsonb_agg(jsonb_build_array(f.consumer_group, f.topic, f.partition,
+            f.next_offset)), '[]')
+    FROM {schema}.fences AS f;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER checker_generation_dropped AFTER DELETE ON {schema}.generations
+    FOR EACH ROW EXECUTE FUNCTION {schema}.checker_note_drop();

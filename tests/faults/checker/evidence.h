@@ -1,0 +1,242 @@
+#pragma once
+// What a run with faults has left behind: what was produced, what Kafka's log holds, what
+// PostgreSQL holds, what was seen while it ran. Plain values; whoever has them fills them in (the
+// loaders of this folder, or a test from memory; every member has an initializer, so that
+// designated ones may leave some out). Topics are numbers: places in Evidence::topics.
+// DANGER: nothing in this folder shares code with the product, nor with what links it: a mistake
+// in common would hide itself. tests/tidy/ enforces it.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace onceward::checker {
+
+// A partition of a topic, and a message's place in it. An offset of -1: not known.
+struct PartitionName {
+    int topic = 0;
+    int partition = 0;
+    auto operator<=>(const PartitionName&) const = default;
+};
+struct Place {
+    int topic = 0;
+    int partition = 0;
+    std::int64_t offset = -1;
+    auto operator<=>(const Place&) const = default;
+    PartitionName in() const { return {topic, partition}; }
+};
+
+// What must become of a message, known by whoever made it.
+enum class Nature : std::uint8_t {
+    good,         // can be applied
+    undecodable,  // never: a dead letter, also where its key was applied before
+    refused,      // PostgreSQL refuses its row: a dead letter, or a duplicate of an applied one
+    uncertain,    // may be applied or may be a dead letter (a trigger that fails at times)
+    tombstone,    // null payload: TopicSettings::tombstones says what becomes of it
+    without_key,  // no key, or an invalid one: TopicSettings::without_key says
+};
+
+struct ProducedMessage {
+    std::uint64_t id = 0;  // unique in the run; a header of the message and a column of its row
+    Place place{};         // the topic always; the offset where the broker acknowledged it
+    Nature nature = Nature::good;
+    bool aborted = false;    // its transaction was aborted: no reader of committed messages sees it
+    std::string key_kind{};  // "header:Idempotency-Key", "record_key", ...
+    std::string key{};       // the bytes of the key; tenants are part of it
+    // Where the topic has fingerprints: the same key with another one is a conflict.
+    std::string fingerprint{};
+    std::string target{};  // upsert sinks: the row that it writes
+    // When the broker's answer was here, in microseconds since 1970; 0: not known. Retention alone
+    // is judged by it.
+    std::int64_t acknowledged_us = 0;
+};
+
+// One message that a reader of committed messages finds. Control records and aborted messages are
+// gaps.
+struct LogRecord {
+    std::int64_t offset = -1;
+    std::uint64_t id = 0;
+};
+struct PartitionLog {
+    PartitionName name{};
+    std::int64_t begin = 0;  // below it the broker has deleted
+    std::int64_t end = 0;    // high watermark: the offset that the next message will get
+    std::vector<LogRecord> records{};
+};
+
+using Header = std::pair<std::string, std::optional<std::string>>;
+struct Content {
+    std::optional<std::string> key{};
+    std::optional<std::string> payload{};
+    std::vector<Header> headers{};
+    bool operator==(const Content&) const = default;
+};
+
+// xmin of a row, where rows are only inserted: the transaction that wrote it.
+using Transaction = std::uint64_t;
+
+// A row of the user's table. `landed` grows with every insert; 0: not known.
+struct Effect {
+    std::uint64_t id = 0;
+    Place place{};
+    Transaction transaction = 0;
+    std::int64_t landed = 0;
+    std::optional<std::string> key{};     // as it stands in the row, where it does
+    std::optional<std::string> target{};  // upsert sinks
+};
+
+struct Claim {
+    Place place{};
+    Transaction transaction = 0;
+    int ledger = 0;
+    std::int64_t generation = 0;
+    std::string digest{};
+};
+
+struct Generation {
+    int ledger = 0;
+    std::int64_t generation = 0;
+    bool listed = true;
+};
+
+struct DeadLetter {
+    Place place{};
+    Transaction transaction = 0;
+    std::string identity{};
+    Content content{};
+    bool has_timestamp = false;
+    std::string error_class{};
+    std::string sqlstate{};
+    std::string reason{};
+    int attempts = 0;
+};
+
+struct SkippedRange {
+    PartitionName name{};
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    Transaction transaction = 0;
+    std::string reason{};
+};
+
+struct Totals {
+    std::int64_t applied = 0;
+    std::int64_t duplicates = 0;
+    std::int64_t conflicts = 0;
+    std::int64_t dead_lettered = 0;
+    std::int64_t skipped = 0;
+    bool operator==(const Totals&) const = default;
+    std::int64_t sum() const { return applied + duplicates + conflicts + dead_lettered + skipped; }
+};
+
+struct Fence {
+    PartitionName name{};
+    std::int64_t first_offset = 0;
+    std::int64_t next_offset = 0;
+    Totals totals{};
+    std::int64_t epoch = 0;
+    std::string owner{};
+    int ledger = 0;  // 0: not known
+};
+
+// One change of a fence's row, written by the trigger of audit.sql in the same transaction. In the
+// order of `sequence`, which is the order of commits for one partition.
+struct FenceMove {
+    std::int64_t sequence = 0;
+    PartitionName name{};
+    Transaction transaction = 0;
+    int session = 0;          // process id of the server's backend
+    std::string old_owner{};  // empty: the row was made
+    std::string new_owner{};
+    std::int64_t old_epoch = 0;
+    std::int64_t new_epoch = 0;
+    std::int64_t old_next = 0;
+    std::int64_t new_next = 0;
+    Totals counted{};          // by how much the totals grew
+    std::int64_t at_us = 0;    // the server's clock, microseconds since 1970
+    bool by_operator = false;  // `onceward offsets` and its like
+};
+
+// A generation of claims that was unlisted, and where every fence stood then (audit.sql).
+struct GenerationDrop {
+    int ledger = 0;
+    std::int64_t generation = 0;
+    std::int64_t sealed_us = 0;
+    std::int64_t dropped_us = 0;
+    std::map<PartitionName, std::int64_t> fences{};
+};
+
+// Kafka's own offset of the group.
+struct CommittedOffset {
+    PartitionName name{};
+    std::int64_t offset = 0;
+};
+
+// A partition that stands still on purpose; `said`: by log, metric or readiness.
+struct Halted {
+    PartitionName name{};
+    bool said = false;
+};
+
+// A canary that stands where no secret may be.
+struct SecretFound {
+    std::string file{};
+    std::int64_t line = 0;
+};
+
+enum class Policy : std::uint8_t { reject, skip, derive, remove };
+
+struct TopicSettings {
+    std::string name{};
+    // Topics with the same operation and ledger share their keys. Empty: the topic's own.
+    std::string operation{};
+    std::string ledger{};
+    bool per_partition = false;  // reach: partition
+    bool upsert = false;         // else rows are only inserted
+    bool compacted = false;      // messages may vanish from the log
+    bool fingerprints = false;
+    Policy tombstones = Policy::reject;   // reject, skip, remove
+    Policy without_key = Policy::reject;  // reject, skip, derive
+};
+
+struct Settings {
+    // None: longer than the run.
+    std::optional<std::int64_t> retention_us{};
+    bool failed_over = false;             // to a server that may have lost the last commits
+    bool committed_offset_moved = false;  // others moved the group's offset in Kafka
+    bool rewound = false;                 // an operator moved a fence
+    bool audited = false;                 // audit.sql was installed before the first worker
+    // A fence's owner works through one session of the server; false behind a pooler.
+    bool one_session_each = true;
+};
+
+struct Evidence {
+    Settings settings{};
+    std::vector<TopicSettings> topics{};
+    std::vector<ProducedMessage> produced{};
+    std::vector<PartitionLog> log{};
+    std::vector<Effect> effects{};
+    std::vector<Claim> claims{};
+    std::vector<Generation> generations{};
+    std::vector<DeadLetter> dead_letters{};
+    // What the log holds at the places of the dead letters; other places need not be here.
+    std::map<Place, Content> contents{};
+    std::vector<SkippedRange> skipped{};
+    std::vector<Fence> fences{};
+    std::vector<FenceMove> moves{};
+    std::vector<GenerationDrop> drops{};
+    std::vector<CommittedOffset> committed{};
+    std::vector<Halted> halted{};
+    std::vector<SecretFound> secrets{};
+};
+
+// The log as the produced list tells it: for whoever has no Kafka, with places that are all known.
+// `ends`: where a partition ends in control records or aborted messages.
+std::vector<PartitionLog> log_of(const std::vector<ProducedMessage>& produced,
+                                 const std::map<PartitionName, std::int64_t>& ends = {});
+
+}  // namespace onceward::checker

@@ -1,0 +1,46 @@
+#pragma once
+// Fills evidence from PostgreSQL through libpq. Each call opens a session of its own and reads in
+// one REPEATABLE READ transaction. Failures are std::runtime_errors: the run could not be checked.
+
+#include <string>
+#include <vector>
+
+#include "tests/faults/checker/evidence.h"
+
+namespace onceward::checker {
+
+// Where a topic's rows are. Columns that the table lacks are empty; those of place and id must be.
+struct SinkTable {
+    std::string topic;
+    std::string table;  // qualified
+    std::string id = "message_id";
+    std::string partition = "kafka_partition";
+    std::string offset = "kafka_offset";
+    std::string landed = "landed";
+    std::string key;           // the idempotency key as text or bytea
+    std::string target;        // upsert: the column that rows are unique by
+    std::string topic_column;  // where topics share a table
+};
+
+struct DatabaseSource {
+    std::string dsn;
+    std::string schema;
+    std::string consumer_group;
+    std::vector<SinkTable> sinks;
+};
+
+// Claims, generations, dead letters, skipped ranges, fences, the sinks' rows, and the audit's rows
+// where audit.sql is installed (settings.audited is set by that). `evidence.topics` must be there:
+// rows of other topics are passed over.
+void load_database(const DatabaseSource& source, Evidence& evidence);
+
+// Installs audit.sql in a migrated schema, as its owner, before the first worker starts.
+void install_audit(const std::string& owner_dsn, const std::string& schema);
+
+class PgSession;
+// The audit's rows, oldest first; `newest`: no more than so many of the latest, 0: all.
+std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
+                                        const std::vector<TopicSettings>& topics,
+                                        std::int64_t newest);
+
+}  // namespace onceward::checker

@@ -1,0 +1,111 @@
+#include "tests/faults/checker/produced_list.h"
+
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "tests/faults/checker/base64.h"
+
+namespace onceward::checker {
+namespace {
+
+using nlohmann::json;
+
+const std::array<std::pair<const char*, Nature>, 6> natures{{
+    {"good", Nature::good},
+    {"undecodable", Nature::undecodable},
+    {"refused", Nature::refused},
+    {"uncertain", Nature::uncertain},
+    {"tombstone", Nature::tombstone},
+    {"without_key", Nature::without_key},
+}};
+
+Nature nature_of(const std::string& name) {
+    for (const auto& [text, nature] : natures) {
+        if (name == text) return nature;
+    }
+    throw std::runtime_error("unknown nature " + name);
+}
+
+const char* text_of(Nature wanted) {
+    for (const auto& [text, nature] : natures) {
+        if (wanted == nature) return text;
+    }
+    return "";
+}
+
+ProducedMessage message_of(const json& line, const std::unordered_map<std::string, int>& topics) {
+    ProducedMessage message;
+    message.id = line.at("id").get<std::uint64_t>();
+    const std::string topic = line.at("t").get<std::string>();
+    const auto found = topics.find(topic);
+    if (found == topics.end()) throw std::runtime_error("unknown topic " + topic);
+    message.place = {found->second, line.value("p", 0), line.value("o", std::int64_t{-1})};
+    if (line.contains("n")) message.nature = nature_of(line["n"].get<std::string>());
+    message.aborted = line.value("a", false);
+    message.key_kind = line.value("kk", "");
+    message.key =
+        line.contains("k64") ? from_base64(line["k64"].get<std::string>()) : line.value("k", "");
+    message.fingerprint = line.value("f", "");
+    message.target = line.value("r", "");
+    message.acknowledged_us = line.value("at", std::int64_t{0});
+    return message;
+}
+
+}  // namespace
+
+std::string produced_line(const ProducedMessage& message,
+                          const std::vector<TopicSettings>& topics) {
+    json line{{"id", message.id},
+              {"t", topics.at(static_cast<std::size_t>(message.place.topic)).name}};
+    if (message.place.offset >= 0) {
+        line["p"] = message.place.partition;
+        line["o"] = message.place.offset;
+    }
+    if (message.nature != Nature::good) line["n"] = text_of(message.nature);
+    if (message.aborted) line["a"] = true;
+    if (!message.key_kind.empty()) line["kk"] = message.key_kind;
+    if (!message.key.empty()) line["k"] = message.key;
+    if (!message.fingerprint.empty()) line["f"] = message.fingerprint;
+    if (!message.target.empty()) line["r"] = message.target;
+    if (message.acknowledged_us != 0) line["at"] = message.acknowledged_us;
+    try {
+        return line.dump();
+    } catch (const json::type_error&) {  // no UTF-8
+        line.erase("k");
+        line["k64"] = to_base64(message.key);
+        return line.dump();
+    }
+}
+
+void read_produced(std::istream& lines, Evidence& evidence) {
+    std::unordered_map<std::string, int> topics;
+    for (std::size_t i = 0; i < evidence.topics.size(); ++i) {
+        topics[evidence.topics[i].name] = static_cast<int>(i);
+    }
+    std::string text;
+    for (std::int64_t number = 1; std::getline(lines, text); ++number) {
+        // Only the last line has no end: its writer died in it.
+        const bool cut = lines.eof();
+        const json line = json::parse(text, nullptr, false);
+        if (line.is_discarded() && cut) return;
+        try {
+            if (line.is_discarded()) throw std::runtime_error("no JSON");
+            evidence.produced.push_back(message_of(line, topics));
+        } catch (const std::exception& error) {
+            throw std::runtime_error("produced list, line " + std::to_string(number) + ": " +
+                                     error.what());
+        }
+    }
+}
+
+void load_produced(const std::filesystem::path& file, Evidence& evidence) {
+    std::ifstream lines(file);
+    if (!lines) throw std::runtime_error("cannot read " + file.string());
+    evidence.produced.clear();
+    read_produced(lines, evidence);
+}
+
+}  // namespace onceward::checker

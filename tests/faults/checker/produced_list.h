@@ -1,0 +1,27 @@
+#pragma once
+// The list of what was produced, one JSON object a line, appended by the runner as the broker
+// answers. Short names, as there are many lines:
+//   {"id":17,"t":"payments","p":2,"o":1041,"n":"good","kk":"header:Idempotency-Key","k":"key-9",
+//    "a":false,"f":"...","r":"account-3","at":1700000000000000}
+// id: unique number; t: topic; p, o: partition and offset, left out where the broker did not
+// acknowledge it; n: nature (good, undecodable, refused, uncertain, tombstone, without_key),
+// default good; kk, k: the key's kind and text; k64 instead of k: base64 of bytes that are no
+// UTF-8; a: its transaction was aborted, default false; f: fingerprint; r: the row that an upsert
+// writes; at: when the broker's answer was here, microseconds since 1970. A last line that was cut
+// short (the runner was killed) is passed over; any other mistake is a std::runtime_error with its
+// line.
+
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tests/faults/checker/evidence.h"
+
+namespace onceward::checker {
+
+std::string produced_line(const ProducedMessage& message, const std::vector<TopicSettings>& topics);
+void read_produced(std::istream& lines, Evidence& evidence);
+void load_produced(const std::filesystem::path& file, Evidence& evidence);
+
+}  // namespace onceward::checker

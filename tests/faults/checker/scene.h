@@ -1,0 +1,51 @@
+#pragma once
+// The scene file: where the evidence of a run is, and how the run was set up. JSON; members that
+// are left out have the defaults of the structs; unknown ones are refused.
+//   {"postgres": {"dsn": "...", "schema": "onceward", "sinks": [{"topic": "payments",
+//        "table": "app.payments", "id": "message_id", "partition": "kafka_partition",
+//        "offset": "kafka_offset", "landed": "landed", "key": "key", "target": "",
+//        "topic_column": ""}]},
+//    "kafka": {"bootstrap_servers": "...", "id_header": "message-id", "properties": {}},
+//    "group": "payments-writer",
+//    "produced": "produced.ndjson",
+//    "topics": [{"name": "payments", "operation": "", "ledger": "", "reach": "global",
+//        "upsert": false, "compacted": false, "fingerprints": false, "tombstones": "reject",
+//        "without_key": "reject"}],
+//    "retention_ms": 60000, "failed_over": false, "committed_offset_moved": false,
+//    "rewound": false, "one_session_each": true,
+//    "halted": [{"topic": "payments", "partition": 1, "said": true}],
+//    "secrets": {"folder": ".", "canaries": ["..."], "except": ["onceward.yaml"]},
+//    "sample": {"pids": [1234], "every_ms": 500, "budgets": {"rss_kib": 65536, "fds": 16,
+//        "threads": 4, "connections": 4}}}
+// Paths are relative to the scene file's folder. Mistakes are std::runtime_errors.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/faults/checker/load_kafka.h"
+#include "tests/faults/checker/load_postgres.h"
+#include "tests/faults/checker/samplers.h"
+
+namespace onceward::checker {
+
+struct Scene {
+    DatabaseSource postgres;
+    KafkaSource kafka;
+    std::filesystem::path produced;
+    std::filesystem::path secrets_folder;  // empty: not looked at
+    std::vector<std::string> canaries;
+    std::vector<std::string> secrets_except;  // files that hold the secret on purpose
+    SampleOptions sample;
+    Evidence evidence;  // settings, topics and halted partitions alone
+};
+
+Scene read_scene(const std::filesystem::path& file);
+
+// What PostgreSQL and Kafka hold, in the order that is safe while workers still run.
+void load_sources(const DatabaseSource& postgres, const KafkaSource& kafka, Evidence& evidence);
+
+// The scene's evidence with all that its sources hold.
+Evidence gather(const Scene& scene);
+
+}  // namespace onceward::checker
