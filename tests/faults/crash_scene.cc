@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tests/faults/checker/produced_list.h"
+#include "tests/faults/checker/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 
@@ -38,6 +41,7 @@ CrashScene::CrashScene(std::uint64_t seed, SceneOptions options)
                        "key text NOT NULL, id bigint NOT NULL, account text NOT NULL,"
                        "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
                        "landed bigint GENERATED ALWAYS AS IDENTITY");
+    checker::install_audit(schema_.server().dsn, schema_.name());
     write_configuration();
 }
 
@@ -63,16 +67,15 @@ void CrashScene::write_configuration() {
     const std::string bootstrap_servers = options_.bootstrap_servers.empty()
                                               ? support::kafka_bootstrap_servers()
                                               : options_.bootstrap_servers;
-    const std::string dsn =
-        options_.dsn.empty() ? schema_.server().worker_dsn : options_.dsn;
+    const std::string dsn = options_.dsn.empty() ? schema_.server().worker_dsn : options_.dsn;
     file << "group: " << group_ << "\nkafka:\n  bootstrap_servers: " << bootstrap_servers
          << "\n  properties:\n";
-    for (const auto& [name, value] : properties)
-        file << "    " << name << ": " << value << "\n";
+    for (const auto& [name, value] : properties) file << "    " << name << ": " << value << "\n";
     file << "postgres:\n  dsn: \"" << dsn << "\"\n  schema: " << schema_.name() << "\n"
          << "  lock_timeout: " << options_.lock_timeout << "\n"
          << "  idle_in_transaction_timeout: 1500ms\n  client_check_interval: 500ms\n"
          << "drain_timeout: " << options_.drain_timeout << "\nbatch:\n  messages: 500\n"
+         << "admin: {listen: off}\n"
          << "topics:\n  - name: " << topic_ << "\n    format: json\n"
          << "    key: {preset: idempotency-key}\n    start: earliest\n"
          << "    sink:\n      table: " << schema_.name() << ".payments\n      columns:\n"
@@ -85,23 +88,26 @@ void CrashScene::write_configuration() {
 
 void CrashScene::send(int messages) {
     std::vector<support::ProducedMessage> batch;
-    std::vector<SentMessage> sent;
+    std::vector<checker::ProducedMessage> sent;
     std::vector<std::int64_t> ends = ends_;
     for (int index = 0; index < messages; ++index) {
         const bool repeated = !keys_.empty() && random_() % 4 == 0;
         if (!repeated) keys_.push_back("key-" + std::to_string(keys_.size()));
         // Half of the repeated keys are recent ones, which may still be in flight elsewhere.
-        const std::size_t reach = random_() % 2 == 0 ? std::min<std::size_t>(keys_.size(), 100)
-                                                     : keys_.size();
+        const std::size_t reach =
+            random_() % 2 == 0 ? std::min<std::size_t>(keys_.size(), 100) : keys_.size();
         const std::string key =
             repeated ? keys_[keys_.size() - 1 - random_() % reach] : keys_.back();
         const int partition = static_cast<int>(random_() % partitions);
         const std::string id = std::to_string(sent_.size() + sent.size());
-        sent.push_back({key, partition, ends[static_cast<std::size_t>(partition)]++});
+        sent.push_back({.id = sent_.size() + sent.size(),
+                        .place = {0, partition, ends[static_cast<std::size_t>(partition)]++},
+                        .key_kind = "header:Idempotency-Key",
+                        .key = key});
         batch.push_back({partition,
                          std::nullopt,
                          R"({"id": )" + id + R"(, "account": "account-)" + id + R"("})",
-                         {{"Idempotency-Key", key}},
+                         {{"Idempotency-Key", key}, {"message-id", id}},
                          0});
     }
     support::kafka().produce(topic_, batch);
@@ -119,28 +125,33 @@ ChildProcess CrashScene::start_worker(const std::optional<std::string>& fault) {
     } else {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration};
     }
-    return ChildProcess(options);
+    ChildProcess worker(options);
+    logs_[worker.pid()] = *options.output;
+    return worker;
 }
 
 void CrashScene::stop_worker(ChildProcess& worker) {
+    // Before its first lines it has no handler yet, and the signal would just end it.
+    EXPECT_TRUE(support::eventually(std::chrono::seconds(30), [&] {
+        return tail_of(logs_.at(worker.pid()), 1'000'000).find("onceward.started") !=
+               std::string::npos;
+    })) << "a worker did not start";
     worker.send(SIGTERM);
     const std::optional<int> status = worker.wait(std::chrono::seconds(30));
     EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0)
-        << "a worker did not drain: status " << status.value_or(-1) << "\n" << last_log();
+        << "a worker did not drain: status " << status.value_or(-1) << "\n"
+        << last_log();
 }
 
 std::filesystem::path CrashScene::last_log_file() const {
     return folder_ / ("worker-" + std::to_string(workers_started_) + ".log");
 }
 
-std::string CrashScene::last_log() const {
-    return tail_of(last_log_file());
-}
+std::string CrashScene::last_log() const { return tail_of(last_log_file()); }
 
 bool CrashScene::logged(const std::string& text, std::chrono::milliseconds limit) const {
-    return support::eventually(limit, [&] {
-        return tail_of(last_log_file(), 1'000'000).find(text) != std::string::npos;
-    });
+    return support::eventually(
+        limit, [&] { return tail_of(last_log_file(), 1'000'000).find(text) != std::string::npos; });
 }
 
 bool CrashScene::drained(std::chrono::milliseconds limit) {
@@ -153,30 +164,44 @@ bool CrashScene::drained(std::chrono::milliseconds limit) {
     });
 }
 
-Evidence CrashScene::evidence() {
-    Evidence evidence;
-    evidence.sent = sent_;
-    support::Database& database = schema_.database();
-    for (const support::Row& row : database.execute(
-             "SELECT key, kafka_partition, kafka_offset, xmin, landed FROM payments"))
-        evidence.rows.push_back({row[0].value(), static_cast<int>(number(row[1])), number(row[2]),
-                                 row[3].value(), number(row[4])});
-    for (const support::Row& table : database.execute(
-             "SELECT format('claims_%s_%s', ledger, generation) FROM generations")) {
-        for (const support::Row& row :
-             database.execute("SELECT partition, record_offset, xmin FROM " + table[0].value()))
-            evidence.claims.push_back(
-                {static_cast<int>(number(row[0])), number(row[1]), row[2].value()});
+std::filesystem::path CrashScene::write_checker_scene() {
+    const std::vector<checker::TopicSettings> topics{{.name = topic_}};
+    std::ofstream list(folder_ / "produced.ndjson");
+    for (const checker::ProducedMessage& message : sent_)
+        list << checker::produced_line(message, topics) << "\n";
+    const nlohmann::json scene{
+        {"postgres",
+         {{"dsn", schema_.server().dsn},
+          {"schema", schema_.name()},
+          {"sinks",
+           {{{"topic", topic_},
+             {"table", schema_.name() + ".payments"},
+             {"id", "id"},
+             {"key", "key"}}}}}},
+        {"kafka", {{"bootstrap_servers", support::kafka_bootstrap_servers()}}},
+        {"group", group_},
+        {"produced", "produced.ndjson"},
+        {"topics", {{{"name", topic_}}}},
+        {"sample", {{"every_ms", 50}}}};
+    std::ofstream file(folder_ / "scene.json");
+    file << scene.dump(2) << "\n";
+    file.flush();
+    list.flush();
+    if (!file || !list) throw std::runtime_error("cannot write the checker's scene");
+    return folder_ / "scene.json";
+}
+
+checker::Verdict CrashScene::verdict() {
+    return checker::judge(checker::gather(checker::read_scene(write_checker_scene())));
+}
+
+std::vector<std::string> complaints(const checker::Verdict& verdict) {
+    std::vector<std::string> lines = verdict.problems;
+    for (const checker::Violation& violation : verdict.violations) {
+        lines.push_back(violation.invariant + ": " + violation.text + " (" +
+                        std::to_string(violation.count) + "), at " + violation.where.at(0));
     }
-    for (const support::Row& row : database.execute(
-             "SELECT partition, first_offset, next_offset, applied, duplicates,"
-             " conflicts + dead_lettered + skipped FROM fences")) {
-        const int partition = static_cast<int>(number(row[0]));
-        evidence.fences.push_back({partition, number(row[1]), number(row[2]), number(row[3]),
-                                   number(row[4]), number(row[5]),
-                                   support::kafka().committed_offset(group_, topic_, partition)});
-    }
-    return evidence;
+    return lines;
 }
 
 }  // namespace onceward::faults

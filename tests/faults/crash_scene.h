@@ -4,13 +4,14 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "cli/embedded/child_process.h"
-#include "tests/faults/crash_check.h"
+#include "tests/faults/checker/checks.h"
 #include "tests/support/kafka.h"
 #include "tests/support/postgres.h"
 
@@ -25,6 +26,9 @@ struct SceneOptions {
     // Longer than what a test blocks on purpose.
     std::string lock_timeout = "1s";
 };
+
+// Violations and problems, one line each.
+std::vector<std::string> complaints(const checker::Verdict& verdict);
 
 class CrashScene {
   public:
@@ -48,7 +52,10 @@ class CrashScene {
     // Whether the fences have reached the end of all that was sent in that time.
     bool drained(std::chrono::milliseconds limit);
     std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM payments"); }
-    Evidence evidence();
+    // The scene and the list of what was sent, for the checker's program.
+    std::filesystem::path write_checker_scene();
+    // What the independent checker says of all that was sent.
+    checker::Verdict verdict();
     support::Database& database() { return schema_.database(); }
     const std::string& topic() const { return topic_; }
     const std::string& schema() const { return schema_.name(); }
@@ -67,10 +74,11 @@ class CrashScene {
     std::string topic_;
     std::string group_;
     std::mt19937_64 random_;
-    std::vector<SentMessage> sent_;
+    std::vector<checker::ProducedMessage> sent_;
     std::vector<std::string> keys_;
     std::vector<std::int64_t> ends_ = std::vector<std::int64_t>(partitions);
     int workers_started_ = 0;
+    std::map<pid_t, std::filesystem::path> logs_;
 };
 
 }  // namespace onceward::faults

@@ -96,11 +96,11 @@ class CrashSuite : public ::testing::Test {
         ++kills_["from outside"];
     }
 
-    void print(const Evidence& evidence, steady_clock::time_point begin) {
+    void print(const checker::Numbers& numbers, steady_clock::time_point begin) {
         for (const auto& [kind, count] : kills_)
             std::cout << "killed " << kind << ": " << count << "\n";
-        std::cout << evidence.sent.size() << " messages, " << evidence.rows.size() << " applied, "
-                  << evidence.sent.size() - evidence.rows.size() << " duplicates, "
+        std::cout << numbers.messages << " messages, " << numbers.applied << " applied, "
+                  << numbers.duplicates << " duplicates, "
                   << std::chrono::duration<double>(steady_clock::now() - begin).count() << " s\n";
     }
 
@@ -128,10 +128,10 @@ TEST_F(CrashSuite, AppliesEachKeyOnceWhateverStepWorkersDieAt) {
     ASSERT_TRUE(scene_.drained(drain_limit)) << "I12: the lag did not go to 0\n"
                                              << scene_.last_log();
     for (ChildProcess& worker : workers_) scene_.stop_worker(worker);
-    const Evidence evidence = scene_.evidence();
-    EXPECT_THAT(violations(evidence), ::testing::IsEmpty());
+    const checker::Verdict verdict = scene_.verdict();
+    EXPECT_THAT(complaints(verdict), ::testing::IsEmpty());
     EXPECT_GE(scene_.sent(), messages);
-    print(evidence, begin);
+    print(verdict.numbers, begin);
 }
 
 // Frozen with rows written and COMMIT not sent, for longer than any time-out: its partitions go to
@@ -157,7 +157,7 @@ TEST_F(CrashSuite, CommitsNothingWhenItWakesInsideATransaction) {
         EXPECT_GT(scene_.rows(), before);
         scene_.stop_worker(other);
         scene_.stop_worker(frozen);
-        EXPECT_THAT(violations(scene_.evidence()), ::testing::IsEmpty()) << step;
+        EXPECT_THAT(complaints(scene_.verdict()), ::testing::IsEmpty()) << step;
     }
 }
 
@@ -178,7 +178,7 @@ TEST_F(CrashSuite, CommitsNothingWhenItWakesWithABatchWhoseFenceIsAnothers) {
     ASSERT_TRUE(scene_.drained(drain_limit)) << scene_.last_log();
     scene_.stop_worker(first);
     scene_.stop_worker(second);
-    EXPECT_THAT(violations(scene_.evidence()), ::testing::IsEmpty());
+    EXPECT_THAT(complaints(scene_.verdict()), ::testing::IsEmpty());
 }
 
 }  // namespace

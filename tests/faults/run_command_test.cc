@@ -23,14 +23,16 @@ using std::chrono::steady_clock;
 constexpr milliseconds patience{60'000};
 
 support::Properties secure(const support::KafkaBroker& broker, const std::string& mechanism) {
-    return {{"security.protocol", "SASL_SSL"},  {"sasl.mechanism", mechanism},
-            {"sasl.username", "onceward"},      {"sasl.password", "sasl-secret"},
+    return {{"security.protocol", "SASL_SSL"},
+            {"sasl.mechanism", mechanism},
+            {"sasl.username", "onceward"},
+            {"sasl.password", "sasl-secret"},
             {"ssl.ca.location", broker.ca_file()}};
 }
 
 void expect_exact(CrashScene& scene) {
     EXPECT_TRUE(scene.drained(patience)) << scene.last_log();
-    EXPECT_THAT(violations(scene.evidence()), ::testing::IsEmpty());
+    EXPECT_THAT(complaints(scene.verdict()), ::testing::IsEmpty());
 }
 
 TEST(RunCommand, ConsumesOverTlsWithEachSaslMechanism) {
@@ -106,8 +108,9 @@ TEST(RunCommand, DrainsOnSigtermAndLeavesAtOnceOnASecondOne) {
     blocker.execute("BEGIN; LOCK TABLE " + scene.schema() + ".payments");
     ChildProcess worker = scene.start_worker();
     const auto waits = [&] {
-        return scene.database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND "
-                                       "relation = 'payments'::regclass") > 0;
+        return scene.database().number(
+                   "SELECT count(*) FROM pg_locks WHERE NOT granted AND "
+                   "relation = 'payments'::regclass") > 0;
     };
     ASSERT_TRUE(support::eventually(patience, waits)) << scene.last_log();
     worker.send(SIGTERM);
@@ -133,8 +136,9 @@ TEST(RunCommand, ABatchInFlightLandsBeforeSigtermEndsIt) {
     blocker.execute("BEGIN; LOCK TABLE " + scene.schema() + ".payments");
     ChildProcess worker = scene.start_worker();
     const auto waits = [&] {
-        return scene.database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND "
-                                       "relation = 'payments'::regclass") > 0;
+        return scene.database().number(
+                   "SELECT count(*) FROM pg_locks WHERE NOT granted AND "
+                   "relation = 'payments'::regclass") > 0;
     };
     ASSERT_TRUE(support::eventually(patience, waits)) << scene.last_log();
     worker.send(SIGTERM);

@@ -70,8 +70,7 @@ void write_certificates(const std::filesystem::path& folder, bool expired) {
     const Key server_key(EVP_EC_gen("P-256"));
     check(ca_key != nullptr && server_key != nullptr);
     const Certificate ca = make(ca_key.get(), "onceward tests", nullptr, ca_key.get(), false);
-    const Certificate server =
-        make(server_key.get(), "127.0.0.1", ca.get(), ca_key.get(), expired);
+    const Certificate server = make(server_key.get(), "127.0.0.1", ca.get(), ca_key.get(), expired);
     const auto ca_file = open_for_writing(folder / "ca.pem");
     check(PEM_write_X509(ca_file.get(), ca.get()) == 1);
     const auto server_file = open_for_writing(folder / "server.pem");

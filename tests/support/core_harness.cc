@@ -72,19 +72,21 @@ void CoreWorker::register_ledger_once() {
     if (processor_) return;
     LedgerOptions ledger;
     ledger.name = options_.ledger;
+    ledger.retention = options_.retention;
     const RegisteredLedger registered =
         register_ledger(*connection_, ledger, options_.group, options_.topic);
     ledger_ = registered.ledger;
     claims_ = std::make_unique<TableStore>(registered.ledger, registered.source);
-    processor_ = std::make_unique<Processor>(
-        BatchContext{options_.group, options_.topic}, options_.policy,
-        Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_, options_.observer},
-        [this](std::span<const FenceMove> moves) {
-            for (const FenceMove& move : moves) {
-                totals += move.totals;
-                if (options_.on_commit) options_.on_commit(move);
-            }
-        });
+    processor_ =
+        std::make_unique<Processor>(BatchContext{options_.group, options_.topic}, options_.policy,
+                                    Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_,
+                                                     options_.observer, options_.overdue},
+                                    [this](std::span<const FenceMove> moves) {
+                                        for (const FenceMove& move : moves) {
+                                            totals += move.totals;
+                                            if (options_.on_commit) options_.on_commit(move);
+                                        }
+                                    });
 }
 
 void CoreWorker::connect() {
@@ -128,7 +130,16 @@ bool CoreWorker::fill() {
 }
 
 std::set<Partition> CoreWorker::process() {
-    const std::set<Partition> gone = processor_->run(*connection_);
+    std::set<Partition> gone;
+    try {
+        gone = processor_->run(*connection_);
+    } catch (const MessageWaits& waits) {
+        // As the product's worker does, but for the pause: from the fence, under a new owner.
+        processor_->abandon({waits.partition});
+        gone.insert(waits.partition);
+        ++waited;
+        pauses.push_back(waits.pause);
+    }
     for (const Partition partition : gone) {
         ++missed;
         fences_.drop(options_.topic, partition);
@@ -200,7 +211,8 @@ std::int64_t unpaired(Database& database, const std::string& effects) {
     if (claims.empty()) return 0;
     return database.number("SELECT count(*) FROM (SELECT digest, xmin AS claimed FROM (" + claims +
                            ") AS c) AS c FULL JOIN (SELECT digest, xmin AS written FROM " +
-                           effects + ") AS e USING (digest) "
+                           effects +
+                           ") AS e USING (digest) "
                            "WHERE claimed IS DISTINCT FROM written");
 }
 
@@ -216,8 +228,8 @@ std::vector<std::string> violations(FreshSchema& schema, const ScriptedLog& log,
     };
     const Expected all = expected_of(log);
     std::set<std::string> applied;
-    for (const Row& row
-         : database.execute("SELECT key, count(*) FROM " + effects + " GROUP BY key")) {
+    for (const Row& row :
+         database.execute("SELECT key, count(*) FROM " + effects + " GROUP BY key")) {
         applied.insert(*row[0]);
         if (*row[1] != "1") {
             found.push_back("I1: key " + *row[0] + " was applied " + *row[1] + " times");
@@ -235,8 +247,9 @@ std::vector<std::string> violations(FreshSchema& schema, const ScriptedLog& log,
         want(database.number("SELECT coalesce(sum(next_offset), 0)" + where),
              log.end(partition).raw(), "I3: the fence of partition " + std::to_string(partition));
         want(database.number(
-                "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
-                             "skipped), 0)" + where),
+                 "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
+                 "skipped), 0)" +
+                 where),
              static_cast<std::int64_t>(log.entries(partition).size()),
              "I16: messages passed in partition " + std::to_string(partition));
     }

@@ -53,10 +53,12 @@ struct CoreWorkerOptions {
     std::string topic = "topic";
     std::string name = "worker";
     std::string ledger = "ledger";
-    std::set<int> partitions;         // default: all of the log
+    std::chrono::seconds retention{24 * 3600};
+    std::set<int> partitions;  // default: all of the log
     std::size_t batch_messages = 2000;
     RejectPolicy policy{.cap_share = 1.0};
     StepObserver* observer = nullptr;
+    std::function<std::set<Partition>()> overdue;
     Guard* guard = nullptr;
     std::function<void(const FenceMove&)> on_commit;
     // Forgets the fence's offsets at a reconnect and begins where the memory says; a broken build.
@@ -85,6 +87,7 @@ class CoreWorker {
     void handle(const PostgresError& error, FailureAction action);
     void lose_connection();
 
+    bool connected() const { return connection_.has_value(); }
     Connection& connection() { return *connection_; }
     Fences& fences() { return fences_; }
     Processor& processor() { return *processor_; }
@@ -98,6 +101,8 @@ class CoreWorker {
     std::map<std::string, int> failures;
     int in_doubt = 0;
     int missed = 0;
+    int waited = 0;  // for a message to be tried again
+    std::vector<std::chrono::milliseconds> pauses;
     Totals totals;  // of what was committed with an answer
 
   private:

@@ -68,8 +68,10 @@ class CuttingProxy::Engine {
         std::function<CommitFault(const ProxiedCommit&)> rule;
         std::optional<ByteCut> byte_cut;
         std::chrono::milliseconds latency{0};
+        std::uint64_t bytes_a_second = 0;
         bool black_hole = false;
         bool refuse = false;
+        bool own_process_id = false;
         bool cut_all = false;
         bool stop = false;
     };
@@ -97,7 +99,9 @@ class CuttingProxy::Engine {
     std::uint16_t port() const { return port_; }
     std::atomic<std::uint64_t> commits{0};
     std::atomic<std::uint64_t> cuts{0};
+    std::atomic<std::uint64_t> byte_cuts{0};
     std::atomic<std::uint64_t> connections{0};
+    std::atomic<std::uint64_t> bytes{0};
 
   private:
     static constexpr std::array directions{Direction::to_server, Direction::to_client};
@@ -126,6 +130,7 @@ class CuttingProxy::Engine {
     void sweep() {
         links_.remove_if([this](const ProxiedLink& link) {
             if (link.finished() && link.was_cut()) ++cuts;
+            if (link.finished() && link.was_cut_at_its_byte()) ++byte_cuts;
             return link.finished();
         });
     }
@@ -133,8 +138,7 @@ class CuttingProxy::Engine {
     void poll_once(const Settings& settings) {
         auto now = ProxiedLink::Clock::now();
         std::vector<pollfd> entries{{wake_.get(), POLLIN, 0}, {-1, POLLIN, 0}};
-        if (settings.target != 0 || settings.refuse)
-            entries[1].fd = listener_.get();
+        if (settings.target != 0 || settings.refuse) entries[1].fd = listener_.get();
         int limit_ms = -1;
         for (const ProxiedLink& link : links_) {
             for (const Direction direction : directions) {
@@ -145,8 +149,7 @@ class CuttingProxy::Engine {
                 entries.push_back({writable ? link.writing_socket(direction) : -1, POLLOUT, 0});
             }
             if (const auto due = link.next_due(); due && *due > now && !settings.black_hole) {
-                const auto wait =
-                    std::chrono::ceil<std::chrono::milliseconds>(*due - now).count();
+                const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*due - now).count();
                 limit_ms = limit_ms < 0 ? static_cast<int>(wait)
                                         : std::min(limit_ms, static_cast<int>(wait));
             }
@@ -175,7 +178,8 @@ class CuttingProxy::Engine {
                 const bool readable = entries[entry++].revents != 0;
                 const bool writable = entries[entry++].revents != 0;
                 if (readable && link.wants_to_read(direction))
-                    link.read(direction, now + settings.latency, rule);
+                    bytes += link.read(direction, {now + settings.latency, settings.bytes_a_second},
+                                       rule);
                 if (writable || readable) link.write(direction, now);
             }
         }
@@ -190,6 +194,7 @@ class CuttingProxy::Engine {
         Socket server = connect_to(settings.target);
         if (!server.open()) return;
         links_.emplace_back(std::move(client), std::move(server), protocol_, settings.byte_cut);
+        if (settings.own_process_id) links_.back().change_process_id();
     }
 
     Protocol protocol_;
@@ -229,8 +234,16 @@ void CuttingProxy::delay(std::chrono::milliseconds latency) {
     engine_->change([&](Engine::Settings& settings) { settings.latency = latency; });
 }
 
+void CuttingProxy::limit(std::uint64_t bytes_a_second) {
+    engine_->change([&](Engine::Settings& settings) { settings.bytes_a_second = bytes_a_second; });
+}
+
 void CuttingProxy::black_hole(bool on) {
     engine_->change([&](Engine::Settings& settings) { settings.black_hole = on; });
+}
+
+void CuttingProxy::answer_with_own_process_id(bool on) {
+    engine_->change([&](Engine::Settings& settings) { settings.own_process_id = on; });
 }
 
 void CuttingProxy::refuse(bool on) {
@@ -245,6 +258,10 @@ std::uint64_t CuttingProxy::commits() const { return engine_->commits; }
 
 std::uint64_t CuttingProxy::cuts() const { return engine_->cuts; }
 
+std::uint64_t CuttingProxy::byte_cuts() const { return engine_->byte_cuts; }
+
 std::uint64_t CuttingProxy::connections() const { return engine_->connections; }
+
+std::uint64_t CuttingProxy::bytes() const { return engine_->bytes; }
 
 }  // namespace onceward::support

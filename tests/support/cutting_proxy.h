@@ -50,16 +50,22 @@ class CuttingProxy {
     void cut_nowhere();
     // Each piece arrives that much later.
     void delay(std::chrono::milliseconds latency);
+    // At most so many bytes a second of each connection and direction. 0: as fast as they come.
+    void limit(std::uint64_t bytes_a_second);
     // Connections are accepted, nothing goes through, nothing is reset; false lets all of it go on.
     void black_hole(bool on);
     // New connections are closed at once.
     void refuse(bool on);
+    // New connections hear another process id than the server's, as behind a pooler.
+    void answer_with_own_process_id(bool on);
     // Ends every connection now.
     void cut_all();
 
     std::uint64_t commits() const;      // that arrived
     std::uint64_t cuts() const;         // connections that we ended
+    std::uint64_t byte_cuts() const;    // of those, at their n-th byte
     std::uint64_t connections() const;  // that were ever accepted
+    std::uint64_t bytes() const;        // that were read, of both directions
 
   private:
     class Engine;

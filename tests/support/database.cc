@@ -38,7 +38,8 @@ void Database::Finish::operator()(pg_conn* connection) const { PQfinish(connecti
 Database::Database(const std::string& dsn) : connection_(PQconnectdb(dsn.c_str())) {
     if (PQstatus(connection_.get()) != CONNECTION_OK)
         throw DatabaseError("", PQerrorMessage(connection_.get()));
-    PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
 }
 
 Rows Database::execute(const std::string& sql) {

@@ -70,8 +70,9 @@ bool FrontendParser::take_startup(std::vector<Piece>& pieces) {
     if (buffer_.size() < size) return false;
     const std::uint32_t code = big_endian(std::string_view(buffer_).substr(length_size));
     started_ = code != ssl_request && code != gss_request;
-    if (started_) application_name_ = parameter(std::string_view(buffer_).substr(0, size),
-                                                "application_name");
+    if (started_)
+        application_name_ =
+            parameter(std::string_view(buffer_).substr(0, size), "application_name");
     pieces.push_back({buffer_.substr(0, size), false});
     buffer_.erase(0, size);
     return true;

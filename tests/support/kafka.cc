@@ -64,8 +64,7 @@ void enqueue(rd_kafka_t* producer, const std::string& topic, const ProducedMessa
             producer, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(message.partition),
             RD_KAFKA_V_KEY(key, key_size), RD_KAFKA_V_VALUE(payload, payload_size),
             RD_KAFKA_V_TIMESTAMP(message.timestamp_ms), RD_KAFKA_V_HEADERS(headers),
-            RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(&failure),
-            RD_KAFKA_V_END);
+            RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(&failure), RD_KAFKA_V_END);
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return;
         if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
             rd_kafka_headers_destroy(headers);

@@ -58,8 +58,8 @@ class Kafka {
                                 const std::vector<ProducedMessage>& messages, Transaction end);
 
     // The group's committed offset, or nothing where it has none.
-    std::optional<std::int64_t> committed_offset(const std::string& group,
-                                                 const std::string& topic, int partition);
+    std::optional<std::int64_t> committed_offset(const std::string& group, const std::string& topic,
+                                                 int partition);
     // As a person with Kafka's own tools would; the group must have no members.
     void set_committed_offset(const std::string& group, const std::string& topic, int partition,
                               std::int64_t offset);

@@ -16,7 +16,8 @@ KafkaBroker::KafkaBroker(KafkaBrokerOptions options)
     : options_(std::move(options)),
       port_(options_.port != 0 ? options_.port : free_port()),
       controller_port_(free_port()),
-      secure_port_(free_port()) {
+      secure_port_(free_port()),
+      direct_port_(free_port()) {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "onceward-kafka-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
@@ -37,11 +38,29 @@ std::string KafkaBroker::secure_bootstrap_servers() const {
     return "127.0.0.1:" + std::to_string(secure_port_);
 }
 
+std::string KafkaBroker::direct_bootstrap_servers() const {
+    if (!options_.direct) throw std::runtime_error("this broker has no direct listener");
+    return "127.0.0.1:" + std::to_string(direct_port_);
+}
+
 std::vector<std::string> KafkaBroker::properties() const {
     std::vector<std::string> lines = options_.properties;
     if (options_.advertised_port != 0)
         lines.push_back("advertised.listeners=PLAINTEXT://127.0.0.1:" +
                         std::to_string(options_.advertised_port));
+    if (options_.direct) {
+        const std::uint16_t advertised =
+            options_.advertised_port != 0 ? options_.advertised_port : port_;
+        const std::string direct = ",DIRECT://" + direct_bootstrap_servers();
+        lines.push_back("listeners=PLAINTEXT://" + bootstrap_servers() + direct +
+                        ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_));
+        lines.push_back("advertised.listeners=PLAINTEXT://127.0.0.1:" + std::to_string(advertised) +
+                        direct);
+        lines.push_back(
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,DIRECT:PLAINTEXT,"
+            "CONTROLLER:PLAINTEXT");
+        lines.push_back("inter.broker.listener.name=DIRECT");
+    }
     if (!options_.secure) return lines;
     const std::string plain = "127.0.0.1:" + std::to_string(port_);
     const std::string secure = "127.0.0.1:" + std::to_string(secure_port_);

@@ -27,6 +27,9 @@ struct KafkaBrokerOptions {
     // Where clients are sent after the first answer: the port of a proxy in front, which must know
     // `port` before the start. 0: straight here.
     std::uint16_t advertised_port = 0;
+    // One more listener, advertised as it is: with a proxy in front of the first one, the way of
+    // who shall not be disturbed, the broker itself among them.
+    bool direct = false;
     std::chrono::milliseconds start_limit{120'000};
 };
 
@@ -39,6 +42,8 @@ class KafkaBroker {
 
     std::string bootstrap_servers() const { return "127.0.0.1:" + std::to_string(port_); }
     std::uint16_t port() const { return port_; }
+    // Of the direct listener.
+    std::string direct_bootstrap_servers() const;
     // Of the SASL_SSL listener; what its certificate is signed by is in ca_file().
     std::string secure_bootstrap_servers() const;
     std::filesystem::path ca_file() const { return folder_ / "ca.pem"; }
@@ -58,6 +63,7 @@ class KafkaBroker {
     std::uint16_t port_ = 0;
     std::uint16_t controller_port_ = 0;
     std::uint16_t secure_port_ = 0;
+    std::uint16_t direct_port_ = 0;
     std::optional<ChildProcess> process_;
 };
 

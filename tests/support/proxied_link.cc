@@ -9,7 +9,11 @@ namespace onceward::support {
 namespace {
 
 constexpr std::size_t read_size = 64 * 1024;
+constexpr std::size_t slow_read_size = 2048;
 constexpr std::size_t parcels_limit = 256;  // of read_size at most: beyond, the sender has to wait
+
+// The type and length of the message that tells the process id.
+constexpr std::string_view backend_key_data{"K\0\0\0\x0c", 5};
 
 }  // namespace
 
@@ -40,20 +44,26 @@ std::optional<ProxiedLink::Clock::time_point> ProxiedLink::next_due() const {
     return earliest;
 }
 
-void ProxiedLink::read(Direction direction, Clock::time_point due, const CommitRule& rule) {
-    std::string bytes(read_size, '\0');
+std::size_t ProxiedLink::read(Direction direction, const Pace& pace, const CommitRule& rule) {
+    // A limited link takes small pieces, so that none of them waits for long by itself.
+    std::string bytes(pace.bytes_a_second == 0 ? read_size : slow_read_size, '\0');
     const ssize_t size = recv(source(direction).get(), bytes.data(), bytes.size(), 0);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (size <= 0) {
         ended(direction);
-        return;
+        return 0;
     }
     bytes.resize(static_cast<std::size_t>(size));
+    Clock::time_point due = std::max(pace.due, way(direction).idle_from);
+    if (pace.bytes_a_second != 0)
+        due += std::chrono::microseconds(bytes.size() * 1'000'000 / pace.bytes_a_second);
+    way(direction).idle_from = due;
     if (direction == Direction::to_server) {
         from_client(bytes, due, rule);
     } else {
         from_server(std::move(bytes), due);
     }
+    return static_cast<std::size_t>(size);
 }
 
 // The side that is read has no more to say.
@@ -97,12 +107,8 @@ void ProxiedLink::from_client(std::string_view bytes, Clock::time_point due,
 
 void ProxiedLink::commit_arrived(std::string bytes, CommitFault fault, Clock::time_point due) {
     switch (fault) {
-        case CommitFault::none:
-            forward(Direction::to_server, std::move(bytes), due);
-            return;
-        case CommitFault::cut_before:
-            cut();
-            return;
+        case CommitFault::none: forward(Direction::to_server, std::move(bytes), due); return;
+        case CommitFault::cut_before: cut(); return;
         case CommitFault::cut_inside_request:
             forward(Direction::to_server, bytes.substr(0, bytes.size() / 2), due);
             cut();
@@ -129,17 +135,21 @@ void ProxiedLink::commit_arrived(std::string bytes, CommitFault fault, Clock::ti
 
 void ProxiedLink::from_server(std::string bytes, Clock::time_point due) {
     if (cut_) return;
+    if (change_process_id_) {
+        const std::size_t at = bytes.find(backend_key_data);
+        if (at != std::string::npos && at + backend_key_data.size() + 4 <= bytes.size()) {
+            bytes[at + backend_key_data.size() + 3] ^= 1;
+            change_process_id_ = false;
+        }
+    }
     switch (answer_) {
-        case Answer::forward:
-            forward(Direction::to_client, std::move(bytes), due);
-            return;
+        case Answer::forward: forward(Direction::to_client, std::move(bytes), due); return;
         case Answer::cut_in_half:
             bytes.resize(std::max<std::size_t>(1, bytes.size() / 2));
             forward(Direction::to_client, std::move(bytes), due);
             cut();
             return;
-        case Answer::discard:
-            return;
+        case Answer::discard: return;
     }
 }
 
@@ -153,7 +163,9 @@ void ProxiedLink::forward(Direction direction, std::string bytes, Clock::time_po
     }
     way.passed += bytes.size();
     if (!bytes.empty()) way.parcels.push_back({due, std::move(bytes)});
-    if (reached) cut();
+    if (!reached) return;
+    cut_at_byte_ = !cut_;
+    cut();
 }
 
 void ProxiedLink::write(Direction direction, Clock::time_point now) {

@@ -54,6 +54,9 @@ class ProxiedLink {
     ProxiedLink(Socket client, Socket server, CuttingProxy::Protocol protocol,
                 std::optional<ByteCut> byte_cut);
 
+    // The server's BackendKeyData gets another process id on its way.
+    void change_process_id() { change_process_id_ = true; }
+
     // What to poll for: whether that socket is to be read, or has something due to be written.
     bool wants_to_read(Direction direction) const;
     bool wants_to_write(Direction direction, Clock::time_point now) const;
@@ -62,12 +65,19 @@ class ProxiedLink {
     int reading_socket(Direction direction) const { return source(direction).get(); }
     int writing_socket(Direction direction) const { return target(direction).get(); }
 
-    void read(Direction direction, Clock::time_point due, const CommitRule& rule);
+    // How late what is read shall arrive: not before `due`, and at most at that rate.
+    struct Pace {
+        Clock::time_point due;
+        std::uint64_t bytes_a_second = 0;  // 0: no limit
+    };
+    // Answers with how many bytes came.
+    std::size_t read(Direction direction, const Pace& pace, const CommitRule& rule);
     void write(Direction direction, Clock::time_point now);
     // The client's end breaks when what is on its way is written; the server is let to finish with
     // what it got, then sees the end: its unread bytes must not be lost to a reset.
     void cut();
     bool was_cut() const { return cut_; }
+    bool was_cut_at_its_byte() const { return cut_at_byte_; }
     bool finished() const { return !client_.open() && !server_.open(); }
 
   private:
@@ -78,8 +88,9 @@ class ProxiedLink {
     struct Way {
         std::deque<Parcel> parcels;
         std::uint64_t passed = 0;
-        bool source_ended = false;  // nothing more can be read
-        bool end_follows = false;   // after the last parcel
+        Clock::time_point idle_from{};  // when all that was read will have been sent
+        bool source_ended = false;      // nothing more can be read
+        bool end_follows = false;       // after the last parcel
     };
     enum class Answer : std::uint8_t { forward, cut_in_half, discard };
 
@@ -107,6 +118,8 @@ class ProxiedLink {
     Answer answer_ = Answer::forward;
     bool hole_ = false;  // nothing is read from the client any more
     bool cut_ = false;
+    bool change_process_id_ = false;
+    bool cut_at_byte_ = false;
 };
 
 }  // namespace onceward::support

@@ -1,9 +1,10 @@
 #pragma once
-// A log in memory in place of Kafka's: partitions with offsets, gaps included. Written before
-// workers read it; reading is thread-safe. Keys' digests are made as the product makes them.
+// A log in memory in place of Kafka's: partitions with offsets, gaps included. Thread-safe, but for
+// entries(), which is for when nobody appends. Keys' digests are made as the product makes them.
 
 #include <map>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct LogEntry {
     std::optional<Digest> fingerprint = {};
     std::optional<Rejection> rejection = {};  // as the decoder would have set it
     bool skipped = false;
+    std::optional<std::string> record_key = {};  // the idempotency key where there is none
+    std::optional<std::chrono::milliseconds> timestamp = {};
 };
 
 class ScriptedLog {
@@ -41,6 +44,7 @@ class ScriptedLog {
     const Log& log(int partition) const {
         return partitions_.at(static_cast<std::size_t>(partition));
     }
+    mutable std::shared_mutex mutex_;
     std::vector<Log> partitions_;
 };
 

@@ -1,0 +1,32 @@
+#pragma once
+// The sink of the core tier: one row a message. Fails, or swallows an error, once when asked to.
+// Used by one worker's thread.
+
+#include <functional>
+#include <string>
+
+#include "dedup/sink.h"
+
+namespace onceward::campaign::core {
+
+class CampaignSink final : public Sink {
+  public:
+    explicit CampaignSink(std::string schema) : schema_(std::move(schema)) {}
+    void write(Transaction& transaction, const BatchContext& context,
+               std::span<const Message* const> messages) override;
+    // The next write ends with this SQLSTATE. `happened` is called when it does.
+    void fail_once(std::string sqlstate, std::function<void()> happened) {
+        sqlstate_ = std::move(sqlstate);
+        failed_ = std::move(happened);
+    }
+    // The next write goes on after an error, as if nothing were wrong.
+    void swallow_once(std::function<void()> happened) { swallowed_ = std::move(happened); }
+
+  private:
+    std::string schema_;
+    std::string sqlstate_;
+    std::function<void()> failed_;
+    std::function<void()> swallowed_;
+};
+
+}  // namespace onceward::campaign::core

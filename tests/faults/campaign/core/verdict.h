@@ -1,0 +1,13 @@
+#pragma once
+// Hands what a seed left behind to the independent checker.
+
+#include "tests/faults/campaign/core/core_seed.h"
+#include "tests/faults/campaign/core/scene.h"
+
+namespace onceward::campaign::core {
+
+// `acknowledged`: what the workers were told of by an answered COMMIT.
+void judge_seed(const Scene& scene, const SeedSchema& schema, const Totals& acknowledged,
+                SeedResult& result);
+
+}  // namespace onceward::campaign::core

@@ -1,0 +1,96 @@
+#pragma once
+// The faults that the campaign knows, by name and by what they are done to.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace onceward::campaign {
+
+enum class FaultKind : std::uint8_t {
+    kill_outside,      // SIGKILL on the release program, whatever it is at
+    kill_at_step,      // SIGKILL at a step of its work, by the program with fault points
+    freeze,            // SIGSTOP, longer than the time-outs or shorter, then SIGCONT
+    freeze_at_step,    // the same at a step
+    terminate,         // SIGTERM, and another in its place
+    churn,             // one more joins, and leaves again
+    broker_kill,       // SIGKILL, and started again
+    broker_freeze,     // SIGSTOP and SIGCONT
+    kafka_cut,         // all connections of workers with the broker
+    kafka_byte_cut,    // each new one at its n-th byte
+    kafka_black_hole,  // nothing passes, nothing is reset
+    kafka_latency,
+    kafka_bandwidth,
+    foreign_commit,  // somebody moves the group's committed offset
+    add_partitions,
+    trim,           // the log's start moves up to what the fence has passed
+    postgres_stop,  // immediate, and started again
+    postgres_kill,  // SIGKILL to all its processes, and started again
+    commit_cut_before,
+    commit_cut_inside_request,
+    commit_cut_after,  // it takes effect, and the answer is lost
+    commit_cut_inside_answer,
+    commit_hole_before,
+    commit_hole_after,
+    postgres_cut,
+    postgres_byte_cut,
+    postgres_black_hole,
+    postgres_latency,
+    postgres_bandwidth,
+    table_lock,  // somebody holds the sink's table
+    fence_lock,  // somebody holds the fences' rows
+    terminate_backend,
+    read_only,
+    connections_full,
+    fail_over,  // to a standby without the last commits
+};
+
+struct FaultName {
+    FaultKind kind;
+    std::string_view name;
+    int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
+};
+
+inline constexpr std::array<FaultName, 35> fault_names{{
+    {FaultKind::kill_outside, "kill_outside", 30},
+    {FaultKind::kill_at_step, "kill_at_step", 10},
+    {FaultKind::freeze, "freeze", 9},
+    {FaultKind::freeze_at_step, "freeze_at_step", 4},
+    {FaultKind::terminate, "terminate", 8},
+    {FaultKind::churn, "churn", 7},
+    {FaultKind::broker_kill, "broker_kill", 0},
+    {FaultKind::broker_freeze, "broker_freeze", 2},
+    {FaultKind::kafka_cut, "kafka_cut", 6},
+    {FaultKind::kafka_byte_cut, "kafka_byte_cut", 5},
+    {FaultKind::kafka_black_hole, "kafka_black_hole", 3},
+    {FaultKind::kafka_latency, "kafka_latency", 3},
+    {FaultKind::kafka_bandwidth, "kafka_bandwidth", 2},
+    {FaultKind::foreign_commit, "foreign_commit", 3},
+    {FaultKind::add_partitions, "add_partitions", 0},
+    {FaultKind::trim, "trim", 3},
+    {FaultKind::postgres_stop, "postgres_stop", 0},
+    {FaultKind::postgres_kill, "postgres_kill", 0},
+    {FaultKind::commit_cut_before, "commit_cut_before", 8},
+    {FaultKind::commit_cut_inside_request, "commit_cut_inside_request", 5},
+    {FaultKind::commit_cut_after, "commit_cut_after", 14},
+    {FaultKind::commit_cut_inside_answer, "commit_cut_inside_answer", 6},
+    {FaultKind::commit_hole_before, "commit_hole_before", 3},
+    {FaultKind::commit_hole_after, "commit_hole_after", 4},
+    {FaultKind::postgres_cut, "postgres_cut", 7},
+    {FaultKind::postgres_byte_cut, "postgres_byte_cut", 8},
+    {FaultKind::postgres_black_hole, "postgres_black_hole", 3},
+    {FaultKind::postgres_latency, "postgres_latency", 3},
+    {FaultKind::postgres_bandwidth, "postgres_bandwidth", 2},
+    {FaultKind::table_lock, "table_lock", 5},
+    {FaultKind::fence_lock, "fence_lock", 4},
+    {FaultKind::terminate_backend, "terminate_backend", 9},
+    {FaultKind::read_only, "read_only", 2},
+    {FaultKind::connections_full, "connections_full", 2},
+    {FaultKind::fail_over, "fail_over", 0},
+}};
+
+constexpr std::string_view name_of(FaultKind kind) {
+    return fault_names[static_cast<std::size_t>(kind)].name;
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,82 @@
+#pragma once
+// The worker processes of a seed, each in a slot with a configuration of its own: started, killed,
+// frozen, stopped, and looked after. One that ends without having been asked to is a violation.
+// Used by one thread, with which the workers end.
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cli/embedded/child_process.h"
+#include "tests/faults/campaign/names.h"
+#include "tests/faults/campaign/plan.h"
+#include "tests/faults/campaign/tally.h"
+#include "tests/faults/campaign/worker_configuration.h"
+
+namespace onceward::campaign {
+
+class Fleet {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    Fleet(const Plan& plan, const Names& names, const Addresses& addresses, Tally& tally);
+    // Told the process id of each worker that starts.
+    void on_start(std::function<void(pid_t)> told) { told_ = std::move(told); }
+
+    // A worker of the release program, now or in a while.
+    void start(int slot);
+    // One more, in a slot that has nobody; false where somebody is there.
+    bool join(int slot);
+    void start_later(int slot, milliseconds delay);
+    // One with a fault point, in a while.
+    void start_faulty_later(int slot, const FaultPlan& fault, milliseconds delay);
+    // A slot that has a running worker nothing is done to; -1 where there is none.
+    int free_slot(std::uint32_t target) const;
+    int running() const;
+
+    // Each answers whether it took effect.
+    bool kill_now(int slot);
+    bool freeze(int slot, milliseconds lasts);
+    // SIGTERM; `again`: another one follows when it has left.
+    bool terminate(int slot, FaultKind counted_as, bool again);
+
+    // Sees who ended, thaws and starts whoever is due.
+    void look();
+    // Every planned slot has a worker of the release program that nothing is done to.
+    bool settle(milliseconds limit);
+    // SIGTERM to all; each must leave with 0.
+    void stop(milliseconds limit);
+
+  private:
+    struct Worker {
+        std::optional<ChildProcess> process;
+        std::optional<FaultPlan> fault;  // at a step, not reached yet
+        std::optional<Clock::time_point> thaw;
+        std::optional<Clock::time_point> left_since;
+        std::optional<Clock::time_point> start;
+        std::optional<FaultPlan> next_fault;  // of the next start
+        FaultKind counted_as = FaultKind::terminate;
+        bool again = false;
+        Clock::time_point started;
+    };
+
+    void launch(int slot, Worker& worker);
+    void look_at(int slot, Worker& worker);
+    void ended(int slot, Worker& worker, int status);
+    void left(int slot, Worker& worker, int status);
+    static bool excused(const Worker& worker, int status);
+    static bool died_at_its_step(const Worker& worker, int status);
+    std::filesystem::path log(int slot) const;
+
+    const Plan& plan_;
+    const Names& names_;
+    Addresses addresses_;
+    Tally& tally_;
+    std::function<void(pid_t)> told_;
+    std::map<int, Worker> workers_;
+};
+
+}  // namespace onceward::campaign

@@ -1,0 +1,99 @@
+// The faults of the broker, its topics and the group's offset.
+#include <array>
+
+#include "tests/faults/campaign/injector.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::campaign {
+
+using namespace std::chrono_literals;
+
+// Who asks a frozen broker waits for whoever thaws it.
+bool Injector::broker_away(const FaultPlan& fault) {
+    const bool away =
+        another_is_on(FaultKind::broker_kill) || another_is_on(FaultKind::broker_freeze);
+    if (away) parts_.tally.nothing(fault.kind, "the broker is away");
+    return away;
+}
+
+void Injector::kill_broker(const FaultPlan& fault) {
+    if (broker_away(fault)) return;
+    parts_.feeder.hold();
+    parts_.stage.broker().kill_now();
+    go_on(fault, [this, fault] {
+        parts_.stage.broker().start();
+        parts_.feeder.go_on();
+        parts_.tally.count(fault.kind);
+    });
+}
+
+void Injector::freeze_broker(const FaultPlan& fault) {
+    if (broker_away(fault)) return;
+    parts_.stage.broker().freeze();
+    go_on(fault, [this, fault] {
+        parts_.stage.broker().thaw();
+        parts_.tally.count(fault.kind);
+    });
+}
+
+void Injector::commit_as_stranger(const FaultPlan& fault) {
+    support::ForeignCommit commit;
+    commit.bootstrap_servers = parts_.stage.direct_bootstrap_servers();
+    commit.group = parts_.names.group;
+    commit.own_topic = parts_.names.side_topic;
+    commit.properties = group_properties(parts_.plan.fleet);
+    commit.topic = parts_.names.topics[fault.target % parts_.names.topics.size()];
+    commit.partition = 0;
+    // To the beginning, a little on, and beyond the log's end.
+    commit.offset = std::array<std::int64_t, 3>{0, 100, 1'000'000}[fault.amount % 3];
+    commit.limit = 6000ms;
+    auto done = std::make_shared<std::atomic<bool>>(false);
+    parts_.tally.write("foreign_commit begins");
+    foreign_commits_.emplace_back(fault, done);
+    strangers_.emplace_back([commit, done] {
+        try {
+            *done = support::commit_as_a_member(commit);
+        } catch (const std::exception&) {
+            // The broker may be away: no effect.
+        }
+    });
+}
+
+void Injector::add_partitions(const FaultPlan& fault) {
+    if (broker_away(fault)) return;
+    if (another_is_on(FaultKind::fail_over)) {
+        parts_.tally.nothing(fault.kind, "its fence would be lost");
+        return;
+    }
+    const std::size_t topic = fault.target % parts_.names.topics.size();
+    const int total = parts_.feeder.partitions(topic) + 1 + static_cast<int>(fault.amount % 2);
+    parts_.stage.kafka().add_partitions(parts_.names.topics[topic], total);
+    parts_.feeder.set_partitions(topic, total);
+    parts_.tally.count(fault.kind);
+}
+
+void Injector::trim(const FaultPlan& fault) {
+    if (broker_away(fault)) return;
+    // After a fail-over the fence may go back, and what it then needs must be there.
+    if (parts_.plan.standby) {
+        parts_.tally.nothing(fault.kind, "the fence may go back");
+        return;
+    }
+    const std::size_t topic = fault.target % parts_.names.topics.size();
+    const int partition = static_cast<int>(fault.target / 7) % parts_.feeder.partitions(topic);
+    const std::int64_t fence =
+        session()->number("SELECT coalesce(max(next_offset), 0) FROM " + parts_.names.schema +
+                          ".fences WHERE topic = '" + parts_.names.topics[topic] +
+                          "' AND partition = " + std::to_string(partition));
+    const std::int64_t begin = fence * fault.amount / 3;
+    if (begin == 0) {
+        parts_.tally.nothing(fault.kind, "nothing has been passed yet");
+        return;
+    }
+    support::Kafka& kafka = parts_.stage.kafka();
+    kafka.delete_records(parts_.names.topics[topic], partition, begin);
+    count(fault, kafka.offsets(parts_.names.topics[topic], partition).first == begin,
+          "the log's start stands elsewhere");
+}
+
+}  // namespace onceward::campaign

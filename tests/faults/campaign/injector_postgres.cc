@@ -1,0 +1,154 @@
+// The faults of the database server.
+#include "tests/faults/campaign/injector.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+
+namespace onceward::campaign {
+
+using namespace std::chrono_literals;
+using support::Database;
+using support::DatabaseError;
+
+namespace {
+
+// The sessions of workers, their guards and their retention.
+constexpr const char* worker_sessions =
+    " FROM pg_stat_activity WHERE application_name LIKE "
+    "'onceward%' AND pid <> pg_backend_pid()";
+constexpr int most_connections = 100;
+constexpr std::uint32_t fence_looks = 24;
+
+}  // namespace
+
+void Injector::stop_postgres(const FaultPlan& fault) {
+    PrivatePostgres& server = parts_.stage.postgres();
+    if (!server.running()) {
+        parts_.tally.nothing(fault.kind, "it is down already");
+        return;
+    }
+    if (fault.kind == FaultKind::postgres_kill) {
+        server.kill_now();
+    } else {
+        server.stop(PrivatePostgres::Stop::immediate);
+    }
+    const bool down = !server.running();
+    go_on(fault, [this, fault, down] {
+        parts_.stage.postgres().start();
+        count(fault, down, "it did not stop");
+    });
+}
+
+void Injector::lock_table(const FaultPlan& fault) {
+    const std::string table = parts_.names.table(fault.target % parts_.names.topics.size());
+    hold_lock(fault, "LOCK TABLE " + table +
+                         (fault.amount == 1 ? " IN SHARE MODE" : " IN ACCESS EXCLUSIVE MODE"));
+}
+
+void Injector::lock_fences(const FaultPlan& fault) {
+    hold_lock(fault, "SELECT count(*) FROM (SELECT FROM " + parts_.names.schema +
+                         ".fences ORDER BY topic, partition FOR UPDATE) AS held");
+}
+
+// Counted only where somebody came to wait for it.
+void Injector::hold_lock(const FaultPlan& fault, const std::string& statement) {
+    const std::shared_ptr<Database> holder = session();
+    holder->execute("BEGIN");
+    holder->execute(statement);
+    const std::string waiters = "SELECT count(*) FROM pg_stat_activity WHERE " +
+                                std::to_string(holder->pid()) + " = ANY(pg_blocking_pids(pid))";
+    const std::shared_ptr<Database> observer = session();
+    const auto waited = std::make_shared<bool>(false);
+    go_on(
+        fault,
+        [this, fault, holder, waited] {
+            count(fault, *waited, "nobody waited");
+            holder->execute("ROLLBACK");
+        },
+        [observer, waiters, waited] {
+            if (!*waited) *waited = observer->number(waiters) > 0;
+        });
+}
+
+void Injector::terminate_backends(const FaultPlan& fault) {
+    const std::int64_t ended = session()->number(
+        "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM (SELECT pid" +
+        std::string(worker_sessions) + " ORDER BY pid LIMIT " + std::to_string(fault.amount) +
+        ") AS sessions");
+    count(fault, ended > 0, "no session to end");
+}
+
+void Injector::make_read_only(const FaultPlan& fault) {
+    const std::unique_ptr<Database> database = session();
+    const bool sessions = database->number("SELECT count(*)" + std::string(worker_sessions)) > 0;
+    database->execute("ALTER SYSTEM SET default_transaction_read_only = on");
+    database->execute("SELECT pg_reload_conf()");
+    go_on(fault, [this, fault, sessions] {
+        const std::unique_ptr<Database> again = session();
+        again->execute("ALTER SYSTEM RESET default_transaction_read_only");
+        again->execute("SELECT pg_reload_conf()");
+        count(fault, sessions, "no worker was there");
+    });
+}
+
+void Injector::fill_connections(const FaultPlan& fault) {
+    const std::string dsn =
+        parts_.stage.postgres().dsn_for(support::worker_role, parts_.stage.canary());
+    const auto held = std::make_shared<std::vector<std::unique_ptr<Database>>>();
+    const auto fill = [dsn, held] {
+        try {
+            while (held->size() < most_connections)
+                held->push_back(std::make_unique<Database>(dsn));
+        } catch (const DatabaseError&) {
+            return true;  // no more are let in
+        }
+        return false;
+    };
+    const bool full = fill();
+    // Workers hold theirs: some of them are ended, and find their place taken.
+    const std::int64_t ended = session()->number(
+        "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM (SELECT pid" +
+        std::string(worker_sessions) + " LIMIT 3) AS sessions");
+    fill();
+    go_on(fault, [this, fault, held, full, ended] {
+        held->clear();
+        count(fault, full && ended > 0, "no worker was shut out");
+    });
+}
+
+void Injector::fail_over(const FaultPlan& fault) {
+    if (!parts_.stage.postgres().running()) {
+        parts_.tally.nothing(fault.kind, "the primary is down");
+        return;
+    }
+    // A fence whose making is lost leaves Kafka's offset alone behind, with our mark: the partition
+    // then stops and asks, as it must. Here they are all to go on.
+    int partitions = 0;
+    for (std::size_t topic = 0; topic < parts_.names.topics.size(); ++topic)
+        partitions += parts_.feeder.partitions(topic);
+    if (parts_.stage.standby_number("SELECT count(*) FROM " + parts_.names.schema + ".fences") <
+        partitions) {
+        if (fault.amount > fence_looks) {
+            parts_.tally.nothing(fault.kind, "a partition has no fence yet");
+            return;
+        }
+        FaultPlan later = fault;
+        ++later.amount;
+        later.lasts = milliseconds(250);
+        go_on(later, [this, later, lasts = fault.lasts] {
+            FaultPlan again = later;
+            again.lasts = lasts;
+            fail_over(again);
+        });
+        return;
+    }
+    parts_.stage.stop_streaming();
+    go_on(fault, [this, fault] {
+        parts_.before_fail_over();
+        failed_over_ = true;
+        const std::int64_t lost = parts_.stage.fail_over();
+        parts_.tally.write("fail_over: " + std::to_string(lost) + " bytes of the log were lost");
+        parts_.tally.count(fault.kind);
+    });
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,92 @@
+#include "tests/faults/campaign/judge.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "cli/embedded/child_process.h"
+#include "tests/faults/campaign/message_source.h"
+
+namespace onceward::campaign {
+namespace {
+
+constexpr milliseconds checker_limit{120'000};
+
+std::string name_of(Policy policy) {
+    switch (policy) {
+        case Policy::reject: return "reject";
+        case Policy::derive: return "derive";
+        case Policy::skip: return "skip";
+    }
+    return "";
+}
+
+}  // namespace
+
+void write_scene(const Plan& plan, const Names& names, const Stage& stage, const Judged& judged) {
+    using nlohmann::json;
+    json sinks = json::array();
+    json topics = json::array();
+    for (std::size_t i = 0; i < names.topics.size(); ++i) {
+        const TopicPlan& topic = plan.workload.topics[i];
+        sinks.push_back({{"topic", names.topics[i]}, {"table", names.table(i)}, {"key", "key"}});
+        json entry{{"name", names.topics[i]},
+                   {"tombstones", name_of(topic.tombstones)},
+                   {"without_key", name_of(topic.on_missing)}};
+        if (plan.workload.one_operation) {
+            entry["operation"] = "shared";
+            entry["ledger"] = names.group + "-shared";
+        }
+        topics.push_back(entry);
+    }
+    const json scene{
+        {"postgres", {{"dsn", stage.direct_dsn()}, {"schema", names.schema}, {"sinks", sinks}}},
+        {"kafka",
+         {{"bootstrap_servers", stage.direct_bootstrap_servers()}, {"id_header", id_header}}},
+        {"group", names.group},
+        {"produced", "produced.ndjson"},
+        {"topics", topics},
+        {"retention_ms", plan.ledger.retention.count()},
+        {"failed_over", judged.failed_over},
+        {"committed_offset_moved", judged.committed_offset_moved},
+        {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
+    json complete = scene;
+    complete["sample"] = {
+        {"every_ms", 400},
+        // A process that lives for seconds is still opening what it needs. That memory stays flat
+        // over minutes is shown by tests/faults/soak_main.cc.
+        {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};
+    for (int slot = 0; slot < plan.fleet.processes + 3; ++slot)
+        complete["secrets"]["except"].push_back("worker-" + std::to_string(slot) + ".yaml");
+    complete["secrets"]["except"].push_back("scene.json");
+    std::ofstream file(names.folder / "scene.json");
+    file << complete.dump(2) << "\n";
+    file.flush();
+    if (!file) throw std::runtime_error("cannot write the scene for the checker");
+}
+
+void run_checker(const Names& names, SeedResult& result) {
+    ChildOptions options;
+    const std::filesystem::path report = names.folder / "checker.json";
+    options.command = {ONCEWARD_CHECKER_EXECUTABLE, (names.folder / "scene.json").string()};
+    options.output = report;
+    ChildProcess checker(options);
+    if (!checker.wait(checker_limit)) throw std::runtime_error("the checker does not end");
+    std::ifstream file(report);
+    const nlohmann::json verdict = nlohmann::json::parse(file, nullptr, false);
+    if (verdict.is_discarded())
+        throw std::runtime_error("the checker gave no verdict: " + tail_of(report, 500));
+    result.messages = verdict.value("messages", 0);
+    result.keys = verdict.value("keys", 0);
+    result.duplicates = verdict.value("duplicates", 0);
+    result.lost = verdict.value("lost", 0);
+    result.twice = verdict.value("twice", 0);
+    for (const nlohmann::json& violation : verdict["violations"])
+        result.violations.push_back(
+            violation.value("invariant", "?") + ": " + violation.value("text", "") + " (" +
+            std::to_string(violation.value("count", 0)) + "): " + violation["where"].dump());
+    for (const nlohmann::json& problem : verdict["problems"])
+        result.violations.push_back("no verdict: " + problem.get<std::string>());
+}
+
+}  // namespace onceward::campaign

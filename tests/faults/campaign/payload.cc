@@ -1,0 +1,52 @@
+#include "tests/faults/campaign/message_source.h"
+
+namespace onceward::campaign {
+namespace {
+
+void put_varint(std::string& bytes, std::uint64_t value) {
+    while (value >= 0x80) {
+        bytes += static_cast<char>((value & 0x7f) | 0x80);
+        value >>= 7;
+    }
+    bytes += static_cast<char>(value);
+}
+
+void put_number(std::string& bytes, unsigned field, std::uint64_t value) {
+    put_varint(bytes, field << 3);
+    put_varint(bytes, value);
+}
+
+void put_text(std::string& bytes, unsigned field, const std::string& text) {
+    put_varint(bytes, (field << 3) | 2);
+    put_varint(bytes, text.size());
+    bytes += text;
+}
+
+}  // namespace
+
+const char* const proto_file =
+    "syntax = \"proto3\";\n"
+    "package campaign;\n"
+    "message Order {\n"
+    "  uint64 id = 1;\n"
+    "  string key = 2;\n"
+    "  string account = 3;\n"
+    "  int64 amount = 4;\n"
+    "}\n";
+
+std::string json_payload(const PayloadFields& fields) {
+    std::string text = "{\"id\": " + std::to_string(fields.id);
+    if (fields.key) text += ", \"key\": \"" + *fields.key + "\"";
+    return text + ", \"account\": \"" + fields.account + "\", \"amount\": " + fields.amount + "}";
+}
+
+std::string protobuf_payload(const PayloadFields& fields) {
+    std::string bytes;
+    put_number(bytes, 1, fields.id);
+    if (fields.key) put_text(bytes, 2, *fields.key);
+    put_text(bytes, 3, fields.account);
+    put_number(bytes, 4, static_cast<std::uint64_t>(std::stoll(fields.amount)));
+    return bytes;
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,92 @@
+#pragma once
+// What one seed does: its messages, its workers, its faults and their times. Pure: the same seed
+// gives the same plan on every machine; nothing here knows a broker or a server. Values.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dedup/steps.h"
+#include "tests/faults/campaign/fault_kind.h"
+
+namespace onceward::campaign {
+
+using std::chrono::milliseconds;
+
+enum class PayloadFormat : std::uint8_t { json, protobuf, raw };
+enum class KeyPlace : std::uint8_t { header, record_key, field };
+enum class Policy : std::uint8_t { reject, derive, skip };
+enum class Assignor : std::uint8_t { eager, cooperative, consumer_protocol };
+// Which keys come again: any, a few hot ones, recent ones, or those of another partition in the
+// opposite order.
+enum class Repeats : std::uint8_t { any, hot, recent, mirrored };
+
+struct TopicPlan {
+    int partitions = 1;
+    PayloadFormat format = PayloadFormat::json;
+    Policy on_missing = Policy::reject;  // of the key
+    Policy tombstones = Policy::reject;  // reject or skip
+    bool unnest = false;                 // how rows travel: COPY, or typed arrays
+};
+
+struct WorkloadPlan {
+    std::vector<TopicPlan> topics;
+    // All topics of one operation carry the same commands and share a ledger; else each is alone.
+    bool one_operation = false;
+    KeyPlace key = KeyPlace::header;
+    Repeats repeats = Repeats::any;
+    int messages = 0;
+    int portion = 0;  // messages handed to the producer at once
+    // Of a thousand messages.
+    int repeated = 0;
+    int undecodable = 0;
+    int refused = 0;  // by the table; each costs a batch its halving
+    int keyless = 0;
+    int tombstones = 0;
+    // Of a hundred portions: sent in a transaction, and of those the ones that are aborted.
+    int transactions = 0;
+    int aborted = 0;
+};
+
+struct LedgerPlan {
+    milliseconds retention{0};
+    milliseconds rotate_after{0};
+    int rotate_claims = 0;
+};
+
+struct FleetPlan {
+    int processes = 1;
+    int workers = 1;  // in each process
+    Assignor assignor = Assignor::eager;
+    bool static_members = false;
+    int batch_messages = 500;
+};
+
+struct FaultPlan {
+    milliseconds at{0};
+    FaultKind kind = FaultKind::kill_outside;
+    milliseconds lasts{0};
+    // Which worker, topic or partition, to be taken modulo how many there are by then.
+    std::uint32_t target = 0;
+    // Milliseconds of latency, bytes a second, the byte to cut at, how many commits, the step's
+    // n-th time.
+    std::uint32_t amount = 0;
+    Step step = Step::before_begin;  // of the kinds at a step
+};
+
+struct Plan {
+    std::uint64_t seed = 0;
+    WorkloadPlan workload;
+    LedgerPlan ledger;
+    FleetPlan fleet;
+    milliseconds fault_phase{0};
+    std::vector<FaultPlan> faults;  // by time
+    bool standby = false;           // PostgreSQL has one, to fail over to
+};
+
+Plan draw_plan(std::uint64_t seed);
+// For people, one thing a line; the same plan gives the same text.
+std::string to_text(const Plan& plan);
+
+}  // namespace onceward::campaign

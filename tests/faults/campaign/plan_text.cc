@@ -1,0 +1,100 @@
+#include <sstream>
+
+#include "tests/faults/campaign/plan.h"
+#include "tests/faults/step_names.h"
+
+namespace onceward::campaign {
+namespace {
+
+std::string_view name_of(PayloadFormat format) {
+    switch (format) {
+        case PayloadFormat::json: return "json";
+        case PayloadFormat::protobuf: return "protobuf";
+        case PayloadFormat::raw: return "raw";
+    }
+    return "";
+}
+
+std::string_view name_of(Policy policy) {
+    switch (policy) {
+        case Policy::reject: return "reject";
+        case Policy::derive: return "derive";
+        case Policy::skip: return "skip";
+    }
+    return "";
+}
+
+std::string_view name_of(KeyPlace key) {
+    switch (key) {
+        case KeyPlace::header: return "header";
+        case KeyPlace::record_key: return "record key";
+        case KeyPlace::field: return "field";
+    }
+    return "";
+}
+
+std::string_view name_of(Repeats repeats) {
+    switch (repeats) {
+        case Repeats::any: return "any";
+        case Repeats::hot: return "hot";
+        case Repeats::recent: return "recent";
+        case Repeats::mirrored: return "mirrored";
+    }
+    return "";
+}
+
+std::string_view name_of(Assignor assignor) {
+    switch (assignor) {
+        case Assignor::eager: return "eager";
+        case Assignor::cooperative: return "cooperative";
+        case Assignor::consumer_protocol: return "consumer protocol";
+    }
+    return "";
+}
+
+std::string_view name_of(Step wanted) {
+    for (const auto& [name, step] : named_steps) {
+        if (step == wanted) return name;
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+    std::ostringstream text;
+    const WorkloadPlan& workload = plan.workload;
+    text << "seed " << plan.seed << "\n";
+    for (const TopicPlan& topic : workload.topics)
+        text << "topic: " << topic.partitions << " partitions, " << name_of(topic.format)
+             << ", without a key: " << name_of(topic.on_missing)
+             << ", tombstones: " << name_of(topic.tombstones)
+             << (topic.unnest ? ", unnest" : ", copy") << "\n";
+    text << "messages: " << workload.messages << " in portions of " << workload.portion
+         << ", key in the " << name_of(workload.key)
+         << (workload.one_operation ? ", one operation" : "") << "\n"
+         << "of 1000: " << workload.repeated << " repeated (" << name_of(workload.repeats) << "), "
+         << workload.undecodable << " undecodable, " << workload.refused << " refused, "
+         << workload.keyless << " without a key, " << workload.tombstones << " tombstones\n"
+         << "transactions: " << workload.transactions << " % of the portions, " << workload.aborted
+         << " % of them aborted\n"
+         << "ledger: retention " << plan.ledger.retention.count() << " ms, rotated after "
+         << plan.ledger.rotate_after.count() << " ms or " << plan.ledger.rotate_claims
+         << " claims\n"
+         << "fleet: " << plan.fleet.processes << " processes of " << plan.fleet.workers
+         << " workers, " << name_of(plan.fleet.assignor)
+         << (plan.fleet.static_members ? ", static members" : "") << ", batches of "
+         << plan.fleet.batch_messages << (plan.standby ? "; PostgreSQL with a standby" : "") << "\n"
+         << "faults: " << plan.faults.size() << " within " << plan.fault_phase.count() << " ms\n";
+    for (const FaultPlan& fault : plan.faults) {
+        text << "  at " << fault.at.count() << " ms " << campaign::name_of(fault.kind) << " for "
+             << fault.lasts.count() << " ms, target " << fault.target << ", amount "
+             << fault.amount;
+        if (fault.kind == FaultKind::kill_at_step || fault.kind == FaultKind::freeze_at_step)
+            text << ", " << name_of(fault.step);
+        text << "\n";
+    }
+    return text.str();
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,141 @@
+#include "tests/faults/campaign/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+namespace onceward::campaign {
+namespace {
+
+// 1234567 as 1,234,567.
+std::string grouped(std::int64_t number) {
+    std::string text = std::to_string(number);
+    for (auto place = static_cast<std::ptrdiff_t>(text.size()) - 3; place > 0; place -= 3)
+        text.insert(static_cast<std::size_t>(place), ",");
+    return text;
+}
+
+std::string decimal(double number) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f", number);
+    return text;
+}
+
+nlohmann::json to_json(const TierSum& tier) {
+    const SeedResult& sum = tier.sum;
+    return {{"tier", tier.tier},
+            {"seeds", tier.seeds},
+            {"faults", faults_of(sum)},
+            {"faults_by_kind", sum.faults},
+            {"messages", sum.messages},
+            {"keys", sum.keys},
+            {"duplicates", sum.duplicates},
+            {"kills", sum.kills},
+            {"kills_from_outside", sum.kills_from_outside},
+            {"lost", sum.lost},
+            {"twice", sum.twice},
+            {"violations", sum.violations.size()},
+            {"seconds", sum.seconds},
+            {"longest_quiet_seconds", tier.longest_quiet},
+            {"first_seed", sum.seed},
+            {"failed_seeds", tier.failed}};
+}
+
+TierSum all_of(const std::vector<TierSum>& tiers) {
+    TierSum all;
+    all.tier = tiers.size() == 1 ? tiers[0].tier : "both";
+    std::vector<std::uint64_t> failed;
+    for (const TierSum& tier : tiers) {
+        add(all, tier.sum);
+        all.seeds += tier.seeds - 1;
+        failed.insert(failed.end(), tier.failed.begin(), tier.failed.end());
+        all.longest_quiet = std::max(all.longest_quiet, tier.longest_quiet);
+    }
+    all.failed = failed;
+    return all;
+}
+
+}  // namespace
+
+std::int64_t faults_of(const SeedResult& result) {
+    return std::accumulate(result.faults.begin(), result.faults.end(), std::int64_t{0},
+                           [](std::int64_t sum, const auto& kind) { return sum + kind.second; });
+}
+
+void add(TierSum& tier, const SeedResult& seed) {
+    SeedResult& sum = tier.sum;
+    if (tier.seeds++ == 0) sum.seed = seed.seed;
+    sum.seed = std::min(sum.seed, seed.seed);
+    for (const auto& [kind, count] : seed.faults) sum.faults[kind] += count;
+    sum.messages += seed.messages;
+    sum.keys += seed.keys;
+    sum.duplicates += seed.duplicates;
+    sum.kills += seed.kills;
+    sum.kills_from_outside += seed.kills_from_outside;
+    sum.lost += seed.lost;
+    sum.twice += seed.twice;
+    sum.violations.insert(sum.violations.end(), seed.violations.begin(), seed.violations.end());
+    sum.seconds += seed.seconds;
+    tier.longest_quiet = std::max(tier.longest_quiet, seed.quiet_seconds);
+    if (!seed.violations.empty()) tier.failed.push_back(seed.seed);
+}
+
+std::string json_report(const std::vector<TierSum>& tiers, double seconds) {
+    nlohmann::json report = to_json(all_of(tiers));
+    report["seconds"] = seconds;
+    report["tiers"] = nlohmann::json::array();
+    for (const TierSum& tier : tiers) report["tiers"].push_back(to_json(tier));
+    return report.dump(2) + "\n";
+}
+
+std::string table(const std::vector<TierSum>& tiers) {
+    std::ostringstream text;
+    text << "| tier | seeds | faults | kills (from outside) | messages | keys | duplicates | lost |"
+            " applied twice | violations |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    for (const TierSum& tier : tiers) {
+        const SeedResult& sum = tier.sum;
+        text << "| " << tier.tier << " | " << grouped(tier.seeds) << " | "
+             << grouped(faults_of(sum)) << " | " << grouped(sum.kills) << " ("
+             << grouped(sum.kills_from_outside) << ") | " << grouped(sum.messages) << " | "
+             << grouped(sum.keys) << " | " << grouped(sum.duplicates) << " | " << grouped(sum.lost)
+             << " | " << grouped(sum.twice) << " | "
+             << grouped(static_cast<std::int64_t>(sum.violations.size())) << " |\n";
+    }
+    return text.str();
+}
+
+std::string page(const std::vector<TierSum>& tiers, const std::vector<std::string>& how) {
+    std::ostringstream text;
+    text << "# The fault campaign\n\nWritten by `onceward-campaign` at the end of its run; "
+            "[CONTRIBUTING.md](../CONTRIBUTING.md) says how to run it again.\n\n";
+    for (const std::string& line : how) text << "- " << line << "\n";
+    text << "\n" << table(tiers);
+    for (const TierSum& tier : tiers) {
+        text << "\n## Faults of the " << tier.tier << " tier\n\n"
+             << "Only those that took effect are counted.\n\n| fault | times |\n|---|---|\n";
+        for (const auto& [kind, count] : tier.sum.faults)
+            text << "| " << kind << " | " << grouped(count) << " |\n";
+        if (tier.longest_quiet > 0)
+            text << "\nThe longest time from the end of a seed's faults until nothing was left to "
+                    "read: "
+                 << decimal(tier.longest_quiet) << " s.\n";
+        for (const std::uint64_t seed : tier.failed)
+            text << "\nSeed " << seed << " failed: `make campaign TIER=" << tier.tier
+                 << " SEEDS=1 CORE_SEEDS=1 FIRST_SEED=" << seed << "`\n";
+    }
+    return text.str();
+}
+
+std::string line(const SeedResult& seed) {
+    std::ostringstream text;
+    text << "seed " << seed.seed << ": " << faults_of(seed) << " faults, " << seed.kills
+         << " kills, " << seed.messages << " messages, " << seed.keys << " keys, "
+         << seed.duplicates << " duplicates, lost " << seed.lost << ", twice " << seed.twice
+         << ", violations " << seed.violations.size() << ", " << decimal(seed.seconds)
+         << " s, quiet " << decimal(seed.quiet_seconds) << " s";
+    return text.str();
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,36 @@
+#pragma once
+// The sum of many seeds, for machines and for people. Pure.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/faults/campaign/seed_result.h"
+
+namespace onceward::campaign {
+
+// `real`: worker processes, broker, server and proxies; `core`: the same core in one process.
+struct TierSum {
+    std::string tier;
+    std::int64_t seeds = 0;
+    SeedResult sum;  // of all of them; its seed is the first one's
+    double longest_quiet = 0;
+    std::vector<std::uint64_t> failed;
+};
+
+void add(TierSum& tier, const SeedResult& seed);
+std::int64_t faults_of(const SeedResult& result);
+
+// {"tier": …, "seeds": …, "faults": …, "faults_by_kind": {…}, "messages": …, "keys": …,
+//  "duplicates": …, "kills": …, "kills_from_outside": …, "lost": …, "twice": …, "violations": …,
+//  "seconds": …, "failed_seeds": […], "tiers": […]}: the sum of all tiers, and each of them.
+std::string json_report(const std::vector<TierSum>& tiers, double seconds);
+// The table for the README.
+std::string table(const std::vector<TierSum>& tiers);
+// The page of docs/campaign.md. `how`: what was run on what, a line each.
+std::string page(const std::vector<TierSum>& tiers, const std::vector<std::string>& how);
+// One line for a seed that is done.
+std::string line(const SeedResult& seed);
+
+}  // namespace onceward::campaign

@@ -1,0 +1,213 @@
+#include "tests/faults/campaign/seed_run.h"
+
+#include <fstream>
+
+#include "tests/faults/campaign/feeder.h"
+#include "tests/faults/campaign/fleet.h"
+#include "tests/faults/campaign/injector.h"
+#include "tests/faults/campaign/judge.h"
+#include "tests/faults/campaign/message_source.h"
+#include "tests/faults/campaign/tally.h"
+#include "tests/faults/campaign/watcher.h"
+#include "tests/faults/checker/load_postgres.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+#include "tests/support/unique.h"
+
+namespace onceward::campaign {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds settle_limit{30'000};
+// I12: from the end of the faults until nothing is left to read.
+constexpr milliseconds quiet_limit{90'000};
+constexpr milliseconds drain_limit{20'000};
+constexpr milliseconds slow_look{250};
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Of the schema, which is dropped in the end whatever became of the session that made it.
+class SeedSchema {
+  public:
+    explicit SeedSchema(const Stage& stage)
+        : dsn_(stage.direct_dsn()), schema_({dsn_, stage.addresses().dsn}) {}
+    ~SeedSchema() {
+        try {
+            schema_.database() = support::Database(dsn_);
+        } catch (const std::exception&) {
+            // FreshSchema tells that it stays.
+        }
+    }
+    support::FreshSchema& operator*() { return schema_; }
+    const std::string& name() const { return schema_.name(); }
+
+  private:
+    std::string dsn_;
+    support::FreshSchema schema_;
+};
+
+// What the server's log says of deadlocks from here on. Rows of fences and claims are taken in one
+// order, and the tables have no triggers: there must be none.
+class DeadlockWatch {
+  public:
+    explicit DeadlockWatch(PrivatePostgres& server)
+        : log_(server.log()), begin_(std::filesystem::file_size(log_)) {}
+    std::int64_t seen() const {
+        std::ifstream file(log_);
+        file.seekg(static_cast<std::streamoff>(begin_));
+        std::int64_t count = 0;
+        for (std::string line; std::getline(file, line);)
+            count += line.find("deadlock detected") != std::string::npos ? 1 : 0;
+        return count;
+    }
+
+  private:
+    std::filesystem::path log_;
+    std::uintmax_t begin_;
+};
+
+class SeedRun {
+  public:
+    SeedRun(Stage& stage, const Plan& plan, const std::filesystem::path& folder)
+        : stage_(stage), plan_(plan), schema_(stage), tally_((folder / "faults.log").string()) {
+        names_.folder = folder;
+        names_.schema = schema_.name();
+        names_.group = support::unique_name("group");
+        names_.side_topic = support::unique_name("side");
+        prepare();
+    }
+
+    void run(SeedResult& result) {
+        const DeadlockWatch deadlocks(stage_.postgres());
+        Judged judged;
+        for (const FaultPlan& fault : plan_.faults)
+            judged.committed_offset_moved |= fault.kind == FaultKind::foreign_commit;
+        write_scene(plan_, names_, stage_, judged);
+        Watcher watcher(names_.folder / "scene.json");
+        Fleet fleet(plan_, names_, stage_.addresses(), tally_);
+        fleet.on_start([&](pid_t process) { watcher.watch(process); });
+        Feeder feeder(plan_, names_, stage_.direct_bootstrap_servers());
+        judged.failed_over = inject(fleet, feeder, watcher);
+        quiet(fleet, feeder, result);
+        for (const std::string& line : watcher.finish()) tally_.violation(line);
+        // After a fail-over the log is another server's.
+        const std::int64_t seen = judged.failed_over ? 0 : deadlocks.seen();
+        if (seen > 0)
+            tally_.violation("F20: the server met " + std::to_string(seen) + " deadlocks (40P01)");
+        write_scene(plan_, names_, stage_, judged);
+        run_checker(names_, result);
+        take(result);
+    }
+
+  private:
+    void prepare() {
+        std::ofstream(names_.folder / "plan.txt") << to_text(plan_);
+        std::ofstream(names_.folder / "order.proto") << proto_file;
+        stage_.kafka().create_topic(names_.side_topic, 1);
+        for (std::size_t i = 0; i < plan_.workload.topics.size(); ++i) {
+            names_.topics.push_back(support::unique_name("topic"));
+            stage_.kafka().create_topic(names_.topics[i], plan_.workload.topics[i].partitions);
+            (*schema_).user_table("sink_" + std::to_string(i), sink_columns);
+        }
+        checker::install_audit(stage_.direct_dsn(), names_.schema);
+        if (plan_.standby) stage_.start_standby();
+    }
+
+    // Answers whether there was a fail-over.
+    bool inject(Fleet& fleet, Feeder& feeder, Watcher& watcher) {
+        Injector injector(
+            {plan_, names_, stage_, fleet, feeder, tally_, [&] { watcher.expect_fail_over(); }});
+        for (int slot = 0; slot < plan_.fleet.processes; ++slot) fleet.start(slot);
+        auto begin = Clock::now();
+        std::size_t next = 0;
+        support::eventually(plan_.fault_phase + 120s, [&] {
+            const auto look = Clock::now();
+            for (; next < plan_.faults.size() && look >= begin + plan_.faults[next].at; ++next)
+                injector.begin(plan_.faults[next]);
+            injector.advance();
+            fleet.look();
+            // What waits for a server to come back does not push the next ones together.
+            const auto spent = Clock::now() - look;
+            if (spent > slow_look) begin += spent;
+            return Clock::now() >= begin + plan_.fault_phase && next == plan_.faults.size();
+        });
+        injector.finish();
+        return injector.failed_over();
+    }
+
+    void quiet(Fleet& fleet, Feeder& feeder, SeedResult& result) {
+        tally_.write("quiet begins");
+        const auto begin = Clock::now();
+        stage_.heal();
+        stage_.drop_standby();
+        if (!fleet.settle(settle_limit)) tally_.violation("I12: the fleet did not come back");
+        feeder.finish();
+        const auto waiting = [&] { return behind(feeder.last_offsets()); };
+        const bool drained = support::eventually(quiet_limit, [&] {
+            fleet.look();
+            return waiting().empty();
+        });
+        result.quiet_seconds = seconds_since(begin);
+        if (!drained) tally_.violation("I12: the lag did not go to 0: " + waiting());
+        tally_.write("quiet ends");
+        fleet.stop(drain_limit);
+    }
+
+    // The partitions whose fence has not passed the last message that a reader can see.
+    std::string behind(const std::map<std::pair<std::size_t, int>, std::int64_t>& last) {
+        std::map<std::pair<std::string, int>, std::int64_t> fences;
+        if (!session_) session_.emplace(stage_.direct_dsn());
+        for (const support::Row& row : session_->execute(
+                 "SELECT topic, partition, next_offset FROM " + names_.schema + ".fences"))
+            fences[{row[0].value(), std::stoi(row[1].value())}] = std::stoll(row[2].value());
+        std::string found;
+        for (const auto& [partition, offset] : last) {
+            const auto& [topic, number] = partition;
+            const std::int64_t fence = fences[{names_.topics[topic], number}];
+            if (fence <= offset)
+                found += names_.topics[topic] + "/" + std::to_string(number) + " at " +
+                         std::to_string(fence) + " of " + std::to_string(offset + 1) + "; ";
+        }
+        return found;
+    }
+
+    void take(SeedResult& result) {
+        for (const auto& [kind, count] : tally_.faults()) {
+            result.faults[std::string(name_of(kind))] = count;
+            if (kind == FaultKind::kill_outside || kind == FaultKind::kill_at_step)
+                result.kills += count;
+            if (kind == FaultKind::kill_outside) result.kills_from_outside = count;
+        }
+        for (const std::string& line : tally_.violations()) result.violations.push_back(line);
+    }
+
+    Stage& stage_;
+    const Plan& plan_;
+    SeedSchema schema_;
+    Names names_;
+    Tally tally_;
+    std::optional<support::Database> session_;
+};
+
+}  // namespace
+
+SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path& folder) {
+    const auto begin = Clock::now();
+    SeedResult result;
+    result.seed = plan.seed;
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    try {
+        SeedRun(stage, plan, folder).run(result);
+    } catch (const std::exception& error) {
+        result.violations.push_back(std::string("no verdict: ") + error.what());
+    }
+    result.seconds = seconds_since(begin);
+    return result;
+}
+
+}  // namespace onceward::campaign

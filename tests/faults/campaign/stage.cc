@@ -1,0 +1,138 @@
+#include "tests/faults/campaign/stage.h"
+
+#include <stdexcept>
+
+#include "cli/embedded/free_port.h"
+#include "tests/support/database.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+#include "tests/support/unique.h"
+
+namespace onceward::campaign {
+namespace {
+
+using namespace std::chrono_literals;
+using Protocol = support::CuttingProxy::Protocol;
+
+constexpr std::uintmax_t room_for_a_server = 2ULL << 30;
+
+// The proxy in front must know the port before the broker starts.
+support::KafkaBrokerOptions broker_options(std::uint16_t port, std::uint16_t advertised) {
+    support::KafkaBrokerOptions options;
+    options.port = port;
+    options.advertised_port = advertised;
+    options.direct = true;
+    // What the members of the new group protocol cannot choose themselves.
+    options.properties = {"group.consumer.session.timeout.ms=1000",
+                          "group.consumer.min.session.timeout.ms=500",
+                          "group.consumer.heartbeat.interval.ms=150"};
+    return options;
+}
+
+// A memory file system where the machine has one with room: what is killed here are processes, so
+// the files outlive it on either, and hundreds of seeds do not wait for a disk.
+std::filesystem::path server_parent() {
+    const std::filesystem::path memory = "/dev/shm";
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(memory, error);
+    return !error && space.available > room_for_a_server ? memory : std::filesystem::path();
+}
+
+PrivatePostgresOptions server_options() {
+    PrivatePostgresOptions options;
+    options.parent = server_parent();
+    options.settings = {
+        {"max_connections", "70"},
+        {"deadlock_timeout", "200ms"},
+        {"max_wal_size", "256MB"},
+        // After a crash a server syncs each of its files; this asks for all at once.
+        {"recovery_init_sync_method", "syncfs"},
+        {"wal_receiver_status_interval", "1s"}};
+    return options;
+}
+
+}  // namespace
+
+Stage::Stage()
+    : broker_port_(free_port()),
+      kafka_proxy_(Protocol::bytes, broker_port_),
+      postgres_proxy_(Protocol::postgres),
+      direct_proxy_(Protocol::bytes),
+      broker_(broker_options(broker_port_, kafka_proxy_.port())),
+      kafka_(broker_.direct_bootstrap_servers()),
+      canary_(support::unique_name("canary-secret")),
+      postgres_(std::make_unique<PrivatePostgres>(server_options())) {
+    postgres_proxy_.set_target(postgres_->port());
+    direct_proxy_.set_target(postgres_->port());
+    support::create_worker_role(postgres_->dsn());
+    support::Database(postgres_->dsn())
+        .execute(std::string("ALTER ROLE ") + support::worker_role + " PASSWORD '" + canary_ + "'");
+}
+
+Addresses Stage::addresses() const {
+    return {"127.0.0.1:" + std::to_string(kafka_proxy_.port()),
+            postgres_->dsn_for(support::worker_role, canary_) +
+                " port=" + std::to_string(postgres_proxy_.port())};
+}
+
+std::string Stage::direct_dsn() const {
+    return postgres_->dsn() + " port=" + std::to_string(direct_proxy_.port());
+}
+
+void Stage::start_standby() {
+    PrivatePostgres::StandbyOptions options;
+    options.settings = server_options().settings;
+    standby_ = std::make_unique<PrivatePostgres>(PrivatePostgres::standby_of(*postgres_, options));
+}
+
+std::int64_t Stage::standby_number(const std::string& sql) const {
+    return support::Database(standby_->dsn()).number(sql);
+}
+
+void Stage::stop_streaming() {
+    support::Database replica(standby_->dsn());
+    replica.execute("ALTER SYSTEM SET primary_conninfo = ''");
+    replica.execute("SELECT pg_reload_conf()");
+    if (!support::eventually(
+            10s, [&] { return replica.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0; }))
+        throw std::runtime_error("the standby does not stop streaming");
+}
+
+std::int64_t Stage::fail_over() {
+    const std::string reached =
+        support::Database(postgres_->dsn()).value("SELECT pg_current_wal_lsn()");
+    const std::int64_t lost =
+        support::Database(standby_->dsn())
+            .number("SELECT pg_wal_lsn_diff('" + reached + "', pg_last_wal_receive_lsn())::bigint");
+    postgres_->kill_now();
+    standby_->promote();
+    postgres_ = std::move(standby_);
+    for (support::CuttingProxy* proxy : {&postgres_proxy_, &direct_proxy_}) {
+        proxy->set_target(postgres_->port());
+        proxy->cut_all();
+    }
+    return lost;
+}
+
+void Stage::heal() {
+    for (support::CuttingProxy* proxy : {&postgres_proxy_, &kafka_proxy_}) {
+        proxy->on_commit({});
+        proxy->cut_nowhere();
+        proxy->delay(0ms);
+        proxy->limit(0);
+        proxy->black_hole(false);
+        proxy->refuse(false);
+    }
+    // What is still waiting in a hole goes on no other way.
+    postgres_proxy_.cut_all();
+    kafka_proxy_.cut_all();
+    broker_.thaw();
+    broker_.start();
+    postgres_->start();
+    support::Database database(postgres_->dsn() +
+                               " options='-c default_transaction_read_only=off'");
+    database.execute("ALTER SYSTEM RESET default_transaction_read_only");
+    database.execute("SELECT pg_reload_conf()");
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,59 @@
+#pragma once
+// What the seeds of one lane run on, one after another: a real broker and a real PostgreSQL, each
+// behind a proxy that the workers go through. Nobody else goes there: the campaign's own clients
+// have ways of their own. Used by one thread, with which broker and server end.
+
+#include <memory>
+#include <string>
+
+#include "cli/embedded/private_postgres.h"
+#include "tests/faults/campaign/worker_configuration.h"
+#include "tests/support/cutting_proxy.h"
+#include "tests/support/kafka.h"
+#include "tests/support/kafka_broker.h"
+
+namespace onceward::campaign {
+
+class Stage {
+  public:
+    Stage();
+
+    // What workers connect to. The password is a canary: it may stand in no log.
+    Addresses addresses() const;
+    const std::string& canary() const { return canary_; }
+    // Undisturbed; stay the same when a standby has become the primary.
+    std::string direct_bootstrap_servers() const { return broker_.direct_bootstrap_servers(); }
+    std::string direct_dsn() const;
+
+    support::Kafka& kafka() { return kafka_; }
+    support::KafkaBroker& broker() { return broker_; }
+    support::CuttingProxy& kafka_proxy() { return kafka_proxy_; }
+    support::CuttingProxy& postgres_proxy() { return postgres_proxy_; }
+    PrivatePostgres& postgres() { return *postgres_; }
+
+    void start_standby();
+    // A number that the standby knows by now.
+    std::int64_t standby_number(const std::string& sql) const;
+    // From now on what commits is not on the standby. Returns when it gets nothing more.
+    void stop_streaming();
+    // Kills the primary, promotes the standby, and sends everybody there. Answers with how many
+    // bytes of its log were lost.
+    std::int64_t fail_over();
+    void drop_standby() { standby_.reset(); }
+
+    // Everything up, nothing in the way, whatever was done to it.
+    void heal();
+
+  private:
+    std::uint16_t broker_port_;
+    support::CuttingProxy kafka_proxy_;
+    support::CuttingProxy postgres_proxy_;
+    support::CuttingProxy direct_proxy_;  // follows the primary, and does nothing else
+    support::KafkaBroker broker_;
+    support::Kafka kafka_;
+    std::string canary_;
+    std::unique_ptr<PrivatePostgres> postgres_;
+    std::unique_ptr<PrivatePostgres> standby_;
+};
+
+}  // namespace onceward::campaign

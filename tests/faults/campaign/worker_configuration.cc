@@ -1,0 +1,129 @@
+#include "tests/faults/campaign/worker_configuration.h"
+
+#include <sstream>
+
+#include "tests/faults/campaign/message_source.h"
+
+namespace onceward::campaign {
+namespace {
+
+std::string_view name_of(Policy policy) {
+    switch (policy) {
+        case Policy::reject: return "reject";
+        case Policy::derive: return "derive";
+        case Policy::skip: return "skip";
+    }
+    return "";
+}
+
+void write_format(std::ostream& file, const TopicPlan& topic) {
+    switch (topic.format) {
+        case PayloadFormat::json: file << "    format: json\n"; return;
+        case PayloadFormat::raw: file << "    format: raw\n"; return;
+        case PayloadFormat::protobuf:
+            file << "    format: protobuf\n    protobuf: {proto_files: [order.proto], "
+                    "message: campaign.Order}\n";
+            return;
+    }
+}
+
+// A field's path, in the notation of the format; a header where there are no fields.
+std::string source(PayloadFormat format, const std::string& field) {
+    switch (format) {
+        case PayloadFormat::json: return "/" + field;
+        case PayloadFormat::protobuf: return field;
+        case PayloadFormat::raw: break;
+    }
+    return "{header: " + field + "}";
+}
+
+void write_key(std::ostream& file, const Plan& plan, const TopicPlan& topic) {
+    std::string where;
+    std::string column;
+    switch (plan.workload.key) {
+        case KeyPlace::header:
+            where = std::string("{header: ") + key_header + ", kind: key}";
+            column = std::string("{header: ") + key_header + "}";
+            break;
+        case KeyPlace::record_key:
+            where = "record_key";
+            column = "{metadata: record_key}";
+            break;
+        case KeyPlace::field:
+            where = "{field: " + source(topic.format, "key") + ", kind: key}";
+            column = source(topic.format, "key");
+            break;
+    }
+    file << "    key:\n      sources: [" << where << "]\n";
+    if (plan.workload.one_operation) file << "      operation: shared\n";
+    file << "      on_missing: " << name_of(topic.on_missing)
+         << "\n      on_invalid: " << name_of(topic.on_missing) << "\n";
+    file << "    sink:\n      transport: " << (topic.unnest ? "unnest" : "copy")
+         << "\n      columns:\n        key: " << column
+         << "\n        message_id: {header: " << id_header
+         << ", required: true}\n        account: " << source(topic.format, "account")
+         << "\n        amount: " << source(topic.format, "amount")
+         << "\n        kafka_partition: {metadata: partition}\n"
+            "        kafka_offset: {metadata: offset}\n";
+}
+
+}  // namespace
+
+const char* const sink_columns =
+    "message_id bigint NOT NULL, key text, account text, amount bigint CHECK (amount >= 0),"
+    "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
+    "landed bigint GENERATED ALWAYS AS IDENTITY";
+
+support::Properties group_properties(const FleetPlan& fleet) {
+    support::Properties properties{{"max.poll.interval.ms", "2000"}};
+    switch (fleet.assignor) {
+        case Assignor::eager:
+            properties.emplace_back("partition.assignment.strategy", "range");
+            break;
+        case Assignor::cooperative:
+            properties.emplace_back("partition.assignment.strategy", "cooperative-sticky");
+            break;
+        case Assignor::consumer_protocol:
+            // The broker decides on the assignor and the time-outs.
+            properties.emplace_back("group.protocol", "consumer");
+            return properties;
+    }
+    properties.emplace_back("session.timeout.ms", "1000");
+    properties.emplace_back("heartbeat.interval.ms", "100");
+    return properties;
+}
+
+std::string worker_configuration(const Plan& plan, const Names& names, const Addresses& addresses,
+                                 int slot) {
+    std::ostringstream file;
+    file << "group: " << names.group << "\nworkers: " << plan.fleet.workers
+         << "\ndrain_timeout: 1s\nadmin: {listen: \"127.0.0.1:0\"}\nkafka:\n  bootstrap_servers: "
+         << addresses.bootstrap_servers << "\n";
+    if (plan.fleet.static_members) file << "  instance_id: process-" << slot << "\n";
+    file << "  properties:\n";
+    for (const auto& [name, value] : group_properties(plan.fleet))
+        file << "    " << name << ": " << value << "\n";
+    file << "    reconnect.backoff.ms: 50\n    reconnect.backoff.max.ms: 200\n"
+            "    fetch.wait.max.ms: 50\n    topic.metadata.refresh.interval.ms: 500\n"
+            "    socket.timeout.ms: 5000\n"
+         << "postgres:\n  dsn: \"" << addresses.dsn << "\"\n  schema: " << names.schema
+         << "\n  lock_timeout: 1s\n  statement_timeout: 5s\n  connect_timeout: 2s\n"
+            "  idle_in_transaction_timeout: 1500ms\n  client_check_interval: 500ms\n"
+            "  tcp_user_timeout: 2s\n"
+         << "batch:\n  messages: " << plan.fleet.batch_messages << "\ntopics:\n";
+    for (std::size_t i = 0; i < names.topics.size(); ++i) {
+        const TopicPlan& topic = plan.workload.topics[i];
+        file << "  - name: " << names.topics[i]
+             << "\n    start: earliest\n    tombstones: " << name_of(topic.tombstones) << "\n";
+        write_format(file, topic);
+        file << "    ledger:\n      retention: " << plan.ledger.retention.count()
+             << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
+             << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
+        if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
+        write_key(file, plan, topic);
+        file << "      table: " << names.table(i) << "\n";
+    }
+    return file.str();
+}
+
+}  // namespace onceward::campaign

@@ -1,0 +1,25 @@
+#pragma once
+// The configuration of a seed's workers, and the tables that they write to, as text. Pure.
+
+#include <string>
+
+#include "tests/faults/campaign/names.h"
+#include "tests/faults/campaign/plan.h"
+#include "tests/support/kafka.h"
+
+namespace onceward::campaign {
+
+struct Addresses {
+    std::string bootstrap_servers;
+    std::string dsn;
+};
+
+// Of the worker process in that slot of the fleet.
+std::string worker_configuration(const Plan& plan, const Names& names, const Addresses& addresses,
+                                 int slot);
+// What all members of the group agree on.
+support::Properties group_properties(const FleetPlan& fleet);
+// The sink's columns. No unique constraint: what is applied twice must be there twice.
+extern const char* const sink_columns;
+
+}  // namespace onceward::campaign

@@ -1,0 +1,140 @@
+#include "tests/faults/campaign/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/faults/campaign/draws.h"
+#include "tests/faults/campaign/message_source.h"
+
+namespace onceward::campaign {
+namespace {
+
+constexpr std::uint64_t many = 300;
+
+std::vector<Drawn> messages_of(const Plan& plan) {
+    MessageSource source(plan,
+                         [&](std::size_t topic) { return plan.workload.topics[topic].partitions; });
+    std::vector<Drawn> messages;
+    while (const std::optional<Portion> portion = source.next())
+        messages.insert(messages.end(), portion->messages.begin(), portion->messages.end());
+    return messages;
+}
+
+// Values that were seen once: they must be the same on every machine and with every library.
+TEST(CampaignPlan, DrawsAreTheSameEverywhere) {
+    Draws draws(42);
+    EXPECT_EQ(draws.below(1000), 13930160852258120406ULL % 1000);
+    EXPECT_EQ(draws.between(5, 14), 5 + static_cast<std::int64_t>(11788048577503494824ULL % 10));
+}
+
+TEST(CampaignPlan, ADrawInOnePartMovesNoOther) {
+    const Draws root(7);
+    Draws first = root.branch("workload");
+    Draws second = root.branch("faults");
+    EXPECT_NE(first.below(1'000'000'000), second.below(1'000'000'000));
+    Draws again = root.branch("faults");
+    again.below(10);
+    EXPECT_EQ(root.branch("workload").below(1000), root.branch("workload").below(1000));
+}
+
+TEST(CampaignPlan, TheSameSeedGivesTheSamePlan) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+        EXPECT_EQ(to_text(draw_plan(seed)), to_text(draw_plan(seed)));
+    EXPECT_NE(to_text(draw_plan(1)), to_text(draw_plan(2)));
+}
+
+TEST(CampaignPlan, EveryKindOfFaultIsDrawnAndTheyComeInOrder) {
+    std::set<FaultKind> seen;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+            seen.insert(plan.faults[i].kind);
+            EXPECT_LT(plan.faults[i].at, plan.fault_phase);
+            EXPECT_LE(plan.faults[i == 0 ? 0 : i - 1].at, plan.faults[i].at);
+        }
+    }
+    EXPECT_EQ(seen.size(), fault_names.size());
+}
+
+TEST(CampaignPlan, AtLeastHalfOfTheKillsComeFromOutside) {
+    std::map<FaultKind, int> kills;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        for (const FaultPlan& fault : draw_plan(seed).faults) ++kills[fault.kind];
+    }
+    // One at a step begins with one from outside, which makes room for the other program.
+    EXPECT_GT(kills[FaultKind::kill_outside], kills[FaultKind::kill_at_step]);
+}
+
+TEST(CampaignPlan, FleetsAndTopicsStayWithinTheirBounds) {
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        EXPECT_GE(plan.fleet.processes, 1);
+        EXPECT_LE(plan.fleet.processes, 6);
+        EXPECT_GE(plan.workload.topics.size(), 1U);
+        EXPECT_LE(plan.workload.topics.size(), 3U);
+        for (const TopicPlan& topic : plan.workload.topics) {
+            EXPECT_GE(topic.partitions, 1);
+            EXPECT_LE(topic.partitions, 6);
+            const bool fields = topic.format != PayloadFormat::raw;
+            EXPECT_TRUE(fields || plan.workload.key != KeyPlace::field) << seed;
+        }
+    }
+}
+
+TEST(CampaignMessages, TheSamePlanGivesTheSameMessages) {
+    const Plan plan = draw_plan(5);
+    const std::vector<Drawn> first = messages_of(plan);
+    const std::vector<Drawn> second = messages_of(plan);
+    ASSERT_EQ(first.size(), static_cast<std::size_t>(plan.workload.messages));
+    ASSERT_EQ(second.size(), first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_EQ(first[i].id, i + 1);
+        EXPECT_EQ(first[i].key, second[i].key);
+        EXPECT_EQ(first[i].message.payload, second[i].message.payload);
+        EXPECT_EQ(first[i].message.partition, second[i].message.partition);
+    }
+}
+
+TEST(CampaignMessages, EachNatureIsDrawnAboutAsOftenAsPlanned) {
+    Plan plan = draw_plan(1);
+    plan.workload.messages = 20'000;
+    plan.workload.undecodable = 100;
+    plan.workload.refused = 50;
+    plan.workload.keyless = 30;
+    plan.workload.tombstones = 20;
+    std::map<Nature, int> seen;
+    for (const Drawn& drawn : messages_of(plan)) {
+        ++seen[drawn.nature];
+        EXPECT_EQ(drawn.nature == Nature::without_key, drawn.key.empty());
+        EXPECT_EQ(drawn.nature == Nature::tombstone, !drawn.message.payload);
+    }
+    EXPECT_NEAR(seen[Nature::undecodable], 2000, 300);
+    EXPECT_NEAR(seen[Nature::refused], 1000, 200);
+    EXPECT_NEAR(seen[Nature::without_key], 600, 150);
+    EXPECT_NEAR(seen[Nature::tombstone], 400, 120);
+}
+
+TEST(CampaignMessages, MirroredKeysComeInTheOppositeOrder) {
+    Plan plan = draw_plan(1);
+    plan.workload.repeats = Repeats::mirrored;
+    plan.workload.repeated = 500;
+    plan.workload.keyless = 0;
+    plan.workload.portion = 10;
+    plan.workload.messages = 10;
+    const std::vector<Drawn> messages = messages_of(plan);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(messages[9 - i].key, messages[i].key);
+}
+
+TEST(CampaignMessages, PayloadsAreWhatTheirFormatsSay) {
+    const PayloadFields fields{300, "key-1", "account-2", "5"};
+    EXPECT_EQ(json_payload(fields),
+              R"({"id": 300, "key": "key-1", "account": "account-2", "amount": 5})");
+    EXPECT_EQ(protobuf_payload(fields), std::string("\x08\xac\x02\x12\x05key-1\x1a\x09"
+                                                    "account-2\x20\x05"));
+}
+
+}  // namespace
+}  // namespace onceward::campaign

@@ -1,0 +1,90 @@
+#include "tests/faults/campaign/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/faults/campaign/commit_faults.h"
+
+namespace onceward::campaign {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SeedResult seed(std::uint64_t number) {
+    SeedResult result;
+    result.seed = number;
+    result.faults = {{"kill_outside", 3}, {"freeze", 2}};
+    result.messages = 20'000;
+    result.keys = 15'000;
+    result.duplicates = 5'000;
+    result.kills = 4;
+    result.kills_from_outside = 3;
+    result.seconds = 12;
+    return result;
+}
+
+TierSum tier_of_two() {
+    TierSum tier;
+    tier.tier = "real";
+    add(tier, seed(7));
+    SeedResult bad = seed(8);
+    bad.lost = 1;
+    bad.violations = {"I1: a key is missing"};
+    add(tier, bad);
+    return tier;
+}
+
+TEST(CampaignReport, HasTheFieldsThatItsReadersWant) {
+    const auto report = nlohmann::json::parse(json_report({tier_of_two()}, 20));
+    EXPECT_EQ(report["seeds"], 2);
+    EXPECT_EQ(report["faults"], 10);
+    EXPECT_EQ(report["faults_by_kind"]["kill_outside"], 6);
+    EXPECT_EQ(report["messages"], 40'000);
+    EXPECT_EQ(report["keys"], 30'000);
+    EXPECT_EQ(report["duplicates"], 10'000);
+    EXPECT_EQ(report["kills"], 8);
+    EXPECT_EQ(report["kills_from_outside"], 6);
+    EXPECT_EQ(report["lost"], 1);
+    EXPECT_EQ(report["twice"], 0);
+    EXPECT_EQ(report["violations"], 1);
+    EXPECT_EQ(report["seconds"], 20.0);
+    EXPECT_EQ(report["failed_seeds"], nlohmann::json::array({8}));
+}
+
+TEST(CampaignReport, BothTiersAreSummedAndShownOneByOne) {
+    TierSum core = tier_of_two();
+    core.tier = "core";
+    const auto report = nlohmann::json::parse(json_report({tier_of_two(), core}, 20));
+    EXPECT_EQ(report["seeds"], 4);
+    EXPECT_EQ(report["faults"], 20);
+    EXPECT_EQ(report["tiers"][1]["tier"], "core");
+    EXPECT_EQ(report["tiers"][1]["seeds"], 2);
+}
+
+TEST(CampaignReport, ThePageNamesAFailedSeedWithTheCommandThatRunsItAgain) {
+    const std::string text = page({tier_of_two()}, {"2 cores"});
+    EXPECT_THAT(text, HasSubstr("- 2 cores\n"));
+    EXPECT_THAT(text,
+                HasSubstr("| real | 2 | 10 | 8 (6) | 40,000 | 30,000 | 10,000 | 1 | 0 | 1 |"));
+    EXPECT_THAT(text, HasSubstr("FIRST_SEED=8"));
+    EXPECT_THAT(text, Not(HasSubstr("FIRST_SEED=7")));
+}
+
+TEST(CampaignCommitFaults, MeetOnlyWorkersAndEachCommitOnce) {
+    using support::CommitFault;
+    CommitFaults faults;
+    const std::size_t first = faults.add(CommitFault::cut_after, 2);
+    const std::size_t second = faults.add(CommitFault::cut_before, 3);
+    EXPECT_EQ(faults.next("psql"), CommitFault::none);
+    EXPECT_EQ(faults.next("onceward"), CommitFault::cut_after);
+    EXPECT_EQ(faults.finish(first), 1);
+    EXPECT_EQ(faults.next("onceward retention"), CommitFault::cut_before);
+    EXPECT_EQ(faults.finish(second), 1);
+    EXPECT_EQ(faults.next("onceward"), CommitFault::none);
+}
+
+}  // namespace
+}  // namespace onceward::campaign
