@@ -9,7 +9,7 @@ namespace onceward::support {
 namespace {
 
 class DeadLetterHarness final : public SinkHarness {
- public:
+  public:
     DeadLetterHarness() {
         schema_.database().execute(
             "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "
@@ -33,7 +33,7 @@ class DeadLetterHarness final : public SinkHarness {
         return numbers;
     }
 
- private:
+  private:
     static void reject(Message& message, Partition partition, int number) {
         message.record.partition = partition;
         message.record.offset = Offset{number};

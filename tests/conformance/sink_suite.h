@@ -14,7 +14,7 @@
 namespace onceward::support {
 
 class SinkHarness {
- public:
+  public:
     virtual ~SinkHarness() = default;
     // A new sink on the harness's own target.
     virtual std::unique_ptr<Sink> make_sink() = 0;
@@ -35,7 +35,7 @@ struct SinkCase {
 };
 
 class SinkConformance : public testing::TestWithParam<SinkCase> {
- protected:
+  protected:
     void SetUp() override;
     // Numbers first .. last as encoded messages.
     void add(int first, int last);

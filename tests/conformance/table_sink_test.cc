@@ -9,7 +9,7 @@ namespace onceward::support {
 namespace {
 
 class TableHarness final : public SinkHarness {
- public:
+  public:
     explicit TableHarness(TableSinkOptions options) : options_(std::move(options)) {
         options_.table = schema_.user_table(
             "target",
@@ -33,7 +33,7 @@ class TableHarness final : public SinkHarness {
         return numbers;
     }
 
- private:
+  private:
     FreshSchema schema_;
     TableSinkOptions options_;
 };

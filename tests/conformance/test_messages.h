@@ -21,7 +21,7 @@ Value json(std::string_view text);
 Value timestamp(std::int64_t microseconds);
 
 class TestMessages {
- public:
+  public:
     // A message of partition 0 at the next offset; texts are copied.
     Message& add(const std::vector<Value>& fields);
     Message& remove(const std::vector<Value>& fields);
@@ -31,7 +31,7 @@ class TestMessages {
     Message& operator[](std::size_t index) { return *messages_[index]; }
     std::pmr::memory_resource& arena() { return arena_; }
 
- private:
+  private:
     std::pmr::monotonic_buffer_resource arena_;
     std::vector<std::unique_ptr<Message>> messages_;
     Offset next_offset_{0};

@@ -31,9 +31,9 @@ std::string stem(std::string_view path) {
 // Files that tools, hosts and readers look for by their names.
 bool is_found_by_name(const std::string& path) {
     static const std::set<std::string> names{
-        "README.md",   "CHANGELOG.md",   "CONTRIBUTING.md", "SECURITY.md",    "LICENSE",
-        ".gitignore",  ".clang-format",  ".clang-tidy",     "CMakeLists.txt", "CMakePresets.json",
-        "Makefile",    ".ci/run"};
+        "README.md",  "CHANGELOG.md",  "CONTRIBUTING.md", "SECURITY.md",    "LICENSE",
+        ".gitignore", ".clang-format", ".clang-tidy",     "CMakeLists.txt", "CMakePresets.json",
+        "Makefile",   ".ci/run",       ".dockerignore"};
     // Folders that are read whole: by the build, by a test, by the host of the repository.
     static const std::array<std::string, 3> folders{"schemas/migrations", "tests/configs",
                                                     ".github/workflows"};

@@ -20,10 +20,10 @@ TEST(Build, EverySourceAndEveryTestIsBuilt) {
 TEST(Build, ASourceThatNoListNamesIsFound) {
     EXPECT_THAT(
         sources_not_built({{"tests/CMakeLists.txt", "add(x unit/a_test.cc # unit/b_test.cc\n)"},
-                                   {"tests/unit/a_test.cc", ""},
-                                   {"tests/unit/b_test.cc", ""},
-                                   {"dedup/unit/a_test.cc", ""}}),
-                UnorderedElementsAre("tests/unit/b_test.cc", "dedup/unit/a_test.cc"));
+                           {"tests/unit/a_test.cc", ""},
+                           {"tests/unit/b_test.cc", ""},
+                           {"dedup/unit/a_test.cc", ""}}),
+        UnorderedElementsAre("tests/unit/b_test.cc", "dedup/unit/a_test.cc"));
 }
 
 TEST(Build, EveryQueryIsUsed) { EXPECT_THAT(queries_not_used(repository()), IsEmpty()); }

@@ -8,6 +8,8 @@ namespace {
 const std::map<std::string, int> heights{{"schemas", 0}, {"dedup", 1},   {"consumer", 2},
                                          {"sinks", 2},   {"gateway", 2}, {"cli", 3}};
 
+constexpr const char* checker = "tests/faults/checker";
+
 // Neighbours of one height do not know each other either.
 bool may_know(const std::string& from, const std::string& to) {
     if (from == to) return true;
@@ -42,8 +44,8 @@ Findings backward_links(const Tree& tree) {
     std::map<std::string, std::string> folders;  // library -> where it is made
     for (const auto& [path, text] : tree) {
         if (file_name(path) != "CMakeLists.txt") continue;
-        for (std::sregex_iterator match(text.begin(), text.end(), made),
-             end; match != end; ++match) {
+        for (std::sregex_iterator match(text.begin(), text.end(), made), end; match != end;
+             ++match) {
             folders[(*match)[1]] = top_folder(path);
         }
     }
@@ -64,11 +66,13 @@ Findings backward_links(const Tree& tree) {
 Findings kafka_headers_elsewhere(const Tree& tree) {
     Findings findings;
     for (const auto& [path, text] : tree) {
-        if (!is_cpp(path) || within(path, "consumer") || within(path, "tests/support")) continue;
+        if (!is_cpp(path) || within(path, "consumer") || within(path, "tests/support") ||
+            within(path, checker)) {
+            continue;
+        }
         const auto lines = lines_of(text);
         for (std::size_t i = 0; i < lines.size(); ++i) {
-            if (lines[i].starts_with("#include") &&
-                lines[i].find("rdkafka") != std::string::npos) {
+            if (lines[i].starts_with("#include") && lines[i].find("rdkafka") != std::string::npos) {
                 findings.push_back(place(path, i) + " includes librdkafka");
             }
         }
@@ -95,6 +99,40 @@ Findings sinks_named_elsewhere(const Tree& tree) {
         const std::string code = code_of(text, Literals::blank);
         for (const std::string& sink : sinks) {
             if (has_word(code, sink)) findings.push_back(path + " names " + sink);
+        }
+    }
+    return findings;
+}
+
+Findings checker_dependencies(const Tree& tree) {
+    static const std::regex library(R"(\bonceward(::|_)(\w+))");
+    static const std::set<std::string> own{"checker", "library", "compile_options", "embed"};
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        const bool inside = within(path, checker);
+        const auto lines = lines_of(text);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (is_cpp(path) && inside && lines[i].starts_with("#include") &&
+                (lines[i].find('/') != std::string::npos || lines[i].find('"') < lines[i].size())) {
+                const bool known = lines[i].starts_with("#include \"tests/faults/checker/") ||
+                                   lines[i].starts_with("#include <sys/") ||
+                                   lines[i].starts_with("#include <librdkafka/") ||
+                                   lines[i].starts_with("#include <nlohmann/") ||
+                                   lines[i].starts_with("#include <openssl/");
+                if (!known) findings.push_back(place(path, i) + " has " + lines[i]);
+            }
+            if (file_name(path) != "CMakeLists.txt") continue;
+            // Its sources and libraries stand in its own folder alone.
+            if (!inside && lines[i].find("(onceward_checker ") != std::string::npos) {
+                findings.push_back(place(path, i) + " adds to onceward_checker");
+            }
+            const std::string code = lines[i].substr(0, lines[i].find('#'));
+            for (std::sregex_iterator match(code.begin(), code.end(), library), end;
+                 inside && match != end; ++match) {
+                if (!own.contains((*match)[2])) {
+                    findings.push_back(place(path, i) + " names " + match->str());
+                }
+            }
         }
     }
     return findings;

@@ -9,8 +9,11 @@ namespace onceward::tidy {
 Findings backward_includes(const Tree& tree);
 // The same for the libraries that a folder's CMakeLists.txt names.
 Findings backward_links(const Tree& tree);
-// librdkafka's headers belong to consumer/; tests/support has some of its own.
+// librdkafka's headers belong to consumer/; tests/support and the checker have some of their
+// own.
 Findings kafka_headers_elsewhere(const Tree& tree);
+// The checker judges the product: it includes and links nothing of it, nor of what links it.
+Findings checker_dependencies(const Tree& tree);
 // A class that derives from Sink is named in its own folder and in the composition root,
 // cli/compose.cc, alone.
 Findings sinks_named_elsewhere(const Tree& tree);

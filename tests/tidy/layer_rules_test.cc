@@ -40,10 +40,37 @@ TEST(Layers, OnlyTheConsumerIncludesLibrdkafka) {
     EXPECT_THAT(kafka_headers_elsewhere(repository()), IsEmpty());
 }
 TEST(Layers, LibrdkafkaElsewhereIsFound) {
-    EXPECT_THAT(kafka_headers_elsewhere({{"cli/run.cc", "#include <librdkafka/rdkafka.h>\n"},
-                                         {"consumer/source.cc",
-                                          "#include <librdkafka/rdkafka.h>"}}),
-                UnorderedElementsAre("cli/run.cc:1 includes librdkafka"));
+    EXPECT_THAT(
+        kafka_headers_elsewhere({{"cli/run.cc", "#include <librdkafka/rdkafka.h>\n"},
+                                 {"consumer/source.cc", "#include <librdkafka/rdkafka.h>"}}),
+        UnorderedElementsAre("cli/run.cc:1 includes librdkafka"));
+}
+
+TEST(Layers, TheCheckerSharesNoCodeWithTheProduct) {
+    EXPECT_THAT(checker_dependencies(repository()), IsEmpty());
+}
+TEST(Layers, ACheckerThatUsesTheProductIsFound) {
+    const std::string folder = "tests/faults/checker/";
+    const std::string list = folder + "CMakeLists.txt";
+    EXPECT_THAT(
+        checker_dependencies(
+            {{folder + "a.cc", "#include \"dedup/digest.h\"\n#include <vector>\n"},
+             {folder + "b.cc", "#include <onceward/dedup/digest.h>\n#include <libpq-fe.h>\n"},
+             {folder + "c.cc", "#include \"tests/faults/checker/a.h\"\n#include \"a.h\"\n"},
+             {folder + "d.cc", "#include \"tests/support/database.h\"\n"},
+             {list,
+              "onceward_library(checker PRIVATE onceward_dedup onceward::sinks\n# onceward_x"},
+             {"tests/CMakeLists.txt",
+              "target_link_libraries(onceward_checker PRIVATE a)\n"
+              "onceward_test(unit_checker LIBRARIES onceward_checker)"}}),
+        UnorderedElementsAre(
+            "tests/faults/checker/a.cc:1 has #include \"dedup/digest.h\"",
+            "tests/faults/checker/b.cc:1 has #include <onceward/dedup/digest.h>",
+            "tests/faults/checker/c.cc:2 has #include \"a.h\"",
+            "tests/faults/checker/d.cc:1 has #include \"tests/support/database.h\"",
+            "tests/faults/checker/CMakeLists.txt:1 names onceward_dedup",
+            "tests/faults/checker/CMakeLists.txt:1 names onceward::sinks",
+            "tests/CMakeLists.txt:1 adds to onceward_checker"));
 }
 
 TEST(Layers, OnlyTheCompositionRootNamesASink) {
@@ -51,13 +78,13 @@ TEST(Layers, OnlyTheCompositionRootNamesASink) {
 }
 TEST(Layers, ASinkNamedInTheCoreIsFound) {
     const std::string sink = "class MadeUpSink final : public Sink {};";
-    EXPECT_THAT(sinks_named_elsewhere({{"sinks/made_up.h", sink},
-                                       {"dedup/processor.cc", "MadeUpSink sink;"},
-                                       {"dedup/fence.cc", "// as MadeUpSink does"},
-                                       {"cli/run.cc", "MadeUpSink sink;"},
-                                       {"cli/compose.cc", "MadeUpSink sink;"}}),
-                UnorderedElementsAre("dedup/processor.cc names MadeUpSink",
-                                     "cli/run.cc names MadeUpSink"));
+    EXPECT_THAT(
+        sinks_named_elsewhere({{"sinks/made_up.h", sink},
+                               {"dedup/processor.cc", "MadeUpSink sink;"},
+                               {"dedup/fence.cc", "// as MadeUpSink does"},
+                               {"cli/run.cc", "MadeUpSink sink;"},
+                               {"cli/compose.cc", "MadeUpSink sink;"}}),
+        UnorderedElementsAre("dedup/processor.cc names MadeUpSink", "cli/run.cc names MadeUpSink"));
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ std::set<std::string> found_by_cmake(const Tree& tree) {
     std::set<std::string> names;
     for (const std::string path : {"CMakeLists.txt", "cmake/find_rdkafka.cmake"}) {
         const std::string text = content(tree, path);
-        for (std::sregex_iterator match(text.begin(), text.end(), found),
-             end; match != end; ++match) {
+        for (std::sregex_iterator match(text.begin(), text.end(), found), end; match != end;
+             ++match) {
             names.insert((*match)[1]);
         }
     }
@@ -94,8 +94,8 @@ Findings dead_links(const Tree& tree) {
     Findings findings;
     for (const auto& [path, text] : tree) {
         if (!path.ends_with(".md")) continue;
-        for (std::sregex_iterator match(text.begin(), text.end(), link),
-             end; match != end; ++match) {
+        for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end;
+             ++match) {
             const std::string target = (*match)[1];
             if (target.find("://") != std::string::npos) continue;
             const std::string file = (std::filesystem::path(path).parent_path() / target)

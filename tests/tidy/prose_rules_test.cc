@@ -54,13 +54,13 @@ TEST(Prose, ADependencyTableOfAnotherBuildIsFound) {
     const std::string readme =
         "## Dependencies\n\n| n | p | w | l | Debian | CMake |\n|---|---|---|---|---|---|\n"
         "| a | b | c | d | `g++` `gone-dev` | `Gone` |\n";
-    EXPECT_THAT(dependency_table_differences(
-                    {{"README.md", readme},
-                     {"scripts/setup", "build_packages=(\n    g++ new-dev\n    # a comment\n)\n"},
-                     {"CMakeLists.txt", "find_package(Threads)\nfind_package(New REQUIRED)\n"}}),
-                ElementsAre("the table lacks package new-dev",
-                            "the table alone has package gone-dev",
-                            "the table lacks CMake's New", "the table alone has CMake's Gone"));
+    EXPECT_THAT(
+        dependency_table_differences(
+            {{"README.md", readme},
+             {"scripts/setup", "build_packages=(\n    g++ new-dev\n    # a comment\n)\n"},
+             {"CMakeLists.txt", "find_package(Threads)\nfind_package(New REQUIRED)\n"}}),
+        ElementsAre("the table lacks package new-dev", "the table alone has package gone-dev",
+                    "the table lacks CMake's New", "the table alone has CMake's Gone"));
 }
 
 TEST(Prose, EveryLinkLeadsToAFile) { EXPECT_THAT(dead_links(repository()), IsEmpty()); }

@@ -31,19 +31,11 @@ class FunctionFinder {
         std::size_t line = 0;
         for (std::size_t at = 0; at < code_.size(); ++at) {
             switch (code_[at]) {
-                case '\n':
-                    ++line;
-                    continue;
-                case '{':
-                    open(code_.substr(header, at - header), line);
-                    break;
-                case '}':
-                    close(line);
-                    break;
-                case ';':
-                    break;
-                default:
-                    continue;
+                case '\n': ++line; continue;
+                case '{': open(code_.substr(header, at - header), line); break;
+                case '}': close(line); break;
+                case ';': break;
+                default: continue;
             }
             header = at + 1;
         }
@@ -68,8 +60,8 @@ class FunctionFinder {
             kind = Kind::scope;
         }
         const auto first = header.find_first_not_of(" \n");
-        const std::string_view rest = std::string_view(header).substr(
-            first == std::string::npos ? header.size() : first);
+        const std::string_view rest =
+            std::string_view(header).substr(first == std::string::npos ? header.size() : first);
         blocks_.push_back({kind, line - static_cast<std::size_t>(std::ranges::count(rest, '\n'))});
     }
 
@@ -140,7 +132,15 @@ Findings long_functions(const Tree& tree) {
 
 Findings unfinished_words(const Tree& tree) {
     // Put together, so that this file has none of them.
-    static const std::vector<std::string> words{"TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"};
+    static const std::vector<std::string> words{
+        "TO"
+        "DO",
+        "FIX"
+        "ME",
+        "XX"
+        "X",
+        "HA"
+        "CK"};
     Findings findings;
     for (const auto& [path, text] : tree) {
         for (const std::string& word : words) {
@@ -169,9 +169,9 @@ Findings foreign_addresses(const Tree& tree) {
     static const std::regex address(R"(https?://([A-Za-z0-9.-]+))");
     // The source of librdkafka, what a schema or a licence is named by, and pages to read.
     static const std::set<std::string> known{
-        "github.com",           "json-schema.org",  "www.apache.org",      "keepachangelog.com",
-        "semver.org",           "masstransit.io",   "docs.particular.net", "docs.redpanda.com",
-        "docs.aws.amazon.com",  "docs.redhat.com",  "localhost",           "127.0.0.1"};
+        "github.com",          "json-schema.org", "www.apache.org",      "keepachangelog.com",
+        "semver.org",          "masstransit.io",  "docs.particular.net", "docs.redpanda.com",
+        "docs.aws.amazon.com", "docs.redhat.com", "localhost",           "127.0.0.1"};
     Findings findings;
     for (const auto& [path, text] : tree) {
         if (within(path, "tests/tidy") || text.find("://") == std::string::npos) continue;

@@ -18,9 +18,9 @@ class CommitInDoubt : public CoreTest {
     }
     CoreWorkerOptions through(const CuttingProxy& proxy) {
         CoreWorkerOptions mine = options("in doubt");
-        mine.connection.dsn = mine.connection.dsn.reveal() +
-            " sslmode=disable host=127.0.0.1 port=" +
-                              std::to_string(proxy.port());
+        mine.connection.dsn =
+            mine.connection.dsn.reveal() +
+            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
         return mine;
     }
 };
@@ -66,8 +66,8 @@ TEST_F(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
             worker.handle(error, error.action);
         }
         // The server's own word, read behind the row's lock and not by a bare SELECT.
-        const std::int64_t now = database().number(
-            "SELECT next_offset FROM fences WHERE partition = 0 FOR UPDATE");
+        const std::int64_t now =
+            database().number("SELECT next_offset FROM fences WHERE partition = 0 FOR UPDATE");
         const bool reached_it =
             fault == CommitFault::cut_after || fault == CommitFault::cut_inside_answer;
         EXPECT_EQ(now > begin, reached_it);
@@ -144,9 +144,8 @@ TEST(CommitWithoutItsStandby, IsDecidedByTheTakeOverAndNeverByASelect) {
                                "' OR wait_event_type = '" + event + "')") == 1;
     };
     server.set("synchronous_standby_names", "missing");
-    ASSERT_TRUE(eventually(10s, [&] {
-        return database.value("SHOW synchronous_standby_names") == "missing";
-    }));
+    ASSERT_TRUE(eventually(
+        10s, [&] { return database.value("SHOW synchronous_standby_names") == "missing"; }));
     std::thread first([&] {
         try {
             worker.process();

@@ -35,8 +35,10 @@ class CoreTest : public ::testing::Test {
     }
     // Whether a session of that application waits for a lock.
     bool waits_for_lock(const std::string& application) {
-        return database().number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = "
-                                 "'Lock' AND application_name = '" + application + "'") > 0;
+        return database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = "
+                   "'Lock' AND application_name = '" +
+                   application + "'") > 0;
     }
 
     FreshSchema schema_;

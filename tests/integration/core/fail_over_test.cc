@@ -30,9 +30,8 @@ bool caught_up(Database& primary, Database& replica) {
 bool stop_streaming(Database& replica) {
     replica.execute("ALTER SYSTEM SET primary_conninfo = ''");
     replica.execute("SELECT pg_reload_conf()");
-    return eventually(20s, [&] {
-        return replica.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0;
-    });
+    return eventually(
+        20s, [&] { return replica.number("SELECT count(*) FROM pg_stat_wal_receiver") == 0; });
 }
 
 // The worker cannot hold the partition's fence for a batch that begins here.
@@ -51,8 +50,8 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     create_worker_role(primary.dsn());
     PrivatePostgres standby = PrivatePostgres::standby_of(primary, {});
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, primary.port());
-    const std::string address = primary.dsn() + " sslmode=disable host=127.0.0.1 port=" +
-                                std::to_string(proxy.port());
+    const std::string address =
+        primary.dsn() + " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
     std::optional<FreshSchema> on_primary(std::in_place, PostgresAddress{address, ""});
     FreshSchema& schema = *on_primary;
     const std::string table =

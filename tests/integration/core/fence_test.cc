@@ -66,7 +66,7 @@ TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     ASSERT_EQ(fence(0), 20);
     database().execute(
         "UPDATE fences SET next_offset = 10, applied = 10; DELETE FROM claims_1_1 WHERE "
-                       "record_offset >= 10; DELETE FROM effects WHERE record_offset >= 10");
+        "record_offset >= 10; DELETE FROM effects WHERE record_offset >= 10");
     ASSERT_TRUE(worker.fill());
     EXPECT_THAT(worker.process(), ElementsAre(Partition{0}));
     EXPECT_EQ(effects("record_offset >= 10"), 0);
@@ -215,8 +215,9 @@ TEST_F(FenceTest, RowsAreLockedInTheOrderOfTheirPartitions) {
         fences.take_over(connection, "topic", Partition{partition}, {}, 0, [] { return true; });
     }
     // The index would give them in order by chance; a planner is free to read the table.
-    connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off; "
-                       "SET enable_indexonlyscan = off");
+    connection.execute(
+        "SET enable_indexscan = off; SET enable_bitmapscan = off; "
+        "SET enable_indexonlyscan = off");
     database().execute("BEGIN; SELECT FROM fences WHERE partition = 0 FOR UPDATE");
     std::future<std::size_t> missed = std::async(std::launch::async, [&] {
         OwnedTransaction transaction(connection);

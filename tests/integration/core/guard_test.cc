@@ -44,8 +44,7 @@ class GuardBase : public CoreTest {
 
     std::string lock_statement(Held held) {
         switch (held) {
-            case Held::fence_row:
-                return "SELECT FROM " + schema_.name() + ".fences FOR UPDATE";
+            case Held::fence_row: return "SELECT FROM " + schema_.name() + ".fences FOR UPDATE";
             case Held::advisory_lock: return "SELECT pg_advisory_xact_lock(1330524999, 1)";
             case Held::sink_row: return "UPDATE " + table_ + " SET payload = 'x'";
         }
@@ -100,9 +99,10 @@ TEST_P(GuardTest, EndsAFrozenSession) {
     Connection holder(session("holder"));
     freeze(holder, frozen, lock_statement(held));
     ASSERT_TRUE(eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_stat_activity WHERE application_name = "
-                                 "'holder' AND wait_event_type = 'Client' AND xact_start IS NOT "
-                                 "NULL") == 1;
+        return database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
+                   "'holder' AND wait_event_type = 'Client' AND xact_start IS NOT "
+                   "NULL") == 1;
     }));
     Guard guard(quick());
     Connection waiter(session("waiter"));
@@ -111,13 +111,12 @@ TEST_P(GuardTest, EndsAFrozenSession) {
     EXPECT_TRUE(eventually(5s, [&] { return guard.ended() >= 1; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, GuardTest,
-                         ::testing::Combine(::testing::Values(Frozen::between_statements,
-                                                              Frozen::in_copy, Frozen::in_pipeline,
-                                                              Frozen::not_reading),
-                                            ::testing::Values(Held::fence_row, Held::advisory_lock,
-                                                              Held::sink_row)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Everywhere, GuardTest,
+    ::testing::Combine(::testing::Values(Frozen::between_statements, Frozen::in_copy,
+                                         Frozen::in_pipeline, Frozen::not_reading),
+                       ::testing::Values(Held::fence_row, Held::advisory_lock, Held::sink_row)),
+    name_of);
 
 class GuardRules : public GuardBase {};
 
@@ -154,8 +153,8 @@ TEST_F(GuardRules, FindsAHolderBehindAnotherWaiter) {
     guard.watch(second.pid());  // the first one is another process's
     std::future<void> second_waits = wait_for(second, Held::sink_row);
     ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("second"); }));
-    const std::string direct = database().value(
-        "SELECT pg_blocking_pids(" + std::to_string(second.pid()) + ")::text");
+    const std::string direct =
+        database().value("SELECT pg_blocking_pids(" + std::to_string(second.pid()) + ")::text");
     EXPECT_EQ(direct, "{" + std::to_string(first.pid()) + "}") << "the test is about a chain";
     EXPECT_NO_THROW(second_waits.get());
     EXPECT_NO_THROW(first_waits.get());
@@ -195,12 +194,13 @@ TEST_F(GuardRules, LooksOnlyAfterItsOwnSessions) {
 TEST_F(GuardRules, SurvivesTheLossOfItsOwnSession) {
     GuardOptions options = quick();
     Guard guard(options);
-    const std::string guards = "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
-                               "'onceward guard'";
+    const std::string guards =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
+        "'onceward guard'";
     ASSERT_TRUE(eventually(10s, [&] { return database().number(guards) == 1; }));
     database().execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
-                       "'onceward guard'");
+        "'onceward guard'");
     Connection holder(session("holder"));
     freeze(holder, Frozen::in_pipeline, lock_statement(Held::fence_row));
     Connection waiter(session("waiter"));

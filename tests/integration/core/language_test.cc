@@ -22,7 +22,12 @@ class Language : public ::testing::Test {
     PrivatePostgres german() {
         std::filesystem::create_directories(locales_);
         ChildOptions locale;
-        locale.command = {"localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8",
+        locale.command = {"localedef",
+                          "--no-archive",
+                          "-i",
+                          "de_DE",
+                          "-f",
+                          "UTF-8",
                           (locales_ / "de_DE.UTF-8").string()};
         run_to_end(std::move(locale), 60s);
         setenv("LOCPATH", locales_.c_str(), 1);
@@ -48,9 +53,8 @@ class Language : public ::testing::Test {
 TEST_F(Language, DecidesNothing) {
     create_worker_role(server_.dsn());
     FreshSchema schema(PostgresAddress{server_.dsn(), ""});
-    const std::string table =
-        schema.user_table("effects",
-                          std::string(effect_columns) + ", number integer CHECK (number > 0)");
+    const std::string table = schema.user_table(
+        "effects", std::string(effect_columns) + ", number integer CHECK (number > 0)");
     Connection connection(schema.worker());
     const PostgresError division = error_of(connection, "SELECT 1/0");
     EXPECT_THAT(division.diagnosis().message, HasSubstr("Division durch Null"))

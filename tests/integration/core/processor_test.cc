@@ -111,9 +111,9 @@ TEST_F(ProcessorTest, OfTwoThousandOnlyThePoisonGoesToTheDeadLettersEachWithItsR
     // I15: what landed first has the lower offset, over all transactions that halving made.
     EXPECT_EQ(
         database().number("SELECT count(*) FROM (SELECT record_offset, lag(record_offset) OVER "
-                                "(ORDER BY landed) AS before FROM strict) AS s "
-                                "WHERE before > record_offset"),
-              0);
+                          "(ORDER BY landed) AS before FROM strict) AS s "
+                          "WHERE before > record_offset"),
+        0);
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'sink' AND "
                                 "reason <> '' AND attempts > 0 AND key_text IS NOT NULL"),
               static_cast<std::int64_t>(poisons.size()));
@@ -175,8 +175,8 @@ TEST_F(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
     }
     EXPECT_EQ(
         database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
-                                "record_offset = 1"),
-              2);
+                          "record_offset = 1"),
+        2);
 }
 
 // A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once
@@ -221,7 +221,8 @@ TEST_F(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
 TEST_F(ProcessorTest, ACommitThatTheServerRolledBackIsNoCommit) {
     Connection connection(schema_.worker());
     OwnedTransaction transaction(connection);
-    transaction.query("INSERT INTO " + table_ + " (digest, key, partition, record_offset) "
+    transaction.query("INSERT INTO " + table_ +
+                      " (digest, key, partition, record_offset) "
                       "VALUES (gen_random_uuid(), 'k', 0, 0)");
     EXPECT_THROW(transaction.query("SELECT 1/0"), PostgresError);
     try {
@@ -321,6 +322,31 @@ TEST_F(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
     worker.processor().rejections().clear();
     EXPECT_THROW(worker.run(), TopicHalted);
     EXPECT_EQ(dead_letters().size(), 18U);
+}
+
+// A batch with a bad message goes on in many parts, which take longer than anybody may wait.
+TEST_F(ProcessorTest, WhatMustBeGivenBackIsThrownAwayBetweenTheParts) {
+    ScriptedLog log(1);
+    for (int i = 0; i < 100; ++i) {
+        log.append(0, {.key = "k" + std::to_string(i),
+                       .payload = i == 99 ? R"({"amount": -1, "name": "n"})"
+                                          : R"({"amount": 1, "name": "n"})"});
+    }
+    int commits = 0;
+    CoreWorkerOptions slow = options();
+    slow.on_commit = [&](const FenceMove&) { ++commits; };
+    slow.overdue = [&] { return commits > 0 ? std::set{Partition{0}} : std::set<Partition>{}; };
+    CoreWorker worker(log, *strict_sink_, slow);
+    ASSERT_TRUE(worker.step());
+    EXPECT_EQ(commits, 1);
+    EXPECT_TRUE(worker.processor().idle());
+    EXPECT_GT(fence(0), 0);
+    EXPECT_LT(fence(0), 100);
+    // The next owner reads the rest.
+    CoreWorker next(log, *strict_sink_, options("next"));
+    ASSERT_TRUE(next.run());
+    EXPECT_EQ(fence(0), 100);
+    EXPECT_EQ(database().number("SELECT count(*) FROM strict WHERE partition = 0"), 99);
 }
 
 // What stops a topic throws nothing away: the same batch lands once the table is there.

@@ -2,6 +2,7 @@
 
 #include "cli/embedded/private_postgres.h"
 #include "tests/integration/core/core_fixture.h"
+#include "tests/support/cutting_proxy.h"
 
 namespace onceward::support {
 namespace {
@@ -58,6 +59,20 @@ TEST_F(ServerCheckTest, RefusesADatabaseThatIsNotUtf8) {
     options.dsn = options.dsn.reveal() + " dbname=" + name;
     EXPECT_THAT(refusal(options), HasSubstr("LATIN1"));
     database().execute("DROP DATABASE " + name);
+}
+
+// A pooler answers with a process id of its own, in session mode as in transaction mode. Here it is
+// one byte of the answer's BackendKeyData that differs.
+TEST_F(ServerCheckTest, RefusesAPoolerBetween) {
+    ConnectionOptions direct = schema_.worker();
+    const std::string dsn = direct.dsn.reveal();
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres,
+                       static_cast<std::uint16_t>(std::stoi(dsn.substr(dsn.find("port=") + 5))));
+    ConnectionOptions options = direct;
+    options.dsn = dsn + " port=" + std::to_string(proxy.port());
+    EXPECT_EQ(refusal(options), "") << "a plain proxy is no pooler";
+    proxy.answer_with_own_process_id(true);
+    EXPECT_THAT(refusal(options), HasSubstr("a pooler sits between"));
 }
 
 TEST_F(ServerCheckTest, RefusesAServerThatACrashWouldDamage) {

@@ -108,8 +108,8 @@ TEST_F(TableStoreTest, TheFingerprintOfAWinnerThatWasWaitedForIsRead) {
     const Claim first = claim("k", digest_of_bytes("1"));
     OwnedTransaction transaction(winner.connection);
     winner.store.claim(transaction, "topic", std::span(&first, 1));
-    std::future<ClaimAnswer> answer = std::async(
-        std::launch::async, [&] { return loser.ask(claim("k", digest_of_bytes("2"))); });
+    std::future<ClaimAnswer> answer =
+        std::async(std::launch::async, [&] { return loser.ask(claim("k", digest_of_bytes("2"))); });
     ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("loser"); }));
     transaction.commit();
     const ClaimAnswer said = answer.get();
@@ -191,8 +191,8 @@ std::int64_t count_straddled(Database& database, const ScriptedLog& log,
     std::map<std::string, std::int64_t> claimed_in;
     for (const Row& row : database.execute("SELECT generation FROM generations ORDER BY 1")) {
         const std::string claims = "claims_1_" + *row[0];
-        for (const Row& key : database.execute("SELECT key FROM effects JOIN " + claims +
-                                                 " USING (digest)")) {
+        for (const Row& key :
+             database.execute("SELECT key FROM effects JOIN " + claims + " USING (digest)")) {
             claimed_in[*key[0]] = std::stoll(*row[0]);
         }
     }

@@ -9,6 +9,7 @@
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/digest.h"
+#include "dedup/fence.h"
 #include "dedup/ledger.h"
 #include "tests/support/kafka.h"
 #include "tests/support/postgres.h"
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 class CheckConnect : public testing::Test {
- protected:
+  protected:
     CheckConnect() { support::kafka().create_topic(topic_, 2); }
 
     // Line 6 is the topic's, line 10 the sink's.
@@ -47,6 +48,14 @@ class CheckConnect : public testing::Test {
     }
     std::int64_t rows(const std::string& table) {
         return schema_.database().number("SELECT count(*) FROM " + table);
+    }
+
+    // Ten messages, the first four trimmed away; the fence of partition 0 stands at `fence`.
+    void trimmed_log_with_fence_at(std::int64_t fence) {
+        support::kafka().produce(topic_, std::vector(10, message("k", "{}")));
+        support::kafka().delete_records(topic_, 0, 4);
+        Connection connection(schema_.worker());
+        Fences(group_, "test").create(connection, topic_, {{Partition{0}, {Offset{fence}}}}, 0);
     }
 
     FreshSchema schema_;
@@ -117,16 +126,40 @@ TEST_F(CheckConnect, ASchemaOfAnotherVersionNamesTheCommand) {
     EXPECT_THAT(result.findings[0].message, HasSubstr("onceward migrate up"));
 }
 
+TEST_F(CheckConnect, OffsetsThatTheLogHasLostAreNamedAndAnError) {
+    trimmed_log_with_fence_at(1);
+    const ConnectResult result = check_fences(configuration());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_EQ(result.findings[0].severity, Finding::Severity::error);
+    EXPECT_EQ(result.findings[0].mark.line, 6);
+    EXPECT_THAT(result.findings[0].message, HasSubstr("Partition 0: offsets 1 to 3 are no longer"));
+}
+
+TEST_F(CheckConnect, AFenceBehindTheLogsEndIsAnError) {
+    trimmed_log_with_fence_at(11);
+    const ConnectResult result = check_fences(configuration());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_THAT(result.findings[0].message, HasSubstr("ends at offset 10, below the fence at 11"));
+}
+
+TEST_F(CheckConnect, ATopicThatWasMadeAgainIsAnError) {
+    trimmed_log_with_fence_at(5);
+    EXPECT_THAT(check_fences(configuration()).good, ElementsAre(HasSubstr("all 1 stand in")));
+    schema_.database().execute("UPDATE fences SET topic_id = 'AAAAAAAAAAAAAAAAAAAAAA'");
+    const ConnectResult result = check_fences(configuration());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_THAT(result.findings[0].message, HasSubstr("was made again"));
+}
+
 TEST_F(CheckConnect, ASampleSaysWhatWouldBecomeOfEachRecordAndWritesNothing) {
-    support::kafka().produce(topic_, {message("claimed", R"({"id": "a", "amount": 1})"),
-                                      message("fresh", R"({"id": "b", "amount": 2})"),
-                                      message("fresh", R"({"id": "b", "amount": 2})"),
-                                      message("broken", "{"),
-                                      message("unmappable", R"({"id": "c", "amount": "much"})"),
-                                      {.partition = 0, .key = {}, .payload = R"({"id": "d"})",
-                                       .headers = {}},
-                                      {.partition = 0, .key = {}, .payload = std::nullopt,
-                                       .headers = {}}});
+    support::kafka().produce(
+        topic_, {message("claimed", R"({"id": "a", "amount": 1})"),
+                 message("fresh", R"({"id": "b", "amount": 2})"),
+                 message("fresh", R"({"id": "b", "amount": 2})"),
+                 message("broken", "{"),
+                 message("unmappable", R"({"id": "c", "amount": "much"})"),
+                 {.partition = 0, .key = {}, .payload = R"({"id": "d"})", .headers = {}},
+                 {.partition = 0, .key = {}, .payload = std::nullopt, .headers = {}}});
     Connection connection(schema_.worker());
     LedgerOptions ledger;
     ledger.name = group_ + "/" + topic_;

@@ -1,5 +1,7 @@
 // Two that believe they own a partition, a frozen one, and tables that change under the worker.
 
+#include "dedup/fence.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <fstream>
 
 #include "cli/embedded/child_process.h"
-#include "dedup/fence.h"
 #include "dedup/guard.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -43,14 +44,13 @@ class Frozen : public testing::Test {
   protected:
     Frozen() {
         std::ofstream(file("yaml"))
-            << "group: " << scene_.group() << "\nkafka:\n  bootstrap_servers: "
-            << support::kafka_bootstrap_servers()
+            << "group: " << scene_.group()
+            << "\nkafka:\n  bootstrap_servers: " << support::kafka_bootstrap_servers()
             << "\n  properties:\n    session.timeout.ms: 1000\n    heartbeat.interval.ms: 150\n"
                "    max.poll.interval.ms: 1500\n    fetch.wait.max.ms: 20\n"
             << "postgres:\n  dsn: \"" << scene_.schema().server().worker_dsn
             << "\"\n  schema: " << scene_.schema().name()
-            << "\ndrain_timeout: 1s\ntopics:\n  - name: "
-            << scene_.topic()
+            << "\ndrain_timeout: 1s\ntopics:\n  - name: " << scene_.topic()
             << "\n    format: json\n    key: {preset: idempotency-key}\n    sink:\n      table: "
             << scene_.schema().name()
             << ".effects\n      columns:\n        key: {header: Idempotency-Key}\n"
@@ -72,9 +72,8 @@ class Frozen : public testing::Test {
     }
     // How many of the worker's sessions in this schema are in that condition.
     std::int64_t sessions(const std::string& condition) {
-        return scene_.database().number(
-            "SELECT count(*) FROM pg_stat_activity WHERE usename = '" +
-            std::string(support::worker_role) + "' AND " + condition);
+        return scene_.database().number("SELECT count(*) FROM pg_stat_activity WHERE usename = '" +
+                                        std::string(support::worker_role) + "' AND " + condition);
     }
     Scene scene_;
 };

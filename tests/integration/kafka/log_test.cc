@@ -37,6 +37,9 @@ TEST(Log, TrimmedPastTheFenceHalts) {
     trim_past_the_fence(scene);
     Worker& worker = scene.start();
     EXPECT_THAT(Scene::halted(worker), HasSubstr("no longer in the log"));
+    const Halt halt = worker.status().halted.front().halt;
+    EXPECT_EQ(halt.reason, HaltReason::out_of_range);
+    EXPECT_EQ(halt.lost, (OffsetRange{Offset{60}, Offset{80}}));
     EXPECT_EQ(scene.next_offset(0), 60);
     EXPECT_EQ(scene.applied(), 60);
     EXPECT_EQ(skipped(scene), "");
@@ -75,6 +78,7 @@ TEST(Log, TrimmedPastTheFenceGoesOnAtTheLatestAndSaysSo) {
     Worker& worker = scene.start(std::move(options));
     ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) >= 100; }));
     EXPECT_EQ(skipped(scene), "60-100;");
+    EXPECT_EQ(worker.status().offsets_skipped, 40);
     ASSERT_TRUE(eventually(patience, [&] { return worker.status().reading == 1; }));
     scene.kafka().produce(scene.topic(), scene.make(10, 0));
     EXPECT_TRUE(eventually(patience, [&] { return scene.applied() == 70; }));
@@ -126,8 +130,8 @@ TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd)
     // Behind the last message there are only control records and what was aborted: the watermark's
     // write moves the fence.
     EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == end; }));
-    EXPECT_TRUE(eventually(
-        patience, [&] { return scene.fence(0, "watermark IS NOT NULL") == "t"; }));
+    EXPECT_TRUE(
+        eventually(patience, [&] { return scene.fence(0, "watermark IS NOT NULL") == "t"; }));
     scene.send(5);
     scene.expect_all_once();
 }
@@ -158,9 +162,8 @@ TEST(Log, ACompactedLogsHolesArePassed) {
 }
 
 TEST(Log, TombstonesGoByThePolicy) {
-    for (const auto& [policy, column] :
-         {std::pair{TombstonePolicy::skip, "skipped"},
-          std::pair{TombstonePolicy::reject, "dead_lettered"}}) {
+    for (const auto& [policy, column] : {std::pair{TombstonePolicy::skip, "skipped"},
+                                         std::pair{TombstonePolicy::reject, "dead_lettered"}}) {
         Scene scene;
         scene.send(5);
         auto tombstones = scene.make(3, 0);

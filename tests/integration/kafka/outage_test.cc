@@ -51,9 +51,8 @@ TEST_P(PostgresAway, ThePollGoesOnAndTheWorkerComesBackByItself) {
     own_server().stop(GetParam());
     EXPECT_TRUE(eventually(patience, [&] { return !worker.status().connected; }));
     scene.send(100);
-    EXPECT_TRUE(stays(long_away, [&] {
-        return worker.status().partitions == 1 && !worker.finished();
-    }));
+    EXPECT_TRUE(
+        stays(long_away, [&] { return worker.status().partitions == 1 && !worker.finished(); }));
     own_server().start();
     scene.reconnect();
     scene.expect_all_once();
@@ -85,8 +84,10 @@ TEST_P(PostgresRefuses, NothingIsDeadLetteredAndTheWorkerComesBackByItself) {
     scene.all_applied();
     const std::string role = std::string("ALTER ROLE ") + support::worker_role;
     scene.database().execute(role + GetParam().begin);
-    scene.database().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                             "WHERE usename = '" + std::string(support::worker_role) + "'");
+    scene.database().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE usename = '" +
+        std::string(support::worker_role) + "'");
     scene.send(100);
     EXPECT_TRUE(log.says("postgres.unreachable"));
     EXPECT_TRUE(stays(long_away, [&] { return worker.status().partitions == 1; }));

@@ -29,6 +29,23 @@ TEST(Rebalance, TakeOversInQuickSuccessionNeverJumpToTheEnd) {
     scene.expect_all_once();
 }
 
+// Fatal for a consumer: it can only be closed and made anew.
+TEST(Rebalance, AWorkerWhoseInstanceIdAnotherTookEndsWithTheReasonAndHasLostNothing) {
+    Scene scene({.partitions = 2});
+    WorkerOptions options = scene.options();
+    options.kafka.instance_id = scene.group();
+    options.number = 0;
+    Worker& fenced = scene.start(options);
+    scene.send(200);
+    EXPECT_TRUE(scene.all_applied());
+    scene.start(options);
+    EXPECT_TRUE(eventually(patience, [&] { return fenced.finished().has_value(); }));
+    EXPECT_NE(fenced.finished().value_or("").find("fenced"), std::string::npos)
+        << fenced.finished().value_or("it goes on");
+    scene.send(200);
+    scene.expect_all_once();
+}
+
 struct Membership {
     std::string name;
     std::map<std::string, Secret> properties;
@@ -74,13 +91,12 @@ TEST_P(Memberships, JoiningAndLeavingUnderLoadLosesNothingAndRepeatsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Protocols, Memberships,
-    testing::Values(
-        Membership{"eager", {{"partition.assignment.strategy", "range"}}, {}, false},
-        Membership{"cooperative", {}, {}, false}, Membership{"fixed", {}, {}, true},
-        Membership{"kip848",
-                   {{"group.protocol", "consumer"}},
-                   {"session.timeout.ms", "heartbeat.interval.ms"},
-                   false}),
+    testing::Values(Membership{"eager", {{"partition.assignment.strategy", "range"}}, {}, false},
+                    Membership{"cooperative", {}, {}, false}, Membership{"fixed", {}, {}, true},
+                    Membership{"kip848",
+                               {{"group.protocol", "consumer"}},
+                               {"session.timeout.ms", "heartbeat.interval.ms"},
+                               false}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Rebalance, APartitionAddedWhileRunningStartsAtItsBeginning) {

@@ -104,8 +104,11 @@ std::vector<support::ProducedMessage> Scene::make(int messages, int partition) {
     std::vector<support::ProducedMessage> made;
     for (int i = 0; i < messages; ++i) {
         const std::string number = std::to_string(next_key_++);
-        made.push_back({partition, std::nullopt, "{\"id\": " + number + "}",
-                        {{"Idempotency-Key", "key-" + number}}, 0});
+        made.push_back({partition,
+                        std::nullopt,
+                        "{\"id\": " + number + "}",
+                        {{"Idempotency-Key", "key-" + number}},
+                        0});
     }
     return made;
 }
@@ -124,8 +127,7 @@ void Scene::send(int messages, int first_partition) {
 }
 
 bool Scene::all_applied(milliseconds limit) {
-    return eventually(limit,
-                      [&] { return applied() >= static_cast<std::int64_t>(sent_.size()); });
+    return eventually(limit, [&] { return applied() >= static_cast<std::int64_t>(sent_.size()); });
 }
 
 std::string Scene::fence(int partition, const std::string& columns) {
@@ -139,7 +141,7 @@ std::string Scene::halted(Worker& worker, milliseconds limit) {
     std::string reason;
     eventually(limit, [&] {
         const Worker::Status status = worker.status();
-        if (!status.halted.empty()) reason = status.halted.front().second;
+        if (!status.halted.empty()) reason = status.halted.front().halt.text;
         return !reason.empty();
     });
     return reason;

@@ -4,8 +4,8 @@
 // the product's memory. Used by the test's thread. Workers stop with the scene.
 
 #include <chrono>
-#include <map>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +26,9 @@ inline constexpr milliseconds patience{60'000};
 struct SceneOptions {
     int partitions = 1;
     support::Properties topic_config{};
-    support::Kafka* kafka = nullptr;              // the shared broker
-    std::string bootstrap_servers{};              // of that broker
-    support::PostgresAddress postgres{};          // the shared server
+    support::Kafka* kafka = nullptr;      // the shared broker
+    std::string bootstrap_servers{};      // of that broker
+    support::PostgresAddress postgres{};  // the shared server
 };
 
 class Scene {

@@ -45,7 +45,10 @@ TEST_F(FeederTest, EveryMessageReachesItsTopicWithItsKey) {
     Workload workload(3, 2'000);
     Feeder feeder(options(), workload);
     feeder.allow(2'000);
-    ASSERT_TRUE(eventually(patience, [&] { feeder.check(); return feeder.done(); }));
+    ASSERT_TRUE(eventually(patience, [&] {
+        feeder.check();
+        return feeder.done();
+    }));
     EXPECT_EQ(feeder.lag(), 2'000);
 
     std::map<std::string, int> counts;
@@ -89,7 +92,10 @@ TEST_F(FeederTest, TheBacklogStaysBelowWhatTheClusterKeeps) {
             EXPECT_EQ(kafka.offsets(name_of(topic), partition).first, 0);
     }
     pass_everything(feeder, Offset{1'000'000});
-    ASSERT_TRUE(eventually(patience, [&] { feeder.check(); return feeder.done(); }));
+    ASSERT_TRUE(eventually(patience, [&] {
+        feeder.check();
+        return feeder.done();
+    }));
     EXPECT_EQ(feeder.delivered(), 200'000);
 }
 

@@ -41,10 +41,9 @@ TEST_F(ProduceCommand, CountsWhatItDid) {
 
 TEST_F(ProduceCommand, WritesProtobufFromCsv) {
     const auto file = write("payments.csv", "payment_id,amount_minor\np1,300\n");
-    const Outcome outcome =
-        produce({file.string(), "--format", "protobuf", "--proto",
-                 std::string(ONCEWARD_SOURCE_FOLDER) + "/schemas/payment.proto", "--message",
-                 "onceward.demo.v1.Payment"});
+    const Outcome outcome = produce({file.string(), "--format", "protobuf", "--proto",
+                                     std::string(ONCEWARD_SOURCE_FOLDER) + "/schemas/payment.proto",
+                                     "--message", "onceward.demo.v1.Payment"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
     ASSERT_EQ(messages().size(), 1U);
     EXPECT_EQ(messages()[0].payload, "\x0A\x02p1\x18\xAC\x02");

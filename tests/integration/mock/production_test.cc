@@ -56,9 +56,8 @@ TEST_F(ProductionTest, EachRecordGetsAUuidOfItsOwn) {
     std::set<std::string> keys;
     for (const auto& message : read()) {
         EXPECT_EQ(message.headers.at(0).first, "Idempotency-Key");
-        EXPECT_THAT(key_of(message),
-                    testing::ContainsRegex("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-"
-                                           "[89ab][0-9a-f]{3}-[0-9a-f]{12}$"));
+        EXPECT_THAT(key_of(message), testing::ContainsRegex("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-"
+                                                            "[89ab][0-9a-f]{3}-[0-9a-f]{12}$"));
         keys.insert(key_of(message));
     }
     EXPECT_EQ(keys.size(), 200U);

@@ -60,8 +60,8 @@ class ProgramTest : public testing::Test {
     }
 
   private:
-    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                    support::unique_name("program");
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / support::unique_name("program");
 };
 
 }  // namespace onceward

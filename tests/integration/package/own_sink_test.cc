@@ -34,8 +34,11 @@ class OwnSink : public ::testing::Test {
         fs::create_directories(folder_);
         const auto cmake = [](std::vector<std::string> arguments) {
             arguments.insert(arguments.begin(), "cmake");
-            run_to_end({.command = std::move(arguments), .environment = {}, .output = {},
-                        .folder = {}, .identity = {}},
+            run_to_end({.command = std::move(arguments),
+                        .environment = {},
+                        .output = {},
+                        .folder = {},
+                        .identity = {}},
                        5min);
         };
         const std::string prefix = folder_ / "prefix", build = folder_ / "build";
@@ -53,7 +56,10 @@ class OwnSink : public ::testing::Test {
 
 TEST_F(OwnSink, IsTestedWithoutKafkaByTheTrialOfThePackage) {
     EXPECT_NO_THROW(run_to_end({.command = {program("balance_sink_test"), schema_.server().dsn},
-                                .environment = {}, .output = {}, .folder = {}, .identity = {}},
+                                .environment = {},
+                                .output = {},
+                                .folder = {},
+                                .identity = {}},
                                1min));
 }
 
@@ -81,12 +87,14 @@ TEST_F(OwnSink, AddsEachKeysAmountOnce) {
     ChildProcess worker({.command = {program("own_sink"), cluster.bootstrap_servers(),
                                      schema_.worker().dsn.reveal(), "payments", table},
                          .environment = {"ONCEWARD_EXAMPLE_SCHEMA=" + schema_.name()},
-                         .output = output, .folder = {}, .identity = {}});
+                         .output = output,
+                         .folder = {},
+                         .identity = {}});
     Database& database = schema_.database();
     EXPECT_TRUE(eventually(60s, [&] {
         return database.number(
-            "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
-                               "skipped), 0) FROM fences") == 900;
+                   "SELECT coalesce(sum(applied + duplicates + conflicts + dead_lettered + "
+                   "skipped), 0) FROM fences") == 900;
     })) << tail_of(output);
     worker.send(SIGTERM);
     const std::optional<int> status = worker.wait(30s);
@@ -94,7 +102,7 @@ TEST_F(OwnSink, AddsEachKeysAmountOnce) {
     EXPECT_EQ(*status, 0) << tail_of(output);
     EXPECT_EQ(
         database.value("SELECT string_agg(balance::text, ' ' ORDER BY account) FROM balances"),
-              "100.0 100.0 100.0");
+        "100.0 100.0 100.0");
     EXPECT_THAT(contents(output),
                 ::testing::HasSubstr("applied 600, duplicates 299, dead-lettered 1"));
 }

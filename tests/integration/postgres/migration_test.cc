@@ -22,7 +22,7 @@ using support::FreshSchema;
 
 // A schema's name that nobody has migrated yet.
 class EmptySchema {
- public:
+  public:
     EmptySchema() : name_(support::unique_name("migration")), database_(support::postgres().dsn) {}
     ~EmptySchema() {
         database_.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS " + name_ +
@@ -41,7 +41,7 @@ class EmptySchema {
             "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('" + name_ + "')");
     }
 
- private:
+  private:
     std::string name_;
     Database database_;
 };

@@ -47,7 +47,7 @@ Outcome onceward(std::vector<std::string> arguments) {
 
 // A configuration's file, for as long as this object lives.
 class Configured {
- public:
+  public:
     explicit Configured(const std::string& bootstrap_servers)
         : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
         std::ofstream(file_) << "group: billing\n"
@@ -65,12 +65,12 @@ class Configured {
     ~Configured() { std::filesystem::remove(file_); }
     std::string file() const { return file_.string(); }
 
- private:
+  private:
     std::filesystem::path file_;
 };
 
 class Operator : public testing::Test {
- protected:
+  protected:
     Operator() {
         Connection worker(schema_.worker());
         ledger_ = register_ledger(worker, {.name = "orders"}, "billing", "orders").ledger;

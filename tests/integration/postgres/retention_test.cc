@@ -26,7 +26,7 @@ using support::FreshSchema;
 constexpr std::int64_t lock_class = 1330524999;
 
 class Retention : public testing::Test {
- protected:
+  protected:
     Retention() : worker_(schema_.worker()) {
         options_.name = "orders";
         options_.retention = 24h;

@@ -17,7 +17,7 @@ constexpr const char* me = "11111111-1111-4111-8111-111111111111";
 constexpr const char* another = "22222222-2222-4222-8222-222222222222";
 
 class Watermark : public testing::Test {
- protected:
+  protected:
     Watermark() : worker_(schema_.worker()) {
         schema_.database().execute(
             "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "

@@ -11,7 +11,7 @@ namespace onceward::support {
 namespace {
 
 class DeadLetters : public testing::Test {
- protected:
+  protected:
     void SetUp() override {
         database().execute(
             "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "

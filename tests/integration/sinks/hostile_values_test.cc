@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 class Hostile : public TableSinkTest {
- protected:
+  protected:
     void SetUp() override {
         create(
             "i integer, n numeric, t text, v varchar(3), at timestamptz, u uuid, a integer[], j "

@@ -15,7 +15,7 @@
 namespace onceward::support {
 
 class TableSinkTest : public testing::Test {
- protected:
+  protected:
     using Mode = TableSinkOptions::Mode;
     using Transport = TableSinkOptions::Transport;
 

@@ -10,7 +10,7 @@ namespace onceward::support {
 namespace {
 
 class Guard : public TableSinkTest {
- protected:
+  protected:
     void SetUp() override {
         create("id integer PRIMARY KEY, amount bigint", {"id", "amount"});
         prepare();

@@ -9,7 +9,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 class Prepare : public TableSinkTest {
- protected:
+  protected:
     std::string refused(const std::string& columns, const std::vector<std::string>& mapped) {
         create(columns, mapped);
         return mismatch();

@@ -60,10 +60,8 @@ const std::vector<Sample> samples{
     {"bytea", text("\\x0A0b"), "\\x0a0b"},
     {"bytea", text("AAH/"), "\\x0001ff"},
     {"bytea", text("AA=="), "\\x00"},
-    {"uuid", text("6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"),
-     "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"},
-    {"uuid", text("{6F1E2D3C4B5A69788796A5B4C3D2E1F0}"),
-     "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"},
+    {"uuid", text("6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"), "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"},
+    {"uuid", text("{6F1E2D3C4B5A69788796A5B4C3D2E1F0}"), "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"},
     {"uuid", bytes("0123456789abcdef"), "30313233-3435-3637-3839-616263646566"},
     {"json", json("{\"a\":  1.0}"), "{\"a\":  1.0}"},
     {"jsonb", json("{\"a\":  1.0}"), "{\"a\": 1.0}"},
@@ -96,7 +94,7 @@ const std::vector<Sample> samples{
 };
 
 class Types : public TableSinkTest {
- protected:
+  protected:
     // All samples at once, as columns v1, v2, ... of one table, written in one row and another row
     // of nulls.
     void check(Mode mode, Transport transport) {

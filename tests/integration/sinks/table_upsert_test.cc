@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 class Upsert : public TableSinkTest {
- protected:
+  protected:
     void SetUp() override {
         create("id integer PRIMARY KEY, value text, version numeric, unmapped text DEFAULT 'new'",
                {"id", "value", "version"});

@@ -40,11 +40,10 @@ TEST(FrontendParser, FindsEachCommitWhereverTheReadsEnd) {
     const std::string simple = message('Q', text("SET CONSTRAINTS ALL IMMEDIATE; commit ;"));
     const std::string extended = message('P', text("") + text("COMMIT") + std::string(2, '\0')) +
                                  message('B', "...") + message('E', "...") + message('S', "");
-    const std::string other = message('Q', text("SELECT 'RECOMMIT'")) +
-                              message('Q', text("SELECT recommit"));
-    const std::string all =
-        startup(text("application_name") + text("worker")) + begin + copy + simple + extended +
-        other;
+    const std::string other =
+        message('Q', text("SELECT 'RECOMMIT'")) + message('Q', text("SELECT recommit"));
+    const std::string all = startup(text("application_name") + text("worker")) + begin + copy +
+                            simple + extended + other;
     for (std::size_t step = 1; step <= all.size(); ++step) {
         FrontendParser parser;
         std::string passed;
@@ -87,8 +86,9 @@ class CuttingProxyTest : public ::testing::Test {
     }
     bool alone() {
         return eventually(milliseconds(10'000), [&] {
-            return schema_.database().number("SELECT count(*) FROM pg_stat_activity WHERE "
-                                             "application_name = 'tested'") == 0;
+            return schema_.database().number(
+                       "SELECT count(*) FROM pg_stat_activity WHERE "
+                       "application_name = 'tested'") == 0;
         });
     }
 
@@ -108,11 +108,11 @@ TEST_F(CuttingProxyTest, ChangesNothingUntilItIsTold) {
 
 TEST_F(CuttingProxyTest, DecidesWhetherACutCommitTookEffect) {
     int kept = 0;
-    for (const auto& [fault, takes_effect] : std::vector<std::pair<CommitFault, bool>>{
-             {CommitFault::cut_before, false},
-             {CommitFault::cut_inside_request, false},
-             {CommitFault::cut_after, true},
-             {CommitFault::cut_inside_answer, true}}) {
+    for (const auto& [fault, takes_effect] :
+         std::vector<std::pair<CommitFault, bool>>{{CommitFault::cut_before, false},
+                                                   {CommitFault::cut_inside_request, false},
+                                                   {CommitFault::cut_after, true},
+                                                   {CommitFault::cut_inside_answer, true}}) {
         for (int round = 0; round < 10; ++round) {
             proxy_.on_commit([fault = fault](const ProxiedCommit& commit) {
                 return commit.application_name == "tested" ? fault : CommitFault::none;

@@ -17,8 +17,10 @@ bool falls_silent(Kafka& kafka) {
 
 Properties credentials(const KafkaBroker& broker, const std::string& mechanism,
                        const std::string& password) {
-    return {{"security.protocol", "SASL_SSL"},  {"sasl.mechanism", mechanism},
-            {"sasl.username", "onceward"},      {"sasl.password", password},
+    return {{"security.protocol", "SASL_SSL"},
+            {"sasl.mechanism", mechanism},
+            {"sasl.username", "onceward"},
+            {"sasl.password", password},
             {"ssl.ca.location", broker.ca_file()}};
 }
 

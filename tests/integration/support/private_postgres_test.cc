@@ -62,8 +62,9 @@ TEST(PrivatePostgres, PromotesAStandbyThatHasWhatTheSynchronousPrimaryCommitted)
     PrivatePostgres standby = PrivatePostgres::standby_of(primary, options);
     Database database(primary.dsn());
     ASSERT_TRUE(support::eventually(seconds(20), [&] {
-        return database.number("SELECT count(*) FROM pg_stat_replication "
-                               "WHERE sync_state = 'sync'") == 1;
+        return database.number(
+                   "SELECT count(*) FROM pg_stat_replication "
+                   "WHERE sync_state = 'sync'") == 1;
     }));
     database.execute("CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)");
     EXPECT_THROW(Database(standby.dsn()).execute("CREATE TABLE other (id int)"), DatabaseError);

@@ -7,7 +7,7 @@
 namespace onceward::test {
 
 class SilentServer {
- public:
+  public:
     SilentServer();
     ~SilentServer();
     SilentServer(const SilentServer&) = delete;
@@ -16,7 +16,7 @@ class SilentServer {
     // Whether a connection waits to be accepted; it is taken away.
     bool was_visited();
 
- private:
+  private:
     int socket_ = -1;
     std::uint16_t port_ = 0;
 };

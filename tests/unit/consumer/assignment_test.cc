@@ -26,7 +26,7 @@ class AssignmentTest : public testing::Test {
             assignment_.find(partition_)->not_before - now_);
     }
     std::chrono::milliseconds delay_after_halt(std::chrono::milliseconds first) {
-        assignment_.halt(partition_, "why", now_, first);
+        assignment_.halt(partition_, {HaltReason::failed, "why"}, now_, first);
         return std::chrono::duration_cast<std::chrono::milliseconds>(
             *assignment_.find(partition_)->retry - now_);
     }
@@ -106,7 +106,7 @@ TEST_F(AssignmentTest, AHaltedPartitionIsTriedAgainMoreAndMoreSlowly) {
 
 TEST_F(AssignmentTest, AHaltWithoutARetryWaitsForAHand) {
     assignment_.assigned(partition_);
-    assignment_.halt(partition_, "why", now_, 0ms);
+    assignment_.halt(partition_, {HaltReason::failed, "why"}, now_, 0ms);
     EXPECT_TRUE(assignment_.due_retries(now_ + 24h).empty());
     EXPECT_EQ(assignment_.next_due(), std::nullopt);
 }
@@ -116,7 +116,7 @@ TEST_F(AssignmentTest, AReconnectTakesEveryFenceAgainButLeavesHaltedOnesAlone) {
     assignment_.assigned(partition_);
     assignment_.assigned(other);
     read_from(0);
-    assignment_.halt(other, "why", now_, 0ms);
+    assignment_.halt(other, {HaltReason::failed, "why"}, now_, 0ms);
     assignment_.retake_all();
     EXPECT_EQ(assignment_.with_phase(PartitionPhase::wants_fence), std::vector{partition_});
     EXPECT_EQ(assignment_.with_phase(PartitionPhase::halted), std::vector{other});
@@ -124,7 +124,7 @@ TEST_F(AssignmentTest, AReconnectTakesEveryFenceAgainButLeavesHaltedOnesAlone) {
 
 TEST_F(AssignmentTest, NothingMovesAHaltedPartitionButAHandOrItsTime) {
     assignment_.assigned(partition_);
-    assignment_.halt(partition_, "why", now_, 0ms);
+    assignment_.halt(partition_, {HaltReason::failed, "why"}, now_, 0ms);
     assignment_.missed(partition_, now_, 0);
     assignment_.out_of_range(partition_);
     assignment_.sought(partition_, Offset{0});
@@ -144,6 +144,15 @@ TEST_F(AssignmentTest, WhatIsToBeAskedAnewGrowsWithAssignmentsAndRangeErrors) {
     EXPECT_FALSE(assignment_.find(partition_)->out_of_range);
 }
 
+TEST_F(AssignmentTest, SeeksToARefusedOffsetAreCountedUntilThePartitionMovesOn) {
+    assignment_.assigned(partition_);
+    EXPECT_EQ(assignment_.seeks_again(partition_), 0);
+    read_from(3);
+    EXPECT_EQ(assignment_.seeks_again(partition_), 1);
+    assignment_.committed(partition_);
+    EXPECT_EQ(assignment_.seeks_again(partition_), 0);
+}
+
 TEST_F(AssignmentTest, WhatWasRevokedIsForgotten) {
     assignment_.assigned(partition_);
     pause_after_missing();
@@ -154,6 +163,60 @@ TEST_F(AssignmentTest, WhatWasRevokedIsForgotten) {
     EXPECT_FALSE(assignment_.holds(partition_));
     assignment_.assigned(partition_);
     EXPECT_EQ(assignment_.next_take_over(now_), partition_);
+}
+
+TEST_F(AssignmentTest, APausedTopicIsNotReadUntilItIsResumedAndThenFromItsFence) {
+    const TopicPartition other{"other", Partition{0}};
+    assignment_.assigned(partition_);
+    assignment_.assigned(other);
+    read_from(0);
+    const auto change = assignment_.set_paused({{"topic", "why"}});
+    EXPECT_EQ(change.paused, std::vector<std::string>{"topic"});
+    EXPECT_EQ(assignment_.with_phase(PartitionPhase::paused), std::vector{partition_});
+    EXPECT_EQ(assignment_.find(partition_)->pause, "why");
+    EXPECT_EQ(assignment_.next_take_over(now_), other);
+    EXPECT_TRUE(assignment_.set_paused({{"topic", "why"}}).paused.empty()) << "said once";
+    EXPECT_EQ(assignment_.set_paused({}).resumed, std::vector<std::string>{"topic"});
+    EXPECT_EQ(assignment_.find(partition_)->phase, PartitionPhase::wants_fence);
+}
+
+TEST_F(AssignmentTest, NothingMovesAPausedPartition) {
+    assignment_.set_paused({{"topic", "why"}});
+    assignment_.assigned(partition_);
+    const auto still_paused = [&] {
+        return assignment_.with_phase(PartitionPhase::paused) == std::vector{partition_};
+    };
+    EXPECT_TRUE(still_paused());
+    assignment_.retake_all();
+    EXPECT_TRUE(still_paused());
+    assignment_.missed(partition_, now_, 0);
+    EXPECT_TRUE(still_paused());
+    assignment_.out_of_range(partition_);
+    EXPECT_TRUE(still_paused());
+    assignment_.wake(partition_);
+    EXPECT_TRUE(still_paused());
+}
+
+TEST_F(AssignmentTest, AHaltedPartitionOfAPausedTopicStaysHaltedAndIsPausedWhenItWakes) {
+    assignment_.assigned(partition_);
+    assignment_.halt(partition_, {HaltReason::failed, "why"}, now_, 1s);
+    assignment_.set_paused({{"topic", "asked for"}});
+    EXPECT_EQ(assignment_.find(partition_)->phase, PartitionPhase::halted);
+    assignment_.wake(partition_);
+    EXPECT_EQ(assignment_.find(partition_)->phase, PartitionPhase::paused);
+}
+
+TEST_F(AssignmentTest, APartitionThatWaitsIsNotReadBeforeItsTimeAndThenFromItsFence) {
+    assignment_.assigned(partition_);
+    read_from(0);
+    assignment_.wait(partition_, now_ + 5s);
+    EXPECT_FALSE(assignment_.reading(partition_));
+    assignment_.retake_all();
+    EXPECT_EQ(assignment_.next_take_over(now_ + 4s), std::nullopt);
+    EXPECT_EQ(assignment_.next_due(), now_ + 5s);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 5s), partition_);
+    read_from(0);
+    EXPECT_TRUE(assignment_.reading(partition_));
 }
 
 }  // namespace

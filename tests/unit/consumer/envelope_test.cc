@@ -40,7 +40,8 @@ TEST(DebeziumEnvelope, CreateReadAndUpdateTakeTheRowAfter) {
         Decoding decoding = with(Envelope::debezium);
         const Decoded& decoded = decoding.decode(
             R"({"before":{"id":1,"name":"old"},"after":{"id":1,"name":"new"},"source":{"id":7},)"
-            R"("op":")" + std::string(operation) + R"(","ts_ms":5})");
+            R"("op":")" +
+            std::string(operation) + R"(","ts_ms":5})");
         ASSERT_EQ(decoding.reason(), "");
         EXPECT_EQ(decoded.operation, Operation::upsert);
         EXPECT_EQ(decoding[0].text, "1");
@@ -90,8 +91,7 @@ TEST(DebeziumEnvelope, TwoOfAMemberAreAmbiguousEvenInBothPlaces) {
     EXPECT_TRUE(decoding.decode(R"({"op":"c","op":"d","after":{"id":1},"before":{"id":2}})")
                     .rejection.has_value());
     EXPECT_TRUE(
-        decoding
-            .decode(R"({"op":"c","after":{"id":1},"payload":{"op":"c","after":{"id":2}}})")
+        decoding.decode(R"({"op":"c","after":{"id":1},"payload":{"op":"c","after":{"id":2}}})")
             .rejection.has_value());
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 namespace onceward {
 namespace {
@@ -145,6 +146,20 @@ TEST_F(ExchangeTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
     const FenceMove late{span(zero_, 0, 3), {}};
     exchange_.committed("topic", {&late, 1});
     EXPECT_TRUE(exchange_.take_offsets().empty()) << "somebody else has the partition by now";
+}
+
+TEST_F(ExchangeTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
+    push(zero_, 0, 3, 3);
+    work();
+    EXPECT_TRUE(exchange_.overdue().empty());
+    auto revoked =
+        std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 200ms); });
+    while (exchange_.leaving().empty()) std::this_thread::yield();
+    EXPECT_TRUE(exchange_.overdue().empty()) << "it is still waited for";
+    revoked.get();
+    EXPECT_EQ(exchange_.overdue(), std::set{zero_.partition});
+    exchange_.done();
+    EXPECT_TRUE(exchange_.overdue().empty());
 }
 
 TEST_F(ExchangeTest, WithoutAConnectionNothingIsHandedOutAndNothingIsLost) {

@@ -18,10 +18,11 @@ StartPosition starting(Kind kind) {
 class FirstPositionTest : public testing::Test {
   protected:
     std::int64_t begin(const StartPosition& start, bool topic_known = false) {
-        const LogQuestions questions{
-            [this] { return committed_; },
-            [] { return KafkaSource::Range{Offset{100}, Offset{900}}; },
-            [](std::chrono::milliseconds) { return Offset{555}; }};
+        const LogQuestions questions{[this] { return committed_; },
+                                     [] {
+                                         return KafkaSource::Range{Offset{100}, Offset{900}};
+                                     },
+                                     [](std::chrono::milliseconds) { return Offset{555}; }};
         return first_position(start, topic_known, questions).offset.raw();
     }
     std::optional<KafkaSource::GroupOffset> committed_;
@@ -60,7 +61,9 @@ TEST_F(FirstPositionTest, APartitionAddedToAKnownTopicStartsAtItsBeginning) {
 TEST_F(FirstPositionTest, AnErrorIsNotNone) {
     const LogQuestions questions{
         []() -> std::optional<KafkaSource::GroupOffset> { throw KafkaError(1, "no answer"); },
-        []() -> KafkaSource::Range { return {Offset{100}, Offset{900}}; },
+        []() -> KafkaSource::Range {
+            return {Offset{100}, Offset{900}};
+        },
         [](std::chrono::milliseconds) { return Offset{0}; }};
     for (const bool known : {false, true}) {
         EXPECT_THROW(first_position(starting(Kind::earliest), known, questions), KafkaError);

@@ -9,9 +9,10 @@ using Kind = Value::Kind;
 using From = FieldSource::Kind;
 
 std::vector<FieldSource> every_source() {
-    return {{From::field, "/amount"}, {From::header, "trace"},      {From::record_key, ""},
-            {From::payload, ""},      {From::metadata, "topic"},    {From::metadata, "partition"},
-            {From::metadata, "offset"}, {From::metadata, "timestamp"}, {From::constant, "fixed"}};
+    return {
+        {From::field, "/amount"},   {From::header, "trace"},       {From::record_key, ""},
+        {From::payload, ""},        {From::metadata, "topic"},     {From::metadata, "partition"},
+        {From::metadata, "offset"}, {From::metadata, "timestamp"}, {From::constant, "fixed"}};
 }
 
 TEST(Intake, FillsTheSinksFieldsInTheirOrder) {

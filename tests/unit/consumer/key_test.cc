@@ -1,7 +1,6 @@
 // Presets, validation and what makes two keys differ (F24).
 
 #include "consumer/key_options.h"
-
 #include "tests/unit/consumer/records.h"
 
 namespace onceward::test {
@@ -258,8 +257,8 @@ TEST(KeyPreset, CloudEventsTakesHeadersOrTheStructuredForm) {
     const KeyOptions options = preset("cloudevents");
     const Digest binary = digest_with(options, "{}", {{"ce_source", "/shop"}, {"ce_id", "1"}});
     const std::string_view event = R"({"source":"/shop","id":"1","data":{}})";
-    for (const std::string_view type : {"application/cloudevents+json"sv,
-                                        "Application/CloudEvents+JSON; charset=utf-8"sv}) {
+    for (const std::string_view type :
+         {"application/cloudevents+json"sv, "Application/CloudEvents+JSON; charset=utf-8"sv}) {
         EXPECT_EQ(binary, digest_with(options, event, {{"content-type", type}}));
     }
     EXPECT_EQ(why(options, event), Why::missing_key);

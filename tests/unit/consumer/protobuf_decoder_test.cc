@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
@@ -206,7 +207,9 @@ TEST_F(ProtobufDecoder, AnEnumNumberWithoutANameStaysANumber) {
 TEST_F(ProtobufDecoder, MalformedPayloadsAreRejected) {
     Decoding decoding(options_, {"id"});
     for (const std::string_view payload :
-         {"\x0a\x05" "ab"sv, "\x0a"sv, "\xff"sv, "\x00"sv, "\x0a\x01\xff"sv, "\x0f"sv, "\x0b"sv,
+         {"\x0a\x05"
+          "ab"sv,
+          "\x0a"sv, "\xff"sv, "\x00"sv, "\x0a\x01\xff"sv, "\x0f"sv, "\x0b"sv,
           "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv, "\x4a\x02\x0a\x09"sv,
           "{\"id\":1}"sv}) {
         EXPECT_TRUE(decoding.decode(payload).rejection.has_value())
@@ -219,6 +222,30 @@ TEST_F(ProtobufDecoder, RecursionIsBounded) {
     Decoding decoding(options_, {"id", "line"});
     EXPECT_FALSE(decoding.decode(nested(20)).rejection.has_value());
     EXPECT_TRUE(decoding.decode(nested(10'000)).rejection.has_value());
+}
+
+// Protobuf prints nothing for it, and nothing is no JSON.
+TEST_F(ProtobufDecoder, AValueWithoutAKindIsRejected) {
+    Decoding decoding(options_, {"any"});
+    decoding.decode("\xa2\x01\x00"sv);
+    EXPECT_THAT(decoding.reason(), ::testing::HasSubstr("no JSON form"));
+    decoding.decode("\xa2\x01\x02\x08\x00"sv);
+    EXPECT_EQ(decoding.reason(), "");
+    EXPECT_EQ(decoding[0].kind, Kind::null);
+}
+
+TEST_F(ProtobufDecoder, RecursionInAValueIsBounded) {
+    Decoding decoding(options_, {"any"});
+    const auto nested_lists = [](int depth) {
+        std::string value("\x08\x00", 2);
+        for (int i = 0; i < depth; ++i) value = wrapped('\x32', wrapped('\x0a', value));
+        return "\xa2" + wrapped('\x01', value);
+    };
+    decoding.decode(nested_lists(10));
+    EXPECT_EQ(decoding[0].text, std::string(10, '[') + "null" + std::string(10, ']'));
+    for (const int depth : {45, 60, 10'000}) {
+        EXPECT_TRUE(decoding.decode(nested_lists(depth)).rejection.has_value()) << depth;
+    }
 }
 
 TEST_F(ProtobufDecoder, ATimestampOutOfRangeIsRejected) {
@@ -242,7 +269,9 @@ TEST_F(ProtobufDecoder, TheMessageIndexMustNameTheConfiguredMessage) {
     EXPECT_NE(decoding.reason().find("sample.v1.Other.Inner"), std::string::npos);
     decoding.decode(std::string("\0\0\0\0\x01\x02\x12"sv) + payload);  // [9]
     EXPECT_NE(decoding.reason().find("no message of sample.proto"), std::string::npos);
-    decoding.decode(payload, {{"__value_schema_id", "\x01" "0123456789abcdef"sv}});
+    decoding.decode(payload, {{"__value_schema_id",
+                               "\x01"
+                               "0123456789abcdef"sv}});
     EXPECT_EQ(decoding.reason(), "");
     options_.message = "sample.v1.Other.Inner";
     Decoding inner(options_, {"id"});
@@ -297,8 +326,9 @@ TEST_F(ProtobufDecoder, ADescriptorSetWorksInAnyOrderAndWithoutTheWellKnownTypes
 }
 
 TEST_F(ProtobufDecoder, RequiredFieldsOfProto2AreRequired) {
-    write("old.proto", "syntax = \"proto2\"; package old; message A { required string id = 1; "
-                       "optional int32 n = 2 [default = 7]; }");
+    write("old.proto",
+          "syntax = \"proto2\"; package old; message A { required string id = 1; "
+          "optional int32 n = 2 [default = 7]; }");
     options_.proto_files = {path("old.proto")};
     options_.message = "old.A";
     Decoding decoding(options_, {"id", "n"});

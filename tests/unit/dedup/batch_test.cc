@@ -96,8 +96,8 @@ TEST(Batch, DropTakesAPartitionOutAndLeavesTheOthers) {
 
 TEST(Halve, APartitionWithoutAMessageInTheFirstHalfIsLeftToTheSecond) {
     Batch batch;
-    append(batch, chunk({{0, 1}, {0, 2}, {1, 8}, {0, 3}},
-                        {span(0, 1, 9), span(1, 5, 9), span(2, 4, 6)}));
+    append(batch,
+           chunk({{0, 1}, {0, 2}, {1, 8}, {0, 3}}, {span(0, 1, 9), span(1, 5, 9), span(2, 4, 6)}));
     const Halves halves = halve(whole(batch));
     EXPECT_THAT(places(halves.first), ElementsAre(Pair(0, 1), Pair(0, 2)));
     EXPECT_THAT(halves.first.spans, ElementsAre(span(0, 1, 3)));

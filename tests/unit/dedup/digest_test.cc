@@ -26,10 +26,9 @@ TEST(Digest, OfBytesIsTheirPlainHash) {
 }
 
 TEST(Digest, PartsCannotBeShiftedIntoEachOther) {
-    const std::set<Digest> all{
-        digest_of({"o", "a|b", "k", "c"}), digest_of({"o", "a", "k", "b|c"}),
-        digest_of({"o", "a", "b", "kc"}),  digest_of({"oa", "", "k", "c"}),
-        digest_of({"o", "a", "k", "c"}),   digest_of({"", "oa", "k", "c"})};
+    const std::set<Digest> all{digest_of({"o", "a|b", "k", "c"}), digest_of({"o", "a", "k", "b|c"}),
+                               digest_of({"o", "a", "b", "kc"}),  digest_of({"oa", "", "k", "c"}),
+                               digest_of({"o", "a", "k", "c"}),   digest_of({"", "oa", "k", "c"})};
     EXPECT_EQ(all.size(), 6U);
 }
 

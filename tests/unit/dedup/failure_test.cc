@@ -128,5 +128,14 @@ TEST(PostgresErrorSummary, QuotesNoValueOfARow) {
               "22P02, constraint some_constraint, column amount");
 }
 
+TEST(Failure, OnlyTheUsersOwnCodeAndAMissingParentMayPass) {
+    for (const char* code : {"P0001", "P0002", "38000", "39000", "23503"}) {
+        EXPECT_TRUE(may_pass(code)) << code;
+    }
+    for (const char* code : {"23505", "23502", "23514", "22P02", "44000", "54000", "42501", ""}) {
+        EXPECT_FALSE(may_pass(code)) << code;
+    }
+}
+
 }  // namespace
 }  // namespace onceward

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/unit/dedup/messages.h"
 
 namespace onceward::testing {
@@ -47,6 +49,18 @@ TEST(FoldedClaims, AFollowerOfAFreshKeyIsADuplicate) {
     const FoldedClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}, {fresh, {}}}),
                 ElementsAre(fresh, fresh, duplicate, duplicate));
+}
+
+TEST(FoldedClaims, AHotKeyIsOneClaimHoweverOftenItIsThere) {
+    std::vector<Message> hot;
+    for (int offset = 0; offset < 100'000; ++offset) hot.push_back(message(0, offset, digest(7)));
+    Messages all(std::move(hot));
+    const FoldedClaims folded(all.borrowed);
+    ASSERT_EQ(folded.claims().size(), 1U);
+    EXPECT_EQ(folded.claims()[0].offset, Offset{0});
+    const auto verdicts = folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}});
+    EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), fresh), 1);
+    EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), duplicate), 99'999);
 }
 
 TEST(FoldedClaims, AllMessagesOfAKnownKeyAreDuplicates) {

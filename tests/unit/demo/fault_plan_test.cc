@@ -10,10 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 FaultPlanOptions options(std::uint64_t seed, std::int64_t messages) {
-    return {.seed = seed,
-            .messages = messages,
-            .workers = 3,
-            .session_end = milliseconds{3'000}};
+    return {.seed = seed, .messages = messages, .workers = 3, .session_end = milliseconds{3'000}};
 }
 
 TEST(FaultPlan, KillsAndFreezesInEqualNumberWithinTheRun) {

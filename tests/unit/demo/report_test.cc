@@ -33,10 +33,15 @@ TEST(DemoReport, TheTableGroupsItsNumbers) {
 }
 
 TEST(DemoReport, TheJsonHasEveryField) {
-    const nlohmann::json expected{
-        {"produced", 1'200'000}, {"unique_keys", 900'000}, {"applied", 899'999},
-        {"duplicates", 300'000}, {"lost", 1},              {"twice", 2},
-        {"workers_killed", 5},   {"workers_frozen", 6},    {"messages_per_second", 12'346}};
+    const nlohmann::json expected{{"produced", 1'200'000},
+                                  {"unique_keys", 900'000},
+                                  {"applied", 899'999},
+                                  {"duplicates", 300'000},
+                                  {"lost", 1},
+                                  {"twice", 2},
+                                  {"workers_killed", 5},
+                                  {"workers_frozen", 6},
+                                  {"messages_per_second", 12'346}};
     EXPECT_EQ(nlohmann::json::parse(to_json(result)), expected);
 }
 

@@ -14,9 +14,8 @@ Digest key(int number) {
 }
 
 // Two payments, of which one was produced three times, and an order.
-const std::vector<ProducedKey> produced{{Topic::payments, key(1), 3},
-                                        {Topic::payments, key(2), 1},
-                                        {Topic::orders, key(3), 2}};
+const std::vector<ProducedKey> produced{
+    {Topic::payments, key(1), 3}, {Topic::payments, key(2), 1}, {Topic::orders, key(3), 2}};
 
 TEST(Verdict, OneRowForEachKeyIsGood) {
     const Verdict verdict = judge(produced, std::vector<AppliedKey>{{Topic::payments, key(1), 1},

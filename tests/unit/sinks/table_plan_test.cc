@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 class Plan : public testing::Test {
- protected:
+  protected:
     Plan() {
         table_.schema = "shop";
         table_.name = "orders";

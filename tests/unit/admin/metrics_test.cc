@@ -1,0 +1,128 @@
+#include "cli/admin/metrics.h"
+
+#include <gmock/gmock.h>
+
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+ProcessStatus one_worker() {
+    Worker::Status status;
+    status.connected = true;
+    status.partitions = 2;
+    status.counts.topics["orders"] = Totals{7, 2, 1, 3, 4};
+    status.counts.below_fence = 5;
+    status.counts.batches = 2;
+    status.counts.durations.observe(0.004);
+    status.counts.durations.observe(90);
+    status.halted.push_back(
+        {{"orders", Partition{1}},
+         {HaltReason::out_of_range, "too old", OffsetRange{Offset{5}, Offset{12}}, {}}});
+    ProcessStatus process;
+    process.group = "billing";
+    process.started = std::chrono::system_clock::time_point(1'700'000'000s);
+    process.workers.push_back({0, status, ""});
+    return process;
+}
+
+TEST(Metrics, EachOutcomeIsOneSampleOfOneCounter) {
+    const std::string text = metrics_text(one_worker());
+    EXPECT_THAT(text, HasSubstr("# TYPE onceward_messages_total counter\n"));
+    for (const char* sample :
+         {"outcome=\"applied\"} 7\n", "outcome=\"duplicate\"} 2\n", "outcome=\"conflict\"} 1\n",
+          "outcome=\"dead_lettered\"} 3\n", "outcome=\"skipped\"} 4\n"}) {
+        EXPECT_THAT(text,
+                    HasSubstr(std::string("onceward_messages_total{topic=\"orders\",") + sample));
+    }
+    EXPECT_THAT(text, HasSubstr("onceward_messages_below_fence_total 5\n"));
+}
+
+TEST(Metrics, DurationsAreAHistogramOfSeconds) {
+    const std::string text = metrics_text(one_worker());
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_bucket{le=\"0.0025\"} 0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_bucket{le=\"0.005\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_bucket{le=\"60\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_bucket{le=\"+Inf\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_count 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_batch_duration_seconds_sum 90.004"));
+}
+
+TEST(Metrics, AWorkerThatEndedStaysCounted) {
+    ProcessStatus process = one_worker();
+    process.of_ended_workers = process.workers[0].status->counts;
+    EXPECT_THAT(metrics_text(process), HasSubstr("outcome=\"applied\"} 14\n"));
+    process.workers[0].status.reset();
+    const std::string text = metrics_text(process);
+    EXPECT_THAT(text, HasSubstr("outcome=\"applied\"} 7\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_worker_running{worker=\"0\"} 0\n"));
+}
+
+TEST(Metrics, TellsOfTheWorkersAndTheProcess) {
+    const std::string text = metrics_text(one_worker());
+    EXPECT_THAT(text, HasSubstr("onceward_postgres_connected{worker=\"0\"} 1\n"));
+    const std::string halted = "onceward_partitions_halted{topic=\"orders\",";
+    EXPECT_THAT(text, HasSubstr("onceward_partitions_assigned{worker=\"0\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr(halted + "reason=\"out_of_range\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr(halted + "reason=\"failed\"} 0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_offsets_lost{topic=\"orders\"} 7\n"));
+    EXPECT_THAT(text, HasSubstr("process_start_time_seconds 1700000000\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_build_info{version=\""));
+}
+
+TEST(Metrics, LagIsToldForEachPartitionAndLeftOutWhereItIsUnknown) {
+    ProcessStatus process = one_worker();
+    PartitionStatus known;
+    known.partition = {"orders", Partition{0}};
+    known.lag = 12;
+    known.age = 1500ms;
+    PartitionStatus unknown;
+    unknown.partition = {"orders", Partition{1}};
+    unknown.stalled = true;
+    process.workers[0].status->lag = {known, unknown};
+    const std::string text = metrics_text(process);
+    const std::string first = "{topic=\"orders\",partition=\"0\"} ";
+    const std::string second = "{topic=\"orders\",partition=\"1\"} ";
+    EXPECT_THAT(text, HasSubstr("onceward_lag_messages" + first + "12\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_lag_seconds" + first + "1.5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_partition_stalled" + first + "0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_partition_stalled" + second + "1\n"));
+    EXPECT_THAT(text, Not(HasSubstr("onceward_lag_messages" + second)));
+}
+
+TEST(Metrics, TheGroupsTotalsAreThereOnceTheyWereRead) {
+    ProcessStatus process = one_worker();
+    EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_group_messages_total")));
+    process.durable = DurableTotals{{{"orders", Totals{70, 0, 0, 0, 0}}}, process.started};
+    EXPECT_THAT(metrics_text(process),
+                HasSubstr("onceward_group_messages_total{group=\"billing\",topic=\"orders\","
+                          "outcome=\"applied\"} 70\n"));
+}
+
+// What every scraper asks of the format, line by line.
+TEST(Metrics, EveryLineIsOfTheTextFormatAndEveryFamilyStandsOnce) {
+    static const std::regex comment(R"(# (HELP|TYPE) [a-z_]+ .+)");
+    static const std::regex sample(
+        R"([a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? -?[0-9.e+]+)");
+    std::istringstream lines(metrics_text(one_worker()));
+    std::set<std::string> seen;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) {
+            EXPECT_TRUE(std::regex_match(line, comment)) << line;
+        } else {
+            EXPECT_TRUE(std::regex_match(line, sample)) << line;
+        }
+        EXPECT_TRUE(seen.insert(line.substr(0, line.rfind(' '))).second) << line;
+        EXPECT_THAT(line, Not(HasSubstr("offset=")));
+    }
+    EXPECT_GT(seen.size(), 30U);
+}
+
+}  // namespace
+}  // namespace onceward
