@@ -1,13 +1,16 @@
 # Every target installs first what it needs and is missing: see scripts/setup.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crash-test bench asan tsan format
+.PHONY: help demo build test crash-test campaign compose-test \
+	campaign-core campaign-mutants bench asan tsan format fuzz
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
+# Suites for make compose-test; all of them by default.
+SUITES ?=
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
 	build/release/onceward demo $(ARGUMENTS)
@@ -17,17 +20,50 @@ build: ## The program: build/release/onceward
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 
-test: ## Unit, integration, crash and tidy tests
+test: ## Unit, integration, crash and tidy tests, and a smoke test in containers
 	@scripts/setup test
+	@scripts/setup compose || true
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release
-	@ctest --preset release -L 'unit|integration|crash|tidy'
+	@rm -f build/compose/not-run
+	@ctest --preset release -L 'unit|integration|crash|tidy|compose'; status=$$?; \
+	    cat build/compose/not-run 2>/dev/null; exit $$status
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release
 	@ONCEWARD_CRASH_KILLS=100 ONCEWARD_CRASH_MESSAGES=200000 build/release/tests/crash_suite
+
+# For make campaign: TIER=real|core|both, how many seeds and from which one on (for the core tier
+# CORE_SEEDS), a bound in MINUTES, LANES side by side, and where the report goes.
+campaign: ## The fault campaign: SEEDS=200 FIRST_SEED=1 MINUTES=0 LANES=2 TIER=both JSON=FILE
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release
+	@build/release/tests/onceward-campaign --tier $(or $(TIER),both) --seeds $(or $(SEEDS),200) \
+	    --core-seeds $(or $(CORE_SEEDS),2000) --first-seed $(or $(FIRST_SEED),1) \
+	    --minutes $(or $(MINUTES),0) --lanes $(or $(LANES),2) \
+	    $(if $(JSON),--json $(JSON)) $(if $(WRITE),--write $(WRITE))
+
+compose-test: ## Suites in containers: restarts, a fail-over, a partition, scaling, an upgrade
+	@scripts/setup test
+	@scripts/setup compose
+	@compose/run $(SUITES)
+
+campaign-core: ## The fault campaign's fast tier (SEEDS=2000 FIRST_SEED=1 MINUTES=0 JSON=FILE)
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward-campaign-core
+	@build/release/tests/onceward-campaign-core --seeds $(or $(SEEDS),2000) \
+		--first-seed $(or $(FIRST_SEED),1) --minutes $(or $(MINUTES),0) \
+		--keep build/campaign $(if $(JSON),--json $(JSON))
+
+campaign-mutants: ## Does the campaign notice when a guard is off? All nine must be caught
+	@scripts/setup test
+	@scripts/configure mutants -DONCEWARD_TESTS=ON
+	@cmake --build --preset mutants --target onceward-campaign-core
+	@scripts/campaign-mutants
 
 bench: ## Messages a second, with and without deduplication, against a real broker
 	@scripts/setup test
@@ -46,6 +82,12 @@ tsan: ## Unit and PostgreSQL tests under ThreadSanitizer
 	@scripts/configure tsan -DONCEWARD_TESTS=ON
 	@cmake --build --preset tsan
 	@ctest --preset tsan -L 'unit|integration'
+
+fuzz: ## libFuzzer over every parser of foreign bytes: RUNS=2000000 for each target, with coverage
+	@scripts/setup fuzz
+	@scripts/configure fuzz
+	@cmake --build --preset fuzz --target fuzzers
+	@scripts/fuzz
 
 format: ## Format every C++ file (needs clang-format)
 	git ls-files '*.h' '*.cc' | xargs clang-format -i

@@ -8,6 +8,10 @@ target_compile_options(onceward_compile_options INTERFACE
 target_include_directories(onceward_compile_options INTERFACE
     "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 
+if(ONCEWARD_MUTANTS)
+    add_compile_definitions(ONCEWARD_MUTANTS)
+endif()
+
 if(ONCEWARD_SANITIZE)
     # For every target, and nowhere switched off again: tests/sanitizer_canary/ proves that it is
     # on.
@@ -16,6 +20,12 @@ if(ONCEWARD_SANITIZE)
     if(ONCEWARD_SANITIZE MATCHES undefined)
         add_compile_options(-fno-sanitize-recover=undefined)
     endif()
+endif()
+
+if(ONCEWARD_FUZZ)
+    # libFuzzer's own counters lead it; Clang's are for the report of what it reached.
+    add_compile_options(-fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping)
+    add_link_options(-fprofile-instr-generate)
 endif()
 
 # onceward_library(<name> [INTERNAL] SOURCES ... [PUBLIC <libraries> ...] [PRIVATE <libraries> ...])
