@@ -90,10 +90,16 @@ void CoreWorker::register_ledger_once() {
 }
 
 void CoreWorker::connect() {
-    if (connection_) return;
-    connection_.emplace(options_.connection);
-    if (options_.guard != nullptr) options_.guard->watch(connection_->pid());
+    if (!connection_) {
+        connection_.emplace(options_.connection);
+        if (options_.guard != nullptr) options_.guard->watch(connection_->pid());
+    }
+    // Not only on a new session: a registration may have failed for a passing reason.
     register_ledger_once();
+}
+
+void CoreWorker::abandon() {
+    if (processor_) processor_->abandon();
 }
 
 void CoreWorker::take_fences() {

@@ -86,6 +86,8 @@ class CoreWorker {
     std::set<Partition> process();
     void handle(const PostgresError& error, FailureAction action);
     void lose_connection();
+    // Throws the batch away, where there is one.
+    void abandon();
 
     bool connected() const { return connection_.has_value(); }
     Connection& connection() { return *connection_; }

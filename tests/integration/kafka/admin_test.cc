@@ -197,7 +197,7 @@ TEST(AdminPort, AHaltedPartitionIsToldToStandWhileMessagesWait) {
     ASSERT_TRUE(scene.all_applied());
     scene.database().execute("ALTER TABLE effects RENAME COLUMN id TO other");
     scene.send(20);
-    EXPECT_TRUE(log.says("reason=\"the partition is halted: "));
+    EXPECT_TRUE(log.says("partition.stalled"));
     EXPECT_EQ(admin.metric("onceward_lag_messages"), 20);
     scene.database().execute("ALTER TABLE effects RENAME COLUMN other TO id");
     EXPECT_TRUE(log.says("partition.moving"));

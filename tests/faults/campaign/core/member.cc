@@ -128,7 +128,7 @@ void Member::run() {
         } catch (const PostgresError& error) {
             // What stops a topic: the batch is thrown away, the fence is taken again.
             scene_.log(name_ + " stopped: " + error.summary());
-            worker_->processor().abandon();
+            worker_->abandon();
             worker_->assign({});
         } catch (const std::exception& error) {
             scene_.violated(name_ + " ended: " + error.what());
