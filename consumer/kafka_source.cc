@@ -34,6 +34,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
                          SourceListener& listener)
     : state_(std::make_unique<State>(listener)) {
     KafkaConfiguration configuration = consumer_configuration(options, worker);
+    state_->bootstrap_servers = options.bootstrap_servers;
     state_->on_rebalance = [state = state_.get()](rd_kafka_resp_err_t code,
                                                   rd_kafka_topic_partition_list_t* partitions) {
         state->rebalance(code, partitions);
@@ -92,6 +93,10 @@ void KafkaSource::serve() {
     const rd_kafka_resp_err_t fatal =
         rd_kafka_fatal_error(state_->client.get(), text.data(), text.size());
     if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(fatal, text.data());
+}
+
+void KafkaSource::bootstrap_again() {
+    rd_kafka_brokers_add(state_->client.get(), state_->bootstrap_servers.c_str());
 }
 
 void KafkaSource::wait(std::chrono::milliseconds timeout) {

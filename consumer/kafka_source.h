@@ -53,6 +53,11 @@ class KafkaSource {
     // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
     // is fatal.
     void serve();
+    // For a consumer that is in no group for long. DANGER: where a broker that shuts down answers
+    // with an empty list of brokers, librdkafka forgets every broker that it knows and never asks
+    // the bootstrap servers again (seen with 2.14.2, its issue 5301): the worker would stand still
+    // for ever. Known servers are added once.
+    void bootstrap_again();
     // Until there may be something to serve or to read, or wake() was called.
     void wait(std::chrono::milliseconds timeout);
     void wake();

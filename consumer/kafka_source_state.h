@@ -30,6 +30,7 @@ struct KafkaSource::State {
     };
 
     SourceListener& listener;
+    std::string bootstrap_servers;
     // librdkafka's opaque pointer leads here.
     std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> on_rebalance;
     std::vector<Topic> topics;

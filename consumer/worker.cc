@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 // how long the reader sleeps when nothing wakes it; it must keep polling
 constexpr auto reader_idle = 100ms;
 constexpr std::size_t read_at_once = 1000;
+// A member that lost its group is back within a second or two where brokers are there.
+constexpr auto bootstrap_every = 5s;
 
 std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
     std::vector<std::string> names;
@@ -58,6 +60,7 @@ struct Worker::State final : SourceListener {
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
     std::atomic<Clock::time_point> last_poll{Clock::now()};
+    Clock::time_point next_bootstrap = Clock::now() + bootstrap_every;  // the reader's
 
     explicit State(WorkerOptions from)
         : options(std::move(from)),
@@ -84,6 +87,7 @@ struct Worker::State final : SourceListener {
         while (!stop) {
             last_poll = Clock::now();
             source->serve();
+            look_for_brokers();
             for (const Assignment::Seek& seek : exchange.begin_seeks()) {
                 intake_of(seek.partition.topic).set_topic_id(seek.topic_id);
                 if (!source->begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
@@ -105,6 +109,16 @@ struct Worker::State final : SourceListener {
             }
             lag->tick();
             if (!any) source->wait(reader_idle);
+        }
+    }
+
+    void look_for_brokers() {
+        const auto now = Clock::now();
+        if (joined) {
+            next_bootstrap = now + bootstrap_every;
+        } else if (now >= next_bootstrap) {
+            source->bootstrap_again();
+            next_bootstrap = now + bootstrap_every;
         }
     }
 

@@ -111,9 +111,14 @@ SceneOptions on_own_broker() {
     return options;
 }
 
+// A broker that shuts down says for a moment that there are no brokers. Who asks in that moment, as
+// this worker, which asks all the time, forgets them all: without KafkaSource::bootstrap_again() it
+// never comes back.
 TEST(BrokerAway, StoppedAndStartedAgainTheWorkerGoesOnWhereTheFenceStands) {
     Scene scene(on_own_broker());
-    scene.start();
+    WorkerOptions options = scene.options();
+    options.kafka.properties.insert_or_assign("topic.metadata.refresh.interval.ms", Secret("20"));
+    scene.start(std::move(options));
     scene.send(200);
     scene.all_applied();
     scene.send(2000);
