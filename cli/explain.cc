@@ -142,8 +142,10 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string since(generations.text(row, 2));
         try {
-            const Result rows = connection.query(sql::explain_claim, Parameters{}.digests(digests),
-                                                 {{"table", generations.text(row, 4)}});
+            const bool is_log = generations.text(row, 5) == "log";
+            const Result rows = connection.query(
+                is_log ? sql::explain_log_claim : sql::explain_claim, Parameters{}.digests(digests),
+                {{"table", generations.text(row, 4)}});
             for (int found = 0; found < rows.rows(); ++found) {
                 claims.list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
                                        {"digest", rows.text(found, 0)},
@@ -154,6 +156,7 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
                                        {"offset", rows.integer(found, 5)},
                                        {"ledger", generations.text(row, 0)},
                                        {"generation", generations.integer(row, 1)}});
+                if (is_log) claims.list.back()["last_offset"] = rows.integer(found, 6);
             }
         } catch (const PostgresError& error) {
             if (error.sqlstate() != "42P01") throw;
@@ -187,7 +190,11 @@ void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
     const auto place = [](const nlohmann::json& at) {
         return (at["topic"].is_null() ? "a topic that is no longer known"
                                       : at["topic"].get<std::string>()) +
-               " partition " + at["partition"].dump() + " offset " + at["offset"].dump();
+               " partition " + at["partition"].dump() +
+               // A log knows its batches' places alone.
+               (at.contains("last_offset") ? " between the offsets " + at["offset"].dump() +
+                                                 " and " + at["last_offset"].dump()
+                                           : " offset " + at["offset"].dump());
     };
     for (const auto& claim : claims.list) {
         std::cout << "applied at " << claim["claimed_at"].get<std::string>() << " from "

@@ -77,8 +77,10 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     RetentionJob retention(retention_options(configuration));
     std::jthread retention_thread([&](const std::stop_token& stop) { retention.run(stop); });
 
+    const auto log_windows = std::make_shared<LogWindows>();
     const auto make = [&](int number) {
         WorkerOptions options = make_worker_options(configuration, number);
+        options.log_windows = log_windows;
         options.observer = observer;
         options.session_opened = [&guard](int pid) { guard.watch(pid); };
         options.session_closed = [&guard](int pid) { guard.forget(pid); };

@@ -10,6 +10,7 @@
 #include "consumer/kafka_options.h"
 #include "dedup/batch.h"
 #include "dedup/claims/claim_store.h"
+#include "dedup/claims/log_windows.h"
 #include "dedup/ledger.h"
 #include "dedup/ledger_options.h"
 #include "dedup/postgres/connection.h"
@@ -60,6 +61,9 @@ struct WorkerOptions {
     // How long a partition may stand still while messages wait before the worker says so. Shorter
     // tells sooner, and takes a long transaction for a stall.
     std::chrono::milliseconds stalled_after{45'000};
+    // What the process remembers of its ledgers' logs. The workers of one process are given the
+    // same one: else each reads and holds all of it.
+    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     StepObserver* observer = nullptr;
 };
 

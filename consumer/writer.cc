@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dedup/claims/table_store.h"
+#include "dedup/claims/make_store.h"
 #include "dedup/log.h"
 #include "dedup/migration.h"
 #include "dedup/server_check.h"
@@ -76,7 +76,7 @@ void Writer::run() {
         Exchange::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
         switch (work.kind) {
             case Exchange::Work::Kind::stop: return;
-            case Exchange::Work::Kind::none: break;
+            case Exchange::Work::Kind::none: read_on(); break;
             case Exchange::Work::Kind::take_over: take_over(work.partition); break;
             case Exchange::Work::Kind::batch:
                 source_.wake();  // There is room again; a reader that found none sleeps.
@@ -130,7 +130,7 @@ void Writer::prepare(Topic& topic) {
         topic.claims =
             topic.options->claims
                 ? topic.options->claims(topic.registered)
-                : std::make_unique<TableStore>(topic.registered.ledger, topic.registered.source);
+                : make_claim_store(topic.options->ledger, topic.registered, options_.log_windows);
     }
     if (!topic.processor) {
         const std::string name = topic.options->name;
@@ -280,6 +280,20 @@ void Writer::let_go() {
         fences_.drop(partition.topic, partition.partition);
         Topic& topic = find(partition.topic);
         if (topic.claims) topic.claims->partitions_lost({&partition, 1});
+    }
+}
+
+// While there is nothing to do a ledger's log is followed, so that the next message does not wait
+// for a long catch-up.
+void Writer::read_on() {
+    for (Topic& topic : topics_) {
+        if (!connection_) return;
+        if (!topic.ready || !topic.claims) continue;
+        try {
+            topic.claims->catch_up(*connection_);
+        } catch (const PostgresError& error) {
+            handle(error, &topic);
+        }
     }
 }
 

@@ -44,6 +44,7 @@ class Writer {
     void take_over(const TopicPartition& partition);
     void create_fences(Topic& topic, const TopicPartition& wanted);
     void ask_identity(Topic& topic);
+    void require_fixed_partitions(Topic& topic);
     void stop_for_other_log(Topic& topic, const LogIdentity& before);
     void let_go();
     void miss(const TopicPartition& partition);
@@ -62,6 +63,7 @@ class Writer {
     void halt(const TopicPartition& partition, const Halt& halt,
               std::chrono::milliseconds first_retry);
     void handle(const PostgresError& error, Topic* topic);
+    void read_on();
     void look_after_halted();
     void look_at_pauses();
     void look_at_targets(const std::vector<TopicPartition>& halted);

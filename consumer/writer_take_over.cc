@@ -5,6 +5,7 @@
 #include "consumer/first_position.h"
 #include "consumer/writer.h"
 #include "dedup/log.h"
+#include "dedup/mutants.h"
 
 namespace onceward {
 namespace {
@@ -45,11 +46,27 @@ void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
 // DANGER: once for each change of the assignment, and not from memory: a topic may have been
 // deleted and made again between two assignments, and an offset means nothing in another log.
 void Writer::ask_identity(Topic& topic) {
+    require_fixed_partitions(topic);
     const std::uint64_t now = exchange_.with([](Assignment& a) { return a.changes(); }) + 1;
     if (topic.identity_known == now) return;
     topic.identity = source_.identity(topic.options->name);
     topic.identity_known = now;
     watermarks_->identity(topic.options->name, topic.identity);
+}
+
+// With another number of partitions the producers' keys come in other partitions than before, where
+// nobody knows them.
+void Writer::require_fixed_partitions(Topic& topic) {
+    if (!topic.claims || topic.options->ledger.reach != Reach::partition) return;
+    const int now = source_.partition_count(topic.options->name);
+    const int fixed = fixed_partitions(*connection_, topic.registered.source, now);
+    if (now == fixed) return;
+    throw std::runtime_error("the topic has " + std::to_string(now) +
+                             " partitions by now, and its ledger, with `reach: "
+                             "partition`, began with " +
+                             std::to_string(fixed) +
+                             ": keys may have moved, and their "
+                             "duplicates would be applied. Write `reach: global`");
 }
 
 void Writer::take_over(const TopicPartition& partition) {
@@ -71,6 +88,9 @@ void Writer::take_over(const TopicPartition& partition) {
             fences_.create(*connection_, partition.topic, {{partition.partition, first}},
                            topic.registered.ledger);
         }
+        const bool too_early = mutant(Mutant::window_read_before_the_take_over);
+        if (too_early && topic.claims)
+            topic.claims->partitions_taken(*connection_, {&partition, 1});
         FenceState fence = fences_.take_over(
             *connection_, partition.topic, partition.partition, topic.identity,
             topic.registered.ledger,
@@ -79,7 +99,9 @@ void Writer::take_over(const TopicPartition& partition) {
             settle_refusal(topic, partition, fence);
             return;
         }
-        if (topic.claims) topic.claims->partitions_taken(*connection_, {&partition, 1});
+        // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
+        if (!too_early && topic.claims)
+            topic.claims->partitions_taken(*connection_, {&partition, 1});
         log_info("fence.taken", {{"topic", partition.topic},
                                  {"partition", partition.partition.raw()},
                                  {"offset", fence.next_offset.raw()},

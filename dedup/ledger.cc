@@ -38,13 +38,20 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
                                   .text(std::to_string(options.retention.count()) + " seconds"));
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
-    if (ledger.text(0, 1) != to_text(options.store) ||
-        ledger.text(0, 2) != to_text(options.reach)) {
+    std::string reach(ledger.text(0, 2));
+    if (options.store == StoreKind::log && options.reach == Reach::global &&
+        ledger.text(0, 1) == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
+        // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
+        // visible in another order than that of their numbers; later ones see what it is now.
+        transaction.query(sql::log_lock, Parameters{}.integer(registered.ledger));
+        reach = transaction.query(sql::ledger_reach_global, Parameters{}.integer(registered.ledger))
+                    .text(0, 0);
+    }
+    if (ledger.text(0, 1) != to_text(options.store) || reach != to_text(options.reach)) {
         throw std::runtime_error("ledger " + options.name + " is there with store " +
-                                 std::string(ledger.text(0, 1)) + " and reach " +
-                                 std::string(ledger.text(0, 2)) +
-                                 "; a ledger's store and reach cannot be changed, name another "
-                                 "ledger");
+                                 std::string(ledger.text(0, 1)) + " and reach " + reach +
+                                 "; a ledger's store cannot be changed, and its reach only to "
+                                 "global: name another ledger");
     }
     const Result feed =
         transaction.query(sql::ledger_feed_register,
@@ -53,6 +60,12 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
     transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
     transaction.commit();
     return registered;
+}
+
+int fixed_partitions(Connection& connection, int source, int partitions) {
+    const Result fixed = connection.query(sql::ledger_feed_partitions,
+                                          Parameters{}.integer(source).integer(partitions));
+    return fixed.rows() == 0 ? partitions : static_cast<int>(fixed.integer(0, 0));
 }
 
 }  // namespace onceward

@@ -16,9 +16,13 @@ struct RegisteredLedger {
     friend bool operator==(const RegisteredLedger&, const RegisteredLedger&) = default;
 };
 
-// The ledger's row (its retention follows the configuration), its first generation and the topic's
-// feed.
+// The ledger's row (its retention follows the configuration, and a log's reach may become global),
+// its first generation and the topic's feed.
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic);
+
+// For a ledger with `reach: partition`: how many partitions its topic may have. That is the number
+// that it is asked with first.
+int fixed_partitions(Connection& connection, int source, int partitions);
 
 }  // namespace onceward

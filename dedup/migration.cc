@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/migrations.h"
 #include "schemas/queries.h"
@@ -119,6 +120,11 @@ bool prepared(Connection& connection) {
     return connection.query(sql::migration_exists, {}).boolean(0, 0);
 }
 
+std::string text_of(const Migration& migration) {
+    if constexpr (mutants_built) return without_rotation_lock(migration.up);
+    return std::string(migration.up);
+}
+
 std::optional<int> apply_next(Connection& connection) {
     OwnedTransaction transaction(connection);
     lock(connection);
@@ -128,7 +134,7 @@ std::optional<int> apply_next(Connection& connection) {
     for (const Migration& migration : migrations()) {
         const auto status = std::ranges::find(statuses, migration.number, &MigrationStatus::number);
         if (status->standing != MigrationStatus::Standing::pending) continue;
-        connection.execute(migration.up);
+        connection.execute(text_of(migration));
         connection.execute(for_migration(sql::migration_record, migration));
         transaction.commit();
         return migration.number;
@@ -257,7 +263,7 @@ std::string migration_script(std::string_view schema, int after,
     for (const Migration& migration : migrations()) {
         if (migration.number <= after) continue;
         step(title(migration.number, migration.name),
-             std::string(migration.up) + for_migration(sql::migration_record, migration));
+             text_of(migration) + for_migration(sql::migration_record, migration));
     }
     if (role) {
         const std::string quoted = "\"" + replaced(*role, "\"", "\"\"") + "\"";

@@ -23,6 +23,10 @@ enum class Mutant : std::uint8_t {
     unsorted_batch,
     select_to_resolve_a_lost_commit,
     purge_by_wall_clock,
+    window_kept_over_a_reconnect,
+    news_read_with_the_lock,
+    sealed_without_the_lock,
+    window_read_before_the_take_over,
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration.
@@ -55,5 +59,7 @@ Offset remembered_fence(const std::string& owner, Offset otherwise);
 // answer.
 bool select_says_committed(const Connection& lost, const Digest& key);
 void pass_all_watermarks(Connection& connection);
+// A migration's text whose rotation takes no lock.
+std::string without_rotation_lock(std::string_view migration);
 
 }  // namespace onceward

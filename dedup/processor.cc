@@ -39,10 +39,6 @@ bool stood_behind(Message& message, const KeyOrder& order) {
     return !first;
 }
 
-}  // namespace
-
-namespace {
-
 // DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
 // and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) {
@@ -161,6 +157,7 @@ std::set<Partition> Processor::run(Connection& connection) {
             const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
             if (action == FailureAction::retry && too_slow(error)) continue;
             if (action != FailureAction::reject) throw ProcessingError(error, action);
+            if (met_a_duplicate(connection)) continue;
             split(error);
         }
     }
@@ -172,6 +169,7 @@ std::set<Partition> Processor::run(Connection& connection) {
 Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice,
                                       std::set<Partition>& missed) {
     origin_ = Origin::ours;
+    if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
     reached(parts_.observer, Step::before_begin);
     OwnedTransaction transaction(connection);
     for (const Partition partition : parts_.fences.hold(transaction, context_.topic, slice.spans)) {
@@ -313,6 +311,16 @@ void Processor::write(Transaction& transaction, const Sorted& sorted) {
     transaction.connection().execute(sql::close_sink);
     origin_ = Origin::ours;
     if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
+}
+
+// A refusal is no verdict yet where claims are only presumed: the sink's constraint may have met
+// the row of a duplicate that another worker has just applied.
+bool Processor::met_a_duplicate(Connection& connection) {
+    try {
+        return parts_.claims != nullptr && parts_.claims->reconsider(connection);
+    } catch (const PostgresError& error) {
+        throw ProcessingError(error, classify(error.diagnosis(), Origin::ours, 0));
+    }
 }
 
 // The sink's statement runs into its time-out again and again: fewer messages at once may do, and

@@ -101,6 +101,7 @@ class Processor {
     Sorted sort_out(Transaction& transaction, const Slice& slice);
     void write(Transaction& transaction, const Sorted& sorted);
     void check_policy(const Slice& slice, const Sorted& sorted);
+    bool met_a_duplicate(Connection& connection);
     bool too_slow(const PostgresError& error);
     void split(const PostgresError& error);
     void reject(Message& message, const PostgresError& error);

@@ -101,10 +101,11 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
         });
     report.busy = report.busy || !report.rotated;
     if (report.rotated) {
-        log_info("ledger.rotated", {{"ledger", options.name},
-                                    {"sealed", current.generation},
-                                    {"because", to_text(due)},
-                                    {"claims_estimated", estimated_claims(current.bytes)}});
+        log_info("ledger.rotated",
+                 {{"ledger", options.name},
+                  {"sealed", current.generation},
+                  {"because", to_text(due)},
+                  {"claims_estimated", estimated_claims(current.bytes, options.store)}});
     }
 }
 

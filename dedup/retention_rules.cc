@@ -13,7 +13,9 @@ std::string_view to_text(Rotation rotation) {
     std::abort();
 }
 
-std::int64_t estimated_claims(std::int64_t bytes) {
+std::int64_t estimated_claims(std::int64_t bytes, StoreKind store) {
+    constexpr std::int64_t log_bytes = 17;
+    if (store == StoreKind::log) return bytes / log_bytes;
     constexpr std::int64_t page_bytes = 8192;
     constexpr std::int64_t page_header_bytes = 24;
     constexpr std::int64_t row_bytes = 64 + 4;
@@ -22,7 +24,8 @@ std::int64_t estimated_claims(std::int64_t bytes) {
 
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options) {
     if (current.bytes == 0) return Rotation::keep;
-    if (estimated_claims(current.bytes) >= options.rotate_claims) return Rotation::by_size;
+    if (estimated_claims(current.bytes, options.store) >= options.rotate_claims)
+        return Rotation::by_size;
     if (current.age >= options.rotate_after) return Rotation::by_age;
     return Rotation::keep;
 }

@@ -13,7 +13,8 @@ namespace onceward {
 struct CurrentGeneration {
     std::int64_t generation = 0;
     std::chrono::milliseconds age{0};
-    std::int64_t bytes = 0;  // of the table's main file, without its index
+    // Of the table's main file, without its index; of a log also what lies beside it.
+    std::int64_t bytes = 0;
 };
 
 enum class Rotation : std::uint8_t { keep, by_age, by_size };
@@ -21,8 +22,9 @@ std::string_view to_text(Rotation rotation);
 
 // Claims in a table of this size. A row is 64 bytes and its line pointer 4 where it has no
 // fingerprint; with one it is 16 more, so that the estimate is a quarter too high there and seals
-// sooner.
-std::int64_t estimated_claims(std::int64_t bytes);
+// sooner. A log's claim is 16 bytes and its share of a batch of thousands; where batches are small,
+// or with fingerprints, that estimate is too high as well.
+std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::table);
 
 // An empty generation is kept at any age: sealing it would cost every batch one more probe, for
 // nothing.

@@ -14,16 +14,28 @@ namespace {
 
 constexpr std::chrono::seconds read_limit{30};
 
-// Where a claim came from and when, by the digest as PostgreSQL prints it.
-struct KnownClaim {
-    std::string place;  // `topic/partition@offset`
-    std::string time;
-};
-using KnownClaims = std::map<std::string, KnownClaim, std::less<>>;
-
 std::string place(std::string_view topic, std::int64_t partition, std::int64_t offset) {
     return std::string(topic) + "/" + std::to_string(partition) + "@" + std::to_string(offset);
 }
+
+// Where a claim came from and when. A log knows the first and the last offset of a batch in each of
+// its partitions; elsewhere they are the same.
+struct KnownClaim {
+    std::string topic;
+    std::int64_t partition = 0;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::string time;
+    bool may_be(const SampledRecord& record) const {
+        return record.topic == topic && record.partition == partition && record.offset >= first &&
+               record.offset <= last;
+    }
+    std::string text() const {
+        return place(topic, partition, first) + (last > first ? "-" + std::to_string(last) : "");
+    }
+};
+// By the digest as PostgreSQL prints it.
+using KnownClaims = std::multimap<std::string, KnownClaim, std::less<>>;
 
 // The newest `count` records, as evenly as can be from all partitions.
 std::vector<Stretch> newest(LogView& log, const std::string& topic, int count) {
@@ -47,13 +59,16 @@ KnownClaims known_claims(Connection& connection, const std::string& ledger,
     const Result generations = connection.query(sql::explain_generations, {});
     for (int row = 0; row < generations.rows(); ++row) {
         if (generations.text(row, 0) != ledger) continue;
-        const Result claims = connection.query(sql::explain_claim, Parameters{}.digests(digests),
-                                               {{"table", generations.text(row, 4)}});
+        const bool is_log = generations.text(row, 5) == "log";
+        const Result claims =
+            connection.query(is_log ? sql::explain_log_claim : sql::explain_claim,
+                             Parameters{}.digests(digests), {{"table", generations.text(row, 4)}});
         for (int found = 0; found < claims.rows(); ++found) {
-            known[std::string(claims.text(found, 0))] = {
-                place(claims.optional_text(found, 3).value_or("?"), claims.integer(found, 4),
-                      claims.integer(found, 5)),
-                std::string(claims.text(found, 1))};
+            known.emplace(claims.text(found, 0),
+                          KnownClaim{std::string(claims.optional_text(found, 3).value_or("?")),
+                                     claims.integer(found, 4), claims.integer(found, 5),
+                                     claims.integer(found, is_log ? 6 : 5),
+                                     std::string(claims.text(found, 1))});
         }
     }
     return known;
@@ -84,14 +99,15 @@ void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& kno
     for (SampledRecord& record : records) {
         if (record.digest.empty()) continue;
         const std::string here = place(record.topic, record.partition, record.offset);
-        const auto claim = known.find(record.digest);
+        const auto [claim, claims_end] = known.equal_range(record.digest);
         const auto [first, is_first] = seen.emplace(record.digest, here);
-        if (claim != known.end()) {
-            const bool itself = claim->second.place == here;
+        if (claim != claims_end) {
+            const bool itself = std::any_of(
+                claim, claims_end, [&](const auto& entry) { return entry.second.may_be(record); });
             record.outcome = itself ? "known" : "duplicate";
             record.reason =
                 itself ? "applied at " + claim->second.time
-                       : "of " + claim->second.place + ", applied at " + claim->second.time;
+                       : "of " + claim->second.text() + ", applied at " + claim->second.time;
         } else if (!is_first) {
             record.outcome = "duplicate";
             record.reason = "of " + first->second + " in this sample";

@@ -15,14 +15,22 @@ const OptionSpec ledger_entries[] = {
     {.path = "topics[].ledger.store",
      .type = OptionType::choice,
      .default_text = "table",
-     .meaning = "How claims are kept. `table`: plain rows under a unique index.",
+     .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
+                "query. `log`: appended without an index, several times as fast; each process "
+                "remembers the digests. Both are exact.",
+     .cost = "`log` takes 22 to 43 bytes of memory a claim in each process, and a process that "
+             "starts reads all claims first.",
      .bind = [](To& to,
                 const In& value) { to.ledger->store = static_cast<StoreKind>(value.choice); },
      .choices = {"table", "log", "lease"}},
     {.path = "topics[].ledger.reach",
      .type = OptionType::choice,
      .default_text = "global",
-     .meaning = "`global`: a duplicate is found wherever it turns up.",
+     .meaning = "`global`: a duplicate is found wherever it turns up. `partition`, with `store: "
+                "log`: within its partition alone, for producers that key the record by the "
+                "idempotency key.",
+     .cost = "With `partition` a key that comes in two partitions is applied twice; do not change "
+             "the topic's number of partitions.",
      .bind = [](To& to, const In& value) { to.ledger->reach = static_cast<Reach>(value.choice); },
      .choices = {"global", "partition"}},
     {.path = "topics[].ledger.retention",
@@ -51,7 +59,7 @@ const OptionSpec ledger_entries[] = {
      .type = OptionType::integer,
      .default_text = "50000000",
      .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
-                "each).",
+                "each; of a log about 17).",
      .cost = "As for `rotate_after`.",
      .bind = [](To& to, const In& value) { to.ledger->rotate_claims = value.integer; },
      .minimum = 1000},

@@ -148,13 +148,19 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
 
 void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report) {
     const std::string path = topic_path + ".ledger";
-    if (ledger.store != StoreKind::table) {
-        report.error_at(path + ".store",
-                        "This store is not available in this version. Write `store: table`.");
-    } else if (ledger.reach == Reach::partition) {
-        report.error_at(
-            path + ".reach",
-            "The `table` store always finds duplicates everywhere. Write `reach: global`.");
+    switch (ledger.store) {
+        case StoreKind::table:
+            if (ledger.reach == Reach::global) break;
+            report.error_at(path + ".reach",
+                            "The `table` store always finds duplicates everywhere. Write `reach: "
+                            "global`, or `store: log`.");
+            break;
+        case StoreKind::log: break;
+        case StoreKind::lease:
+            report.error_at(path + ".store",
+                            "This store is not available in this version. Write `store: table` or "
+                            "`store: log`.");
+            break;
     }
     if (ledger.rotate_after > ledger.retention) {
         report.error_at(

@@ -1,9 +1,10 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its six
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its eight
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
-// PostgresErrors. Order of the moments: partitions_taken, then any number of (claim, settle,
-// committed) inside transactions, partitions_lost when partitions leave, connection_lost whenever
-// the session ended, for whatever reason.
+// PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
+// transactions, (claim, settle, committed), with reconsider where the sink refused its rows;
+// partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
+// reason.
 
 #include <optional>
 #include <span>
@@ -41,10 +42,17 @@ class ClaimStore {
     // for them.
     virtual void partitions_taken(Connection&, std::span<const TopicPartition>) {}
     virtual void partitions_lost(std::span<const TopicPartition>) {}
+    // Outside of any transaction: before each one, and while the worker has nothing to do. Reads
+    // what others have claimed since the last time.
+    virtual void catch_up(Connection&) {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
     // workers that claimed in different orders would deadlock). Answers in the same order.
     virtual std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
                                            std::span<const Claim> claims) = 0;
+    // The sink refused its rows for what they hold, and the transaction is rolled back: whether
+    // some of what claim() presumed fresh was claimed by others meanwhile, so that the refusal may
+    // have been their rows' doing. Then the batch is done anew.
+    virtual bool reconsider(Connection&) { return false; }
     // Just before COMMIT: validates and appends what claim() presumed. Nothing to do for the table
     // store.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }

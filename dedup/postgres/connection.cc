@@ -151,22 +151,70 @@ Result Connection::query(std::string_view sql, const Parameters& parameters, con
                 false);
 }
 
-Result Connection::prepared(std::string_view sql, const Parameters& parameters, const Names& names,
-                            bool binary) {
+// The statement's name in this session.
+const std::string& Connection::prepare(std::string_view sql, const Parameters& parameters,
+                                       const Names& names) {
     const std::string text = expand(sql, names);
-    const Parameters::View view = parameters.view();
     auto found = prepared_.find(text);
     if (found == prepared_.end()) {
         const std::string name = "onceward_" + std::to_string(++prepared_count_);
         take(raw(),
-             PQprepare(raw(), name.c_str(), text.c_str(), parameters.size(), view.types.data()),
+             PQprepare(raw(), name.c_str(), text.c_str(), parameters.size(),
+                       parameters.view().types.data()),
              false);
         found = prepared_.emplace(text, name).first;
     }
+    return found->second;
+}
+
+Result Connection::prepared(std::string_view sql, const Parameters& parameters, const Names& names,
+                            bool binary) {
+    const std::string& name = prepare(sql, parameters, names);
+    const Parameters::View view = parameters.view();
     return take(raw(),
-                PQexecPrepared(raw(), found->second.c_str(), parameters.size(), view.values.data(),
+                PQexecPrepared(raw(), name.c_str(), parameters.size(), view.values.data(),
                                view.lengths.data(), view.formats.data(), binary ? 1 : 0),
                 false);
+}
+
+std::vector<Result> Connection::pipelined(const std::vector<Statement>& statements) {
+    std::vector<std::string> names;
+    for (const Statement& statement : statements) {
+        names.push_back(prepare(statement.sql, statement.parameters, statement.names));
+    }
+    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false);
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        const Parameters& parameters = statements[i].parameters;
+        const Parameters::View view = parameters.view();
+        if (PQsendQueryPrepared(raw(), names[i].c_str(), parameters.size(), view.values.data(),
+                                view.lengths.data(), view.formats.data(), 1) != 1) {
+            fail(raw(), nullptr, false);
+        }
+    }
+    if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false);
+    // All answers are taken off the line before anything is thrown: what is left of them would be
+    // read as the next statement's.
+    std::vector<PGresult*> answers;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        answers.push_back(PQgetResult(raw()));
+        while (PGresult* rest = PQgetResult(raw())) {
+            PQclear(rest);
+            if (PQstatus(raw()) != CONNECTION_OK) break;
+        }
+    }
+    PQclear(PQgetResult(raw()));  // of the end of the pipeline
+    PQexitPipelineMode(raw());
+    std::vector<Result> results;
+    std::size_t failed = answers.size();
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const ExecStatusType status = PQresultStatus(answers[i]);
+        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && failed == answers.size()) {
+            failed = i;
+        }
+        results.emplace_back(answers[i]);
+    }
+    if (failed < answers.size()) fail(raw(), answers[failed], false);
+    return results;
 }
 
 void Connection::forget_prepared() {

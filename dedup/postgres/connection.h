@@ -62,6 +62,15 @@ class Connection {
     // The same, prepared once for each session and kept; answers in binary where `binary` says so.
     Result prepared(std::string_view sql, const Parameters& parameters, const Names& names = {},
                     bool binary = false);
+    struct Statement {
+        std::string_view sql;
+        const Parameters& parameters;
+        Names names = {};
+    };
+    // Statements in one round trip, each with a snapshot of its own, prepared and in binary as
+    // above; a result for each. The first that fails throws, and those behind it did not run.
+    // REQUIRES: in a transaction.
+    std::vector<Result> pipelined(const std::vector<Statement>& statements);
     // Forgets prepared statements, so that those of dropped tables do not gather.
     void forget_prepared();
 
@@ -92,6 +101,8 @@ class Connection {
     Result commit();
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
+    const std::string& prepare(std::string_view sql, const Parameters& parameters,
+                               const Names& names);
     ConnectionOptions options_;
     std::unique_ptr<pg_conn, Finish> connection_;
     int pid_ = 0;

@@ -16,6 +16,9 @@ class Transaction {
                  const Connection::Names& names = {});
     Result prepared(std::string_view sql, const Parameters& parameters = {},
                     const Connection::Names& names = {}, bool binary = false);
+    std::vector<Result> pipelined(const std::vector<Connection::Statement>& statements) {
+        return connection_.pipelined(statements);
+    }
     void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
         connection_.copy_begin(sql, names);
     }

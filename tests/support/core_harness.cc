@@ -1,6 +1,7 @@
 #include "tests/support/core_harness.h"
 
 #include "dedup/ledger.h"
+#include "dedup/mutants.h"
 #include "sinks/dead_letter_sink.h"
 #include "tests/support/eventually.h"
 
@@ -53,6 +54,8 @@ void CoreWorker::assign(std::set<int> partitions) {
     std::erase_if(positions_, [&](const auto& entry) {
         if (partitions.contains(entry.first.raw())) return false;
         fences_.drop(options_.topic, entry.first);
+        const TopicPartition left{options_.topic, entry.first};
+        if (claims_) claims_->partitions_lost({&left, 1});
         if (processor_) processor_->abandon({entry.first});
         return true;
     });
@@ -73,10 +76,12 @@ void CoreWorker::register_ledger_once() {
     LedgerOptions ledger;
     ledger.name = options_.ledger;
     ledger.retention = options_.retention;
+    ledger.store = options_.store;
+    ledger.reach = options_.reach;
     const RegisteredLedger registered =
         register_ledger(*connection_, ledger, options_.group, options_.topic);
     ledger_ = registered.ledger;
-    claims_ = std::make_unique<TableStore>(registered.ledger, registered.source);
+    claims_ = make_claim_store(ledger, registered, options_.log_windows);
     processor_ =
         std::make_unique<Processor>(BatchContext{options_.group, options_.topic}, options_.policy,
                                     Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_,
@@ -110,8 +115,12 @@ void CoreWorker::take_fences() {
         if (!fences_.look(*connection_, options_.topic, partition)) {
             fences_.create(*connection_, options_.topic, {{partition, {Offset{0}}}}, ledger_);
         }
+        const TopicPartition mine{options_.topic, partition};
+        const bool too_early = mutant(Mutant::window_read_before_the_take_over);
+        if (too_early) claims_->partitions_taken(*connection_, {&mine, 1});
         const FenceState state = fences_.take_over(*connection_, options_.topic, partition, {},
                                                    ledger_, [] { return true; });
+        if (!too_early) claims_->partitions_taken(*connection_, {&mine, 1});
         reached(options_.observer, Step::after_take_over);
         if (options_.begin_from_memory && positions_.contains(partition)) continue;
         positions_[partition] = state.next_offset;
@@ -207,13 +216,26 @@ Expected expected_of(const ScriptedLog& log) {
     return expected;
 }
 
+// Each claim that is there, with the transaction that wrote it.
+std::string all_claims(Database& database) {
+    std::string claims;
+    for (const Row& row :
+         database.execute("SELECT ledger, generation, store FROM generations JOIN ledgers USING "
+                          "(ledger)")) {
+        if (!claims.empty()) claims += " UNION ALL ";
+        const std::string table = "claims_" + *row[0] + "_" + *row[1];
+        claims += *row[2] == "log"
+                      ? "SELECT encode(substr(digests, 16 * n + 1, 16), 'hex')::uuid AS digest, "
+                        "b.xmin FROM " +
+                            table + " b, generate_series(0, length(digests) / 16 - 1) AS n"
+                      : "SELECT digest, xmin FROM " + table;
+    }
+    return claims;
+}
+
 // I6: each claim's row was written by the transaction of its effect, and the other way round.
 std::int64_t unpaired(Database& database, const std::string& effects) {
-    std::string claims;
-    for (const Row& row : database.execute("SELECT ledger, generation FROM generations")) {
-        if (!claims.empty()) claims += " UNION ALL ";
-        claims += "SELECT digest, xmin FROM claims_" + *row[0] + "_" + *row[1];
-    }
+    const std::string claims = all_claims(database);
     if (claims.empty()) return 0;
     return database.number("SELECT count(*) FROM (SELECT digest, xmin AS claimed FROM (" + claims +
                            ") AS c) AS c FULL JOIN (SELECT digest, xmin AS written FROM " +

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "dedup/claims/table_store.h"
+#include "dedup/claims/make_store.h"
 #include "dedup/guard.h"
 #include "dedup/processor.h"
 #include "tests/support/postgres.h"
@@ -53,6 +53,10 @@ struct CoreWorkerOptions {
     std::string topic = "topic";
     std::string name = "worker";
     std::string ledger = "ledger";
+    StoreKind store = StoreKind::table;
+    Reach reach = Reach::global;
+    // Of the process that this worker is one of; default: a process of its own.
+    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     std::chrono::seconds retention{24 * 3600};
     std::set<int> partitions;  // default: all of the log
     std::size_t batch_messages = 2000;
@@ -93,7 +97,7 @@ class CoreWorker {
     Connection& connection() { return *connection_; }
     Fences& fences() { return fences_; }
     Processor& processor() { return *processor_; }
-    TableStore& claims() { return *claims_; }
+    ClaimStore& claims() { return *claims_; }
     int ledger() const { return ledger_; }
     Offset position(int partition) const { return positions_.at(Partition{partition}); }
     void assign(std::set<int> partitions);
@@ -115,7 +119,7 @@ class CoreWorker {
     Sink& sink_;
     std::optional<Connection> connection_;
     Fences fences_;
-    std::unique_ptr<TableStore> claims_;
+    std::unique_ptr<ClaimStore> claims_;
     std::unique_ptr<Processor> processor_;
     // where the reading goes on, of the partitions whose fence is mine
     std::map<Partition, Offset> positions_;

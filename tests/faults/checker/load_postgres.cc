@@ -5,6 +5,7 @@
 
 #include "tests/faults/checker/base64.h"
 #include "tests/faults/checker/checker_sql.h"
+#include "tests/faults/checker/log_claims.h"
 #include "tests/faults/checker/pg_session.h"
 
 namespace onceward::checker {
@@ -52,6 +53,7 @@ class Loader {
         read_skipped();
         evidence_.effects.clear();
         for (const SinkTable& sink : source_.sinks) read_effects(sink);
+        add_log_claims(log_rows_, evidence_);
         read_audit();
         session_.run("COMMIT");
     }
@@ -96,13 +98,20 @@ class Loader {
         for (int row = 0; row < feeds.size(); ++row) {
             topics[feeds.number(row, 0)] = topic(feeds.text(row, 1));
         }
-        const Rows listed = query("SELECT ledger, generation FROM {schema}.generations");
+        const Rows listed = query(
+            "SELECT ledger, generation, store FROM {schema}.generations JOIN {schema}.ledgers USING"
+            " (ledger)");
         evidence_.generations.clear();
         evidence_.claims.clear();
+        log_rows_.clear();
         for (int row = 0; row < listed.size(); ++row) {
             const int ledger = static_cast<int>(listed.number(row, 0));
             evidence_.generations.push_back(
                 {.ledger = ledger, .generation = listed.number(row, 1)});
+            if (listed.text(row, 2) == "log") {
+                read_log(ledger, listed.number(row, 1), topics);
+                continue;
+            }
             const Rows claims = query(
                 "SELECT source, partition, record_offset, xmin, digest FROM {schema}.claims_" +
                 listed.text(row, 0) + "_" + listed.text(row, 1));
@@ -117,6 +126,33 @@ class Loader {
                      .generation = listed.number(row, 1),
                      .digest = claims.text(claim, 4)});
             }
+        }
+    }
+
+    // A row for each range of each batch, in the batches' order.
+    void read_log(int ledger, std::int64_t generation,
+                  const std::unordered_map<std::int64_t, int>& topics) {
+        const Rows rows = query(
+            "SELECT b.seq, b.source, b.xmin, encode(b.digests, 'hex'), r.partition, r.first, r.last"
+            " FROM {schema}.claims_" +
+            std::to_string(ledger) + "_" + std::to_string(generation) +
+            " AS b CROSS JOIN unnest(b.partitions, b.first_offsets, b.last_offsets)"
+            " AS r (partition, first, last) ORDER BY b.seq");
+        std::int64_t seq = -1;
+        for (int row = 0; row < rows.size(); ++row) {
+            const auto found = topics.find(rows.number(row, 1));
+            if (found == topics.end() || found->second < 0) continue;
+            if (rows.number(row, 0) != seq) {
+                seq = rows.number(row, 0);
+                log_rows_.push_back({.topic = found->second,
+                                     .transaction = static_cast<Transaction>(rows.number(row, 2)),
+                                     .ledger = ledger,
+                                     .generation = generation,
+                                     .digests = rows.text(row, 3),
+                                     .ranges = {}});
+            }
+            log_rows_.back().ranges.push_back(
+                {static_cast<int>(rows.number(row, 4)), rows.number(row, 5), rows.number(row, 6)});
         }
     }
 
@@ -222,6 +258,7 @@ class Loader {
     Evidence& evidence_;
     PgSession session_;
     std::unordered_map<std::string, int> topics_;
+    std::vector<LogRow> log_rows_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class CommitInDoubt : public CoreTest {
+class CommitInDoubt : public LedgerTest {
   protected:
     std::uint16_t server_port() {
         return static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
@@ -25,7 +25,7 @@ class CommitInDoubt : public CoreTest {
     }
 };
 
-TEST_F(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
+TEST_P(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
     constexpr int rounds = 200;
     constexpr int batch = 5;
     ScriptedLog log(1);
@@ -84,7 +84,7 @@ TEST_F(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
 }
 
 // The peer is gone without a reset: the session's own limits notice, not the operator.
-TEST_F(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
+TEST_P(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 10);
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, server_port());
@@ -171,6 +171,8 @@ TEST(CommitWithoutItsStandby, IsDecidedByTheTakeOverAndNeverByASelect) {
     ASSERT_TRUE(successor.run());
     EXPECT_THAT(violations(schema, log, table), ::testing::IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ledgers, CommitInDoubt, every_ledger, name_of);
 
 }  // namespace
 }  // namespace onceward::support

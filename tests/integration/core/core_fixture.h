@@ -20,6 +20,9 @@ class CoreTest : public ::testing::Test {
         CoreWorkerOptions options;
         options.connection = schema_.worker();
         options.name = name;
+        options.store = store_;
+        options.reach = reach_;
+        if (windows_) options.log_windows = windows_;
         return options;
     }
     Database& database() { return schema_.database(); }
@@ -41,10 +44,32 @@ class CoreTest : public ::testing::Test {
                    application + "'") > 0;
     }
 
+    StoreKind store_ = StoreKind::table;
+    Reach reach_ = Reach::global;
+    std::shared_ptr<LogWindows> windows_;  // where the workers are of one process
     FreshSchema schema_;
     std::string table_ =
         schema_.user_table("effects", std::string(effect_columns) + ", payload text");
     EffectSink sink_{table_};
+};
+
+// The ledgers that keep the same promises, with whatever store.
+enum class LedgerCase { table, log, log_in_one_process };
+inline std::string name_of(const ::testing::TestParamInfo<LedgerCase>& parameter) {
+    const char* const names[] = {"Table", "Log", "LogInOneProcess"};
+    return names[static_cast<int>(parameter.param)];
+}
+inline const auto every_ledger =
+    ::testing::Values(LedgerCase::table, LedgerCase::log, LedgerCase::log_in_one_process);
+
+class LedgerTest : public CoreTest, public ::testing::WithParamInterface<LedgerCase> {
+  protected:
+    LedgerTest() {
+        if (GetParam() != LedgerCase::table) store_ = StoreKind::log;
+        if (GetParam() == LedgerCase::log_in_one_process) {
+            windows_ = std::make_shared<LogWindows>();
+        }
+    }
 };
 
 // `count` messages with keys prefix0, prefix1, ... in one partition.

@@ -45,7 +45,20 @@ void expect_missed(Connection& connection, CoreWorker& worker, int partition, st
 
 // Everything goes through a proxy in front of whoever is the primary, as through an address that
 // moves.
-TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
+CoreWorkerOptions options_of(LedgerCase ledger, const std::shared_ptr<LogWindows>& windows,
+                             FreshSchema& schema, const std::string& name, int partition) {
+    CoreWorkerOptions options;
+    if (ledger != LedgerCase::table) options.store = StoreKind::log;
+    if (ledger == LedgerCase::log_in_one_process) options.log_windows = windows;
+    options.connection = schema.worker();
+    options.name = name;
+    options.partitions = {partition};
+    options.batch_messages = 20;
+    return options;
+}
+
+class FailOver : public testing::TestWithParam<LedgerCase> {};
+TEST_P(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     PrivatePostgres primary;
     create_worker_role(primary.dsn());
     PrivatePostgres standby = PrivatePostgres::standby_of(primary, {});
@@ -59,13 +72,9 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     EffectSink sink(table);
     ScriptedLog log(2);
     for (const int partition : {0, 1}) append_keys(log, partition, "k", 200);
-    const auto worker_options = [&](const std::string& name, int partition) {
-        CoreWorkerOptions options;
-        options.connection = schema.worker();
-        options.name = name;
-        options.partitions = {partition};
-        options.batch_messages = 20;
-        return options;
+    const auto worker_options = [&, windows = std::make_shared<LogWindows>()](
+                                    const std::string& name, int partition) {
+        return options_of(GetParam(), windows, schema, name, partition);
     };
     CoreWorker first(log, sink, worker_options("first", 0));
     CoreWorker other(log, sink, worker_options("other", 1));
@@ -114,6 +123,8 @@ TEST(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     EXPECT_THAT(violations(schema, log, table), IsEmpty());
     std::cout << "lost by the fail-over and read again: partition 0 60..99, partition 1 60..99\n";
 }
+
+INSTANTIATE_TEST_SUITE_P(Ledgers, FailOver, every_ledger, name_of);
 
 }  // namespace
 }  // namespace onceward::support

@@ -14,9 +14,9 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class FenceTest : public CoreTest {};
+class FenceTest : public LedgerTest {};
 
-TEST_F(FenceTest, MessagesAreAppliedOnceAndTheTotalsAreExact) {
+TEST_P(FenceTest, MessagesAreAppliedOnceAndTheTotalsAreExact) {
     ScriptedLog log(3);
     for (int partition = 0; partition < 3; ++partition) {
         append_keys(log, partition, "a", 50);
@@ -34,7 +34,7 @@ TEST_F(FenceTest, MessagesAreAppliedOnceAndTheTotalsAreExact) {
 }
 
 // Without the comparison of next_offset the second batch would move the fence over the first one.
-TEST_F(FenceTest, ABatchDroppedInsideTheWorkerIsNotJumpedOver) {
+TEST_P(FenceTest, ABatchDroppedInsideTheWorkerIsNotJumpedOver) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 20);
     CoreWorkerOptions ten = options();
@@ -55,7 +55,7 @@ TEST_F(FenceTest, ABatchDroppedInsideTheWorkerIsNotJumpedOver) {
 // A fail-over that lost commits leaves the owner's id in the row and puts next_offset back. A
 // worker that began where its memory says would jump over what was lost; comparing the owner alone
 // lets it.
-TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
+TEST_P(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 30);
     CoreWorkerOptions ten = options();
@@ -64,9 +64,13 @@ TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
     ASSERT_TRUE(worker.step());
     ASSERT_TRUE(worker.step());
     ASSERT_EQ(fence(0), 20);
-    database().execute(
-        "UPDATE fences SET next_offset = 10, applied = 10; DELETE FROM claims_1_1 WHERE "
-        "record_offset >= 10; DELETE FROM effects WHERE record_offset >= 10");
+    const std::string claims =
+        store_ == StoreKind::log
+            ? "UPDATE ledgers SET evictions = evictions + 1; DELETE FROM claims_1_1 WHERE "
+              "first_offsets[1] >= 10"
+            : "DELETE FROM claims_1_1 WHERE record_offset >= 10";
+    database().execute("UPDATE fences SET next_offset = 10, applied = 10; " + claims +
+                       "; DELETE FROM effects WHERE record_offset >= 10");
     ASSERT_TRUE(worker.fill());
     EXPECT_THAT(worker.process(), ElementsAre(Partition{0}));
     EXPECT_EQ(effects("record_offset >= 10"), 0);
@@ -76,7 +80,7 @@ TEST_F(FenceTest, AFenceThatWentBackUnderItsOwnerIsNotJumpedOver) {
 
 // The harness is a check only if a worker that starts from memory after a reconnect can be seen to
 // fail.
-TEST_F(FenceTest, AStartFromMemoryNeverGetsPastTheFence) {
+TEST_P(FenceTest, AStartFromMemoryNeverGetsPastTheFence) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 30);
     CoreWorkerOptions broken = options();
@@ -93,7 +97,7 @@ TEST_F(FenceTest, AStartFromMemoryNeverGetsPastTheFence) {
     EXPECT_EQ(fence(0), 10);
 }
 
-TEST_F(FenceTest, AnotherOwnerAtTheSameOffsetMovesNothing) {
+TEST_P(FenceTest, AnotherOwnerAtTheSameOffsetMovesNothing) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 10);
     CoreWorker first(log, sink_, options("first"));
@@ -110,7 +114,7 @@ TEST_F(FenceTest, AnotherOwnerAtTheSameOffsetMovesNothing) {
 }
 
 // What nobody owns has an owner in its row all the same, that no worker can have.
-TEST_F(FenceTest, AFenceThatWasNotTakenMovesForNobody) {
+TEST_P(FenceTest, AFenceThatWasNotTakenMovesForNobody) {
     Connection connection(schema_.worker());
     Fences fences("group", "worker");
     fences.create(connection, "topic", {{Partition{0}, {Offset{5}}}}, 0);
@@ -121,7 +125,7 @@ TEST_F(FenceTest, AFenceThatWasNotTakenMovesForNobody) {
     EXPECT_EQ(fences.advance(transaction, "topic", std::span(&move, 1)), 0U);
 }
 
-TEST_F(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
+TEST_P(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
     ScriptedLog log(2);
     append_keys(log, 0, "zero-", 20);
     append_keys(log, 1, "one-", 20);
@@ -144,7 +148,7 @@ TEST_F(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
 
 // While a batch is being halved the fence stands between its slices; what is left of it must see
 // the theft as well.
-TEST_F(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
+TEST_P(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
     ScriptedLog log(2);
     for (int i = 0; i < 8; ++i) {
         log.append(0, {.key = "zero-" + std::to_string(i), .payload = i == 6 ? "bad" : "1"});
@@ -180,7 +184,7 @@ TEST_F(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
 
 // The take-over's UPDATE waits for the row, so it reads where the old transaction left the fence. A
 // SELECT would not.
-TEST_F(FenceTest, ATakeOverWaitsForTheOldTransactionsFate) {
+TEST_P(FenceTest, ATakeOverWaitsForTheOldTransactionsFate) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 10);
     CoreWorker successor(log, sink_, options("successor"));
@@ -205,7 +209,7 @@ TEST_F(FenceTest, ATakeOverWaitsForTheOldTransactionsFate) {
 
 // The rows lie in the table in the opposite order. Visited so, the hold below would have row 1 and
 // wait for row 0, and the two sessions would wait for each other.
-TEST_F(FenceTest, RowsAreLockedInTheOrderOfTheirPartitions) {
+TEST_P(FenceTest, RowsAreLockedInTheOrderOfTheirPartitions) {
     Connection connection(schema_.worker());
     Fences fences("group", "holder");
     for (const int partition : {1, 0}) {
@@ -231,7 +235,7 @@ TEST_F(FenceTest, RowsAreLockedInTheOrderOfTheirPartitions) {
     EXPECT_EQ(missed.get(), 0U);
 }
 
-TEST_F(FenceTest, ATakeOverThatIsRefusedChangesNothing) {
+TEST_P(FenceTest, ATakeOverThatIsRefusedChangesNothing) {
     Connection connection(schema_.worker());
     Fences fences("group", "worker");
     fences.create(connection, "topic", {{Partition{0}, {Offset{5}}}}, 0);
@@ -254,7 +258,7 @@ TEST_F(FenceTest, ATakeOverThatIsRefusedChangesNothing) {
     EXPECT_TRUE(take(log, true).retired);
 }
 
-TEST_F(FenceTest, EachTakeOverHasAnOwnerOfItsOwnAndCountsUp) {
+TEST_P(FenceTest, EachTakeOverHasAnOwnerOfItsOwnAndCountsUp) {
     Connection connection(schema_.worker());
     Fences fences("group", "worker");
     fences.create(connection, "topic", {{Partition{0}, {Offset{5}}}}, 0);
@@ -268,6 +272,8 @@ TEST_F(FenceTest, EachTakeOverHasAnOwnerOfItsOwnAndCountsUp) {
     EXPECT_EQ(first.incarnation, second.incarnation);
     EXPECT_EQ(second.next_offset, Offset{5});
 }
+
+INSTANTIATE_TEST_SUITE_P(Ledgers, FenceTest, every_ledger, name_of);
 
 }  // namespace
 }  // namespace onceward::support

@@ -46,7 +46,7 @@ std::vector<Poison> every_poison() {
     };
 }
 
-class ProcessorTest : public CoreTest {
+class ProcessorTest : public LedgerTest {
   protected:
     ProcessorTest() {
         schema_.user_table("accounts", "account integer PRIMARY KEY");
@@ -87,7 +87,7 @@ class ProcessorTest : public CoreTest {
     std::optional<EffectSink> strict_sink_;
 };
 
-TEST_F(ProcessorTest, OfTwoThousandOnlyThePoisonGoesToTheDeadLettersEachWithItsReason) {
+TEST_P(ProcessorTest, OfTwoThousandOnlyThePoisonGoesToTheDeadLettersEachWithItsReason) {
     ScriptedLog log(1);
     const std::vector<Poison> poisons = every_poison();
     std::map<std::int64_t, std::string> expected;
@@ -120,7 +120,7 @@ TEST_F(ProcessorTest, OfTwoThousandOnlyThePoisonGoesToTheDeadLettersEachWithItsR
 }
 
 // The dead letter keeps the record's own bytes, those that no text column takes as well.
-TEST_F(ProcessorTest, ADeadLetterHoldsTheOriginalBytes) {
+TEST_P(ProcessorTest, ADeadLetterHoldsTheOriginalBytes) {
     ScriptedLog log(1);
     const std::string payload("{\0\xFF", 3);
     log.append(0, {.key = std::string("k\0\xFE", 3), .payload = payload});
@@ -130,7 +130,7 @@ TEST_F(ProcessorTest, ADeadLetterHoldsTheOriginalBytes) {
     EXPECT_EQ(database().value("SELECT encode(record_key, 'hex') FROM dead_letters"), "6b00fe");
 }
 
-TEST_F(ProcessorTest, AKeyThatIsBadFirstAndGoodNextIsAppliedOnce) {
+TEST_P(ProcessorTest, AKeyThatIsBadFirstAndGoodNextIsAppliedOnce) {
     const std::string good = R"({"amount": 1, "name": "n"})";
     ScriptedLog log(2);
     for (const int partition : {0, 1}) {
@@ -148,7 +148,7 @@ TEST_F(ProcessorTest, AKeyThatIsBadFirstAndGoodNextIsAppliedOnce) {
 }
 
 // A decoder's rejection claims nothing, so the corrected message is no duplicate of it.
-TEST_F(ProcessorTest, ARejectedMessageHoldsNoClaim) {
+TEST_P(ProcessorTest, ARejectedMessageHoldsNoClaim) {
     ScriptedLog log(1);
     log.append(
         0, {.key = "key", .rejection = Rejection{Rejection::Kind::undecodable, "not JSON", "", 1}});
@@ -159,7 +159,7 @@ TEST_F(ProcessorTest, ARejectedMessageHoldsNoClaim) {
     expect_no_violations(log);
 }
 
-TEST_F(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
+TEST_P(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
     ScriptedLog log(1);
     for (const char* payload : {"1", "2", "1"}) {
         log.append(0, {.key = "key", .payload = payload, .fingerprint = digest_of_bytes(payload)});
@@ -181,7 +181,7 @@ TEST_F(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
 
 // A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once
 // that one is gone.
-TEST_F(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
+TEST_P(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
     ScriptedLog log(1);
     for (const char* amount : {"-1", "2", "2"}) {
         const std::string payload = std::string(R"({"amount": )") + amount + R"(, "name": "n"})";
@@ -194,7 +194,7 @@ TEST_F(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
 }
 
 // Its error is definite there; as an answer to COMMIT it could be lost with the connection.
-TEST_F(ProcessorTest, ADeferredConstraintSpeaksBeforeTheCommitIsSent) {
+TEST_P(ProcessorTest, ADeferredConstraintSpeaksBeforeTheCommitIsSent) {
     ScriptedLog log(1);
     log.append(0, {.key = "key", .payload = R"({"amount": 1, "name": "n", "later": 999})"});
     int commits = 0;
@@ -208,7 +208,7 @@ TEST_F(ProcessorTest, ADeferredConstraintSpeaksBeforeTheCommitIsSent) {
 }
 
 // PARTITION_EOF: control records behind the last message are passed without a message.
-TEST_F(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
+TEST_P(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
     ScriptedLog log(1);
     log.leave_gap(0, 12);
     CoreWorker worker(log, sink_, options());
@@ -218,7 +218,7 @@ TEST_F(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
 }
 
 // A COMMIT after a swallowed error is answered without an error, with the tag ROLLBACK.
-TEST_F(ProcessorTest, ACommitThatTheServerRolledBackIsNoCommit) {
+TEST_P(ProcessorTest, ACommitThatTheServerRolledBackIsNoCommit) {
     Connection connection(schema_.worker());
     OwnedTransaction transaction(connection);
     transaction.query("INSERT INTO " + table_ +
@@ -248,7 +248,7 @@ class SwallowingSink final : public Sink {
     }
 };
 
-TEST_F(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
+TEST_P(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 5);
     SwallowingSink sink;
@@ -260,7 +260,7 @@ TEST_F(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
 
 // A COMMIT that is cancelled in its wait for a standby commits all the same, so nothing may cancel
 // it: also where the batch holds nothing fresh.
-TEST_F(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
+TEST_P(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 5);
     append_keys(log, 0, "k", 5);
@@ -281,7 +281,7 @@ TEST_F(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
     EXPECT_EQ(worker.connection().query("SHOW statement_timeout", {}).text(0, 0), "1min");
 }
 
-TEST_F(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
+TEST_P(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 3);
     log.append(0,
@@ -301,7 +301,7 @@ TEST_F(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
 
 // A bad deploy must not empty a topic into the dead letters; what PostgreSQL quotes of a row stays
 // out of the text.
-TEST_F(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
+TEST_P(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
     ScriptedLog log(1);
     for (int i = 0; i < 100; ++i) {
         log.append(0,
@@ -325,7 +325,7 @@ TEST_F(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
 }
 
 // A batch with a bad message goes on in many parts, which take longer than anybody may wait.
-TEST_F(ProcessorTest, WhatMustBeGivenBackIsThrownAwayBetweenTheParts) {
+TEST_P(ProcessorTest, WhatMustBeGivenBackIsThrownAwayBetweenTheParts) {
     ScriptedLog log(1);
     for (int i = 0; i < 100; ++i) {
         log.append(0, {.key = "k" + std::to_string(i),
@@ -350,7 +350,7 @@ TEST_F(ProcessorTest, WhatMustBeGivenBackIsThrownAwayBetweenTheParts) {
 }
 
 // What stops a topic throws nothing away: the same batch lands once the table is there.
-TEST_F(ProcessorTest, ARunThatStoppedGoesOnWhereItStood) {
+TEST_P(ProcessorTest, ARunThatStoppedGoesOnWhereItStood) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 10);
     database().execute("ALTER TABLE effects RENAME TO gone");
@@ -361,6 +361,8 @@ TEST_F(ProcessorTest, ARunThatStoppedGoesOnWhereItStood) {
     ASSERT_TRUE(worker.run());
     expect_no_violations(log);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ledgers, ProcessorTest, every_ledger, name_of);
 
 }  // namespace
 }  // namespace onceward::support

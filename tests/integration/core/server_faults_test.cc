@@ -127,10 +127,10 @@ TEST(ServerFaults, AFullDiskDeadLettersNothingAndIsWaitedFor) {
     server.stop();
 }
 
-class HotKey : public CoreTest {};
+class HotKey : public LedgerTest {};
 
 // F25: the same key in every message of every partition, and a worker for each of them.
-TEST_F(HotKey, FromEveryPartitionAtOnceIsAppliedOnceWithoutADeadlock) {
+TEST_P(HotKey, FromEveryPartitionAtOnceIsAppliedOnceWithoutADeadlock) {
     constexpr int partitions = 4;
     ScriptedLog log(partitions);
     for (int partition = 0; partition < partitions; ++partition) {
@@ -159,7 +159,7 @@ TEST_F(HotKey, FromEveryPartitionAtOnceIsAppliedOnceWithoutADeadlock) {
 }
 
 // A hundred thousand times in one batch: one claim, one row.
-TEST_F(HotKey, AHundredThousandTimesInOneBatchIsOneRow) {
+TEST_P(HotKey, AHundredThousandTimesInOneBatchIsOneRow) {
     ScriptedLog log(1);
     for (int i = 0; i < 100'000; ++i) log.append(0, {.key = "hot"});
     CoreWorkerOptions worker_options = options();
@@ -170,6 +170,8 @@ TEST_F(HotKey, AHundredThousandTimesInOneBatchIsOneRow) {
     EXPECT_EQ(effects(), 1);
     expect_no_violations(log);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ledgers, HotKey, every_ledger, name_of);
 
 }  // namespace
 }  // namespace onceward::support

@@ -68,6 +68,7 @@ class Run {
         scene_.emplace(plan_, *schema_);
         if (replicas_) replicas_->wait_caught_up();
         ledger_.name = ledger_name;
+        if (plan.ledger != LedgerKind::table) ledger_.store = StoreKind::log;
         ledger_.retention = 0s;
         ledger_.rotate_claims = plan.rotate_claims;
     }

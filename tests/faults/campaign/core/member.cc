@@ -90,6 +90,11 @@ void Member::make_worker() {
     options.topic = topic_name;
     options.ledger = ledger_name;
     options.name = name_;
+    if (scene_.plan.ledger != LedgerKind::table) options.store = StoreKind::log;
+    if (scene_.plan.ledger == LedgerKind::log_of_partitions) options.reach = Reach::partition;
+    if (scene_.plan.ledger == LedgerKind::log_in_one_process) {
+        options.log_windows = scene_.log_windows;
+    }
     if (scene_.plan.rotate_claims > 0) options.retention = 0s;
     options.batch_messages = static_cast<std::size_t>(scene_.plan.batch_messages);
     options.observer = this;
@@ -109,7 +114,7 @@ void Member::bury() {
     const auto deadlocks = worker_->failures.find("40P01");
     if (deadlocks != worker_->failures.end() && deadlocks->second > injected_deadlocks_) {
         scene_.violated("F20: " + std::to_string(deadlocks->second - injected_deadlocks_) +
-                        " deadlocks (40P01) between workers of one table ledger");
+                        " deadlocks (40P01) between workers of one ledger");
     }
     injected_deadlocks_ = 0;
     for (const auto& [state, times] : worker_->failures) {

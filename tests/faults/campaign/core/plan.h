@@ -55,8 +55,18 @@ enum class ServerKind : std::uint8_t {
 };
 std::string_view to_text(ServerKind kind);
 
+// The workers' ledger.
+enum class LedgerKind : std::uint8_t {
+    table,
+    log,                 // each worker is a process of its own
+    log_in_one_process,  // they share what is remembered
+    log_of_partitions,   // a key never comes in two partitions
+};
+std::string_view to_text(LedgerKind kind);
+
 struct Plan {
     std::uint64_t seed = 0;
+    LedgerKind ledger = LedgerKind::table;
     ServerKind server = ServerKind::shared;
     int partitions = 1;
     int workers = 1;

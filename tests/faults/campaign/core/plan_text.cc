@@ -54,6 +54,16 @@ std::string_view to_text(ServerKind kind) {
     std::abort();
 }
 
+std::string_view to_text(LedgerKind kind) {
+    switch (kind) {
+        case LedgerKind::table: return "table";
+        case LedgerKind::log: return "log";
+        case LedgerKind::log_in_one_process: return "log_in_one_process";
+        case LedgerKind::log_of_partitions: return "log_of_partitions";
+    }
+    std::abort();
+}
+
 std::string to_text(const Plan& plan) {
     std::string text;
     const auto line = [&](const std::string& name, auto value) {
@@ -61,6 +71,7 @@ std::string to_text(const Plan& plan) {
     };
     line("seed", plan.seed);
     text += "server " + std::string(to_text(plan.server)) + "\n";
+    text += "ledger " + std::string(to_text(plan.ledger)) + "\n";
     line("partitions", plan.partitions);
     line("workers", plan.workers);
     line("messages", plan.messages);

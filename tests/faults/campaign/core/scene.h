@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dedup/claims/log_windows.h"
 #include "dedup/fence.h"
 #include "dedup/guard.h"
 #include "tests/faults/campaign/core/board.h"
@@ -28,6 +29,8 @@ class Scene {
     const Plan& plan;
     Workload workload;
     Board board;
+    // Of the process that the workers are of, where they are of one.
+    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     std::optional<Guard> guard;  // where some worker freezes; set before the workers begin
 
     // A fault took effect.

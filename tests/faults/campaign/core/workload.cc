@@ -102,6 +102,7 @@ bool Workload::produce() {
     if (wanted == 0) return false;
     ++waves_;
     wave_keys_.clear();
+    wave_partitions_.clear();
     const auto before = sent_.size();
     while (sent_.size() - before < static_cast<std::size_t>(wanted)) {
         const auto done = sent_.size() - before;
@@ -116,8 +117,11 @@ bool Workload::produce() {
         if (done > 0 && draws_.percent(plan_.duplicate_percent)) {
             // Recent keys often, the first ones seldom.
             const auto back = draws_.skewed(wave_keys_.size());
-            send(partition, wave_keys_[wave_keys_.size() - 1 - back]);
+            const std::size_t which = wave_keys_.size() - 1 - back;
+            const bool stays = plan_.ledger == LedgerKind::log_of_partitions;
+            send(stays ? wave_partitions_[which] : partition, wave_keys_[which]);
         } else {
+            wave_partitions_.push_back(partition);
             send(partition, new_key());
         }
     }

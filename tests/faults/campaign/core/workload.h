@@ -40,6 +40,8 @@ class Workload {
     support::ScriptedLog log_;
     std::vector<checker::ProducedMessage> sent_;
     std::vector<std::string> wave_keys_;  // a duplicate repeats a key of its own wave
+    // Where each of them was first sent, if none of them is sent in runs.
+    std::vector<int> wave_partitions_;
     std::int64_t distinct_keys_ = 0;
     int waves_ = 0;
 };

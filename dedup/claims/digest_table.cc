@@ -1,0 +1,102 @@
+#include "dedup/claims/digest_table.h"
+
+#include <bit>
+#include <random>
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t first_slots = 16;
+
+bool is_zero(const Digest& digest) { return digest == Digest{}; }
+
+std::uint64_t random_odd() {
+    std::random_device random;
+    return (std::uint64_t{random()} << 32 | random()) | 1;
+}
+
+}  // namespace
+
+DigestTable::DigestTable() : multiplier_(random_odd()) {}
+
+// Digests are uniform already: a multiplication is enough, and its high bits depend on all others.
+std::uint64_t DigestTable::hash(const Digest& digest) const {
+    std::uint64_t low;
+    std::memcpy(&low, digest.bytes.data() + 8, sizeof low);
+    return low * multiplier_;
+}
+
+std::size_t DigestTable::find(const Shard& shard, std::uint64_t hash, const Digest& digest) {
+    const std::size_t mask = shard.slots.size() - 1;
+    std::size_t at = first_slot(shard, hash);
+    while (shard.slots[at] != digest && !is_zero(shard.slots[at])) at = (at + 1) & mask;
+    return at;
+}
+
+void DigestTable::grow(Shard& shard) const {
+    Shard larger;
+    const std::size_t size = shard.slots.empty() ? first_slots : 2 * shard.slots.size();
+    larger.slots.resize(size);
+    if (!shard.fingerprints.empty()) larger.fingerprints.resize(size);
+    larger.used = shard.used;
+    larger.shift = 64 - std::countr_zero(size);
+    for (std::size_t i = 0; i < shard.slots.size(); ++i) {
+        if (is_zero(shard.slots[i])) continue;
+        const std::size_t at = find(larger, hash(shard.slots[i]), shard.slots[i]);
+        larger.slots[at] = shard.slots[i];
+        if (!shard.fingerprints.empty()) larger.fingerprints[at] = shard.fingerprints[i];
+    }
+    shard = std::move(larger);
+}
+
+void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fingerprint) {
+    if (is_zero(digest)) {
+        if (!has_zero_) zero_fingerprint_ = fingerprint;
+        size_ += has_zero_ ? 0 : 1;
+        has_zero_ = true;
+        return;
+    }
+    const std::uint64_t key = hash(digest);
+    Shard& mine = shards_[key >> (64 - shard_bits)];
+    if (4 * (mine.used + 1) > 3 * mine.slots.size()) grow(mine);
+    const std::size_t at = find(mine, key, digest);
+    if (!is_zero(mine.slots[at])) return;
+    mine.slots[at] = digest;
+    ++mine.used;
+    ++size_;
+    if (!fingerprint) return;
+    if (mine.fingerprints.empty()) mine.fingerprints.resize(mine.slots.size());
+    mine.fingerprints[at] = *fingerprint;
+}
+
+bool DigestTable::contains(const Digest& digest) const {
+    if (is_zero(digest)) return has_zero_;
+    const std::uint64_t key = hash(digest);
+    const Shard& mine = shard(key);
+    return !mine.slots.empty() && !is_zero(mine.slots[find(mine, key, digest)]);
+}
+
+std::optional<Digest> DigestTable::fingerprint(const Digest& digest) const {
+    if (is_zero(digest)) return zero_fingerprint_;
+    const std::uint64_t key = hash(digest);
+    const Shard& mine = shard(key);
+    if (mine.fingerprints.empty()) return std::nullopt;
+    const Digest& found = mine.fingerprints[find(mine, key, digest)];
+    return is_zero(found) ? std::nullopt : std::optional(found);
+}
+
+void DigestTable::prefetch(const Digest& digest) const {
+    const std::uint64_t key = hash(digest);
+    const Shard& mine = shard(key);
+    if (!mine.slots.empty()) __builtin_prefetch(&mine.slots[first_slot(mine, key)]);
+}
+
+std::size_t DigestTable::bytes() const {
+    std::size_t bytes = 0;
+    for (const Shard& shard : shards_) {
+        bytes += (shard.slots.capacity() + shard.fingerprints.capacity()) * sizeof(Digest);
+    }
+    return bytes;
+}
+
+}  // namespace onceward

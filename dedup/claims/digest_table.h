@@ -1,0 +1,58 @@
+#pragma once
+// A set of digests in memory: flat, open addressing, 16 bytes a digest plus what is free (at most
+// three quarters are filled). Where fingerprints are put in, they lie beside. Not thread-safe;
+// throws only std::bad_alloc.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dedup/digest.h"
+
+namespace onceward {
+
+class DigestTable {
+  public:
+    DigestTable();
+    // Puts it in where it is not there yet; the first fingerprint stays.
+    void insert(const Digest& digest, const std::optional<Digest>& fingerprint = std::nullopt);
+    bool contains(const Digest& digest) const;
+    // Of a digest that is there; none where it was put in without one.
+    std::optional<Digest> fingerprint(const Digest& digest) const;
+    // Asks the processor for the memory that contains() will look at. Call it for a dozen digests
+    // before the first of them is looked up.
+    void prefetch(const Digest& digest) const;
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const;
+
+  private:
+    // Many small tables in place of a large one: each grows by itself, so that no growth takes
+    // long.
+    static constexpr int shard_bits = 6;
+    struct Shard {
+        std::vector<Digest> slots;         // a digest of zeros: free
+        std::vector<Digest> fingerprints;  // parallel, or empty; zeros: none
+        std::size_t used = 0;
+        int shift = 64;  // of the hash, to a slot
+    };
+    std::uint64_t hash(const Digest& digest) const;
+    const Shard& shard(std::uint64_t hash) const { return shards_[hash >> (64 - shard_bits)]; }
+    static std::size_t first_slot(const Shard& shard, std::uint64_t hash) {
+        return static_cast<std::size_t>((hash << shard_bits) >> shard.shift);
+    }
+    // Where the digest is, or the free slot where it belongs. REQUIRES: the shard has slots.
+    static std::size_t find(const Shard& shard, std::uint64_t hash, const Digest& digest);
+    void grow(Shard& shard) const;
+
+    std::array<Shard, std::size_t{1} << shard_bits> shards_;
+    // Random and odd: whoever makes up keys cannot aim at one place of the table.
+    std::uint64_t multiplier_;
+    std::size_t size_ = 0;
+    // The digest of zeros marks what is free, so that it cannot be kept there.
+    bool has_zero_ = false;
+    std::optional<Digest> zero_fingerprint_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,120 @@
+#include "dedup/claims/log_window.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace onceward {
+namespace {
+
+// Look-ups miss the caches; this many are under way at once.
+constexpr std::size_t ahead = 16;
+
+}  // namespace
+
+LogWindow::Position LogWindow::position() const {
+    const std::shared_lock lock(mutex_);
+    return position_;
+}
+
+void LogWindow::begin(const LogState& oldest) {
+    const std::unique_lock lock(mutex_);
+    if (position_.generation != 0) return;
+    // What is not above the floor is gone already, and so needs no reading.
+    position_ = {oldest.generation, oldest.floor, oldest.evictions, 0};
+}
+
+void LogWindow::next_generation(std::int64_t generation) {
+    const std::unique_lock lock(mutex_);
+    position_.generation = std::max(position_.generation, generation);
+}
+
+void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batches) {
+    if (batches.empty()) return;
+    const std::unique_lock lock(mutex_);
+    Generation& into = generations_[generation];
+    for (const LogBatch& batch : batches) {
+        for (std::size_t i = 0; i < batch.digests.size(); ++i) {
+            if (i + ahead < batch.digests.size()) into.digests.prefetch(batch.digests[i + ahead]);
+            std::optional<Digest> fingerprint;
+            if (!batch.fingerprints.empty() && batch.fingerprints[i] != Digest{}) {
+                fingerprint = batch.fingerprints[i];
+            }
+            into.digests.insert(batch.digests[i], fingerprint);
+        }
+        into.newest = std::max(into.newest, batch.seq);
+        position_.last = std::max(position_.last, batch.seq);
+    }
+    ++position_.version;
+}
+
+void LogWindow::forget_through(std::int64_t floor) {
+    {
+        const std::shared_lock lock(mutex_);
+        if (generations_.empty() || generations_.begin()->second.newest > floor) return;
+    }
+    const std::unique_lock lock(mutex_);
+    std::erase_if(generations_, [&](const auto& entry) {
+        return entry.first < position_.generation && entry.second.newest <= floor;
+    });
+}
+
+std::uint64_t LogWindow::look_up(std::span<const Claim> claims,
+                                 std::span<ClaimAnswer> answers) const {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, generation] : generations_) {
+        const DigestTable& table = generation.digests;
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            if (i + ahead < claims.size()) table.prefetch(claims[i + ahead].digest);
+            if (answers[i].verdict != Verdict::fresh || !table.contains(claims[i].digest)) continue;
+            answers[i] = earlier_claim(claims[i], table.fingerprint(claims[i].digest));
+        }
+    }
+    return position_.version;
+}
+
+bool LogWindow::knows_any(std::span<const Digest> digests) const {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, generation] : generations_) {
+        const DigestTable& table = generation.digests;
+        for (std::size_t i = 0; i < digests.size(); ++i) {
+            if (i + ahead < digests.size()) table.prefetch(digests[i + ahead]);
+            if (table.contains(digests[i])) return true;
+        }
+    }
+    return false;
+}
+
+std::size_t LogWindow::size() const {
+    const std::shared_lock lock(mutex_);
+    std::size_t size = 0;
+    for (const auto& [number, generation] : generations_) size += generation.digests.size();
+    return size;
+}
+
+std::size_t LogWindow::bytes() const {
+    const std::shared_lock lock(mutex_);
+    std::size_t bytes = 0;
+    for (const auto& [number, generation] : generations_) bytes += generation.digests.bytes();
+    return bytes;
+}
+
+LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
+                  std::size_t limit) {
+    if (state.generation == 0) return LookVerdict::gone;
+    // DANGER: `seq > last` alone cannot see that what it would have found was dropped, and memory
+    // must not say 'duplicate' of a key that was taken out.
+    if (position.last < state.floor || position.evictions != state.evictions) {
+        return LookVerdict::gone;
+    }
+    if (state.generation != position.generation || batches >= limit) {
+        return LookVerdict::more;
+    }
+    return LookVerdict::complete;
+}
+
+ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint) {
+    const bool other = fingerprint && claim.fingerprint && *fingerprint != *claim.fingerprint;
+    return {other ? Verdict::conflict : Verdict::duplicate, fingerprint};
+}
+
+}  // namespace onceward

@@ -1,0 +1,85 @@
+#pragma once
+// What a process remembers of a ledger's log: the digests of all batches up to `last`. Shared by
+// the process's workers; thread-safe. Knows no database: who reads the log puts in what it read.
+// DANGER: it belongs to sessions with one server, and is thrown away with any of them
+// (log_windows.h). Throws only std::bad_alloc.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "dedup/claims/digest_table.h"
+#include "dedup/claims/log_batch.h"
+
+namespace onceward {
+
+class LogWindow {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Position {
+        // Whose table is read and appended to; older ones were read to their end. 0: not begun.
+        std::int64_t generation = 0;
+        // All batches up to this seq are known.
+        std::int64_t last = 0;
+        std::int64_t evictions = 0;
+        std::uint64_t version = 0;  // grows with every batch that is put in
+    };
+    Position position() const;
+
+    // The first reading: `oldest` has the oldest generation that is there in place of the current
+    // one. Whoever comes second changes nothing.
+    void begin(const LogState& oldest);
+    // The table of the generation before was read to its end, and it is sealed.
+    void next_generation(std::int64_t generation);
+    // Puts in what is committed. REQUIRES: `batches` are in order and complete from some seq on
+    // that is not above `last`.
+    void take_in(std::int64_t generation, std::span<const LogBatch> batches);
+    // Generations of which nothing is above the floor are gone.
+    void forget_through(std::int64_t floor);
+
+    // Marks the claims that are known, as duplicates or conflicts; leaves the rest alone. Answers
+    // with the version that it looked at.
+    std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers) const;
+    bool knows_any(std::span<const Digest> digests) const;
+
+    void discard() { discarded_ = true; }
+    bool discarded() const { return discarded_; }
+    // When somebody last read the log to its end.
+    void looked(Clock::time_point now) { looked_ = now; }
+    Clock::time_point last_look() const { return looked_; }
+    std::size_t size() const;
+    std::size_t bytes() const;
+
+  private:
+    struct Generation {
+        DigestTable digests;
+        std::int64_t newest = 0;  // seq
+    };
+    mutable std::shared_mutex mutex_;
+    Position position_;
+    // One table of digests for each of the log's, so that they go together.
+    std::map<std::int64_t, Generation> generations_;
+    std::atomic<bool> discarded_{false};
+    std::atomic<Clock::time_point> looked_{Clock::time_point{}};
+};
+
+// What a look under the ledger's lock says of a window's position.
+enum class LookVerdict : std::uint8_t {
+    complete,  // with these batches the window knows all that was committed
+    more,      // there may be further batches, or a newer generation: read on, then again
+    gone,      // the log below, or a claim, was taken away unseen: throw the window away
+};
+// Pure. `batches`: how many the look found; `limit`: how many it would have found at most.
+LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
+                  std::size_t limit);
+
+// An earlier claim of the same key: a duplicate, or a conflict where both have a fingerprint and
+// these differ. Pure.
+ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint);
+
+}  // namespace onceward

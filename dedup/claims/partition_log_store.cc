@@ -1,0 +1,161 @@
+#include "dedup/claims/partition_log_store.h"
+
+#include <algorithm>
+#include <list>
+#include <stdexcept>
+
+#include "dedup/claims/log_reader.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr int most_loads = 3;
+
+}  // namespace
+
+PartitionLogStore::PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
+
+void PartitionLogStore::load(Connection& connection, Partition partition) {
+    for (int loads = 0; loads < most_loads; ++loads) {
+        auto window = std::make_unique<LogWindow>();
+        try {
+            if (read_on(connection, {ledger_, LogScope::Part{source_, partition}}, *window)) {
+                parts_[partition].window = std::move(window);
+                return;
+            }
+        } catch (const PostgresError& error) {
+            if (!table_is_gone(error)) throw;
+        }
+    }
+    read_again("the log is let go of faster than it is read");
+}
+
+void PartitionLogStore::partitions_taken(Connection& connection,
+                                         std::span<const TopicPartition> partitions) {
+    // First: what is evicted while the windows are read is seen at the next batch.
+    const Result current =
+        connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+    if (current.rows() == 0) read_again("the ledger has no generation yet");
+    if (parts_.empty()) {
+        evictions_ = current.binary_integer(0, 1);
+        generation_ = current.binary_integer(0, 2);
+    }
+    open_.clear();
+    for (const TopicPartition& partition : partitions) {
+        parts_.erase(partition.partition);
+        load(connection, partition.partition);
+    }
+}
+
+void PartitionLogStore::partitions_lost(std::span<const TopicPartition> partitions) {
+    open_.clear();
+    for (const TopicPartition& partition : partitions) parts_.erase(partition.partition);
+}
+
+// DANGER: a take-over comes before the next batch, and reads all of it again.
+void PartitionLogStore::connection_lost() {
+    open_.clear();
+    parts_.clear();
+}
+
+void PartitionLogStore::catch_up(Connection& connection) {
+    if (!must_load_) return;
+    std::vector<TopicPartition> all;
+    for (const auto& [partition, part] : parts_) all.push_back({"", partition});
+    parts_.clear();
+    partitions_taken(connection, all);
+    must_load_ = false;
+}
+
+std::vector<ClaimAnswer> PartitionLogStore::claim(Transaction&, const std::string&,
+                                                  std::span<const Claim> claims) {
+    for (Part* part : open_) {
+        part->claims.clear();
+        part->places.clear();
+        part->append.clear();
+    }
+    open_.clear();
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const auto found = parts_.find(claims[i].partition);
+        if (found == parts_.end()) {
+            throw std::logic_error("a claim of a partition whose window was not read");
+        }
+        Part& part = found->second;
+        if (part.claims.empty()) open_.push_back(&part);
+        part.claims.push_back(claims[i]);
+        part.places.push_back(i);
+    }
+    std::vector<ClaimAnswer> answers(claims.size());
+    std::vector<ClaimAnswer> known;
+    for (Part* part : open_) {
+        known.assign(part->claims.size(), {});
+        part->window->look_up(part->claims, known);
+        for (std::size_t i = 0; i < known.size(); ++i) {
+            answers[part->places[i]] = known[i];
+            if (known[i].verdict == Verdict::fresh) part->append.add(part->claims[i]);
+        }
+    }
+    return answers;
+}
+
+bool PartitionLogStore::still_holds(const Result& current) {
+    if (current.rows() == 0 || current.binary_integer(0, 1) != evictions_) {
+        must_load_ = true;
+        return false;
+    }
+    if (current.text(0, 3) != std::string_view("\1", 1)) {
+        throw std::runtime_error("the ledger's reach is global by now; configure it so");
+    }
+    const std::int64_t generation = current.binary_integer(0, 2);
+    for (auto& [partition, part] : parts_) {
+        part.window->next_generation(generation);
+        part.window->forget_through(current.binary_integer(0, 0));
+    }
+    return std::exchange(generation_, generation) == generation;
+}
+
+Settlement PartitionLogStore::settle(Transaction& transaction) {
+    if (open_.empty()) return Settlement::settled;
+    const LogNames names(ledger_, generation_);
+    const Parameters none;
+    const Parameters ledger = std::move(Parameters{}.integer(ledger_));
+    // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
+    // was waited for would not be seen in the lock's own.
+    std::vector<Connection::Statement> statements{
+        {sql::log_lock_limits, none},
+        {sql::log_lock_shared, ledger},
+        {sql::log_current, ledger},
+    };
+    std::list<Parameters> rows;
+    std::vector<Part*> appended;
+    for (Part* part : open_) {
+        if (part->append.empty()) continue;
+        appended.push_back(part);
+        statements.push_back(
+            {sql::log_append, rows.emplace_back(part->append.parameters(source_)), names.names()});
+    }
+    try {
+        const std::vector<Result> results = transaction.pipelined(statements);
+        for (std::size_t i = 0; i < appended.size(); ++i) {
+            appended[i]->seq = results[3 + i].binary_integer(0, 0);
+        }
+        // What it throws leaves the transaction, too.
+        return still_holds(results[2]) ? Settlement::settled : Settlement::again;
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        must_load_ = true;
+        read_again("the generation was dropped");
+    }
+}
+
+void PartitionLogStore::committed() {
+    for (Part* part : open_) {
+        if (part->append.empty()) continue;
+        const LogBatch mine = part->append.batch(part->seq);
+        part->window->take_in(generation_, {&mine, 1});
+        part->append.clear();
+    }
+}
+
+}  // namespace onceward

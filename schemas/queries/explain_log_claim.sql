@@ -1,0 +1,10 @@
+-- A log knows where a batch came from, not each of its claims: the offsets of its first and last. A
+-- digest at a place that is no multiple of 16 is a chance of 2^-128.
+SELECT key.digest, b.claimed_at, f.consumer_group, f.topic, place.partition, place.first_offset,
+    place.last_offset
+FROM unnest($1::uuid[]) AS key (digest)
+    JOIN {schema}.{table} b ON position(uuid_send(key.digest) IN b.digests) > 0
+    LEFT JOIN {schema}.ledger_feeds f USING (source)
+    CROSS JOIN unnest(b.partitions, b.first_offsets, b.last_offsets)
+        AS place (partition, first_offset, last_offset)
+ORDER BY b.seq, place.partition

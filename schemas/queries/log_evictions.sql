@@ -1,0 +1,1 @@
+SELECT evictions FROM {schema}.ledgers WHERE ledger = $1::integer

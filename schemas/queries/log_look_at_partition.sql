@@ -1,0 +1,11 @@
+-- As log_look, of one partition ($5) of one source ($4) alone. With `reach: partition` a batch has
+-- a row for each of its partitions.
+SELECT l.log_floor, l.evictions, g.generation, batch.seq, batch.digests, batch.fingerprints
+FROM {schema}.ledgers l
+    JOIN {schema}.generations g ON g.ledger = l.ledger AND g.sealed_at IS NULL
+    LEFT JOIN LATERAL (SELECT b.seq, b.digests, b.fingerprints
+        FROM {schema}.claims_{ledger}_{generation} b
+        WHERE b.seq > $2::bigint AND b.source = $4::integer AND $5::integer = ANY (b.partitions)
+        ORDER BY b.seq LIMIT $3::integer) AS batch ON true
+WHERE l.ledger = $1::integer
+ORDER BY batch.seq

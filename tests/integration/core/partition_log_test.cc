@@ -1,0 +1,137 @@
+// The log store with `reach: partition`: the fence keeps a partition's claims to one worker.
+
+#include <future>
+
+#include "dedup/claims/partition_log_store.h"
+#include "tests/integration/core/core_fixture.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PartitionLogTest : public CoreTest {
+  protected:
+    PartitionLogTest() {
+        store_ = StoreKind::log;
+        reach_ = Reach::partition;
+    }
+};
+
+// Each key twice, in its own partition.
+void append_twice(ScriptedLog& log, int keys) {
+    for (int partition = 0; partition < log.partitions(); ++partition) {
+        const std::string prefix = std::to_string(partition) + "-";
+        for (int round = 0; round < 2; ++round) append_keys(log, partition, prefix, keys);
+    }
+}
+
+TEST_F(PartitionLogTest, ADuplicateIsFoundInItsPartitionAndARowIsWrittenForEach) {
+    ScriptedLog log(3);
+    append_twice(log, 100);
+    CoreWorkerOptions mine = options();
+    mine.batch_messages = 90;
+    CoreWorker worker(log, sink_, mine);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals.duplicates, 300);
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1 WHERE "
+                                "cardinality(partitions) <> 1"),
+              0);
+    expect_no_violations(log);
+}
+
+TEST_F(PartitionLogTest, ANewOwnerKnowsWhatTheOldOneClaimed) {
+    ScriptedLog log(1);
+    append_twice(log, 100);
+    CoreWorkerOptions small = options("first");
+    small.batch_messages = 100;
+    {
+        CoreWorker first(log, sink_, small);
+        ASSERT_TRUE(first.step());
+    }
+    database().execute("SELECT rotate_ledger(1, 1)");
+    CoreWorker second(log, sink_, options("second"));
+    ASSERT_TRUE(second.run());
+    EXPECT_EQ(second.totals.duplicates, 100);
+    expect_no_violations(log);
+}
+
+// The old owner's last batch is committed while the take-over waits for its row: read before that,
+// the window would not have it.
+TEST_F(PartitionLogTest, TheOldOwnersLastBatchIsInTheWindow) {
+    ScriptedLog log(1);
+    append_twice(log, 100);
+    CoreWorkerOptions slow = options("first");
+    slow.batch_messages = 100;
+    CoreWorker second(log, sink_, options("second"));
+    second.connect();
+    std::future<void> taking;
+    StepHook hook([&](Step step) {
+        if (step != Step::before_commit || taking.valid()) return;
+        taking = std::async(std::launch::async, [&] { second.take_fences(); });
+        EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("second"); }));
+    });
+    slow.observer = &hook;
+    CoreWorker first(log, sink_, slow);
+    ASSERT_TRUE(first.step());
+    taking.get();
+    ASSERT_TRUE(second.run());
+    EXPECT_EQ(second.totals.duplicates, 100);
+    expect_no_violations(log);
+}
+
+TEST_F(PartitionLogTest, AppendsOfTwoPartitionsDoNotWaitForEachOther) {
+    ScriptedLog log(2);
+    append_twice(log, 10);
+    CoreWorkerOptions one = options("one"), two = options("two");
+    one.partitions = {0};
+    two.partitions = {1};
+    bool met = false;
+    StepHook hook([&](Step step) {
+        if (step != Step::before_commit || std::exchange(met, true)) return;
+        CoreWorker other(log, sink_, two);
+        EXPECT_TRUE(other.run());
+        EXPECT_EQ(other.totals.applied, 10);
+    });
+    one.observer = &hook;
+    CoreWorker worker(log, sink_, one);
+    ASSERT_TRUE(worker.run());
+    EXPECT_TRUE(met);
+    expect_no_violations(log);
+}
+
+// A boundary in the log is chosen with the appends held up, so that none of them is behind it.
+TEST_F(PartitionLogTest, ARotationWaitsForTheAppendsUnderWay) {
+    ScriptedLog log(1);
+    append_twice(log, 10);
+    std::future<void> rotation;
+    StepHook hook([&](Step step) {
+        if (step != Step::before_commit || rotation.valid()) return;
+        rotation = std::async(std::launch::async, [&] {
+            ConnectionOptions rotator = schema_.worker();
+            rotator.application_name = "rotator";
+            Connection(rotator).query("SELECT {schema}.rotate_ledger(1, 1)", {});
+        });
+        EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("rotator"); }));
+    });
+    CoreWorkerOptions mine = options();
+    mine.batch_messages = 5;
+    mine.observer = &hook;
+    CoreWorker worker(log, sink_, mine);
+    ASSERT_TRUE(worker.run());
+    rotation.get();
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_2"), 1);
+    expect_no_violations(log);
+}
+
+TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
+    PartitionLogStore store(1, 1);
+    Connection connection(schema_.worker());
+    OwnedTransaction transaction(connection);
+    const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
+    EXPECT_THROW(store.claim(transaction, "topic", {&claim, 1}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace onceward::support
