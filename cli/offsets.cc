@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/offsets_move.h"
+#include "cli/offsets_skip.h"
 #include "cli/operator_options.h"
 #include "cli/text_table.h"
 #include "consumer/kafka_error.h"
@@ -228,6 +229,7 @@ int offsets(const OffsetsOptions& options) {
 void add_offsets(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
         "offsets", "Show the fences of a group, or move one (a dry run first)");
+    add_offsets_skip(*command, commands);
     auto options = std::make_shared<OffsetsOptions>();
     add_operator_options(*command, options->common);
     command->add_option("--group", options->group,

@@ -106,6 +106,25 @@ FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string&
     return plan;
 }
 
+SkipOutcome skip_range(Connection& connection, const std::string& group,
+                       const TopicPartition& partition, Offset begin, Offset end,
+                       const std::string& reason) {
+    const Parameters key = key_of(group, partition);
+    OwnedTransaction transaction(connection);
+    const Result held = transaction.query(sql::offsets_hold, key);
+    if (held.rows() == 0) return {.fence = std::nullopt};
+    const Offset fence{held.integer(0, 0)};
+    // Somebody may have moved it since the operator looked: what was not looked at is not passed.
+    if (fence != begin) return {.fence = fence};
+    transaction.query(sql::offsets_move, Parameters(key).integer(end.raw()).boolean(false));
+    if (end > begin) {
+        transaction.query(sql::offsets_skip,
+                          Parameters(key).integer(begin.raw()).integer(end.raw()).text(reason));
+    }
+    transaction.commit();
+    return {.fence = fence, .done = true};
+}
+
 void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan) {
     const Parameters key = key_of(group, plan.partition);
     OwnedTransaction transaction(connection);
@@ -121,8 +140,10 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
             transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
         }
         if (!plan.adopt && plan.to > *plan.from) {
-            transaction.query(sql::offsets_skip,
-                              Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()));
+            transaction.query(sql::offsets_skip, Parameters(key)
+                                                     .integer(plan.from->raw())
+                                                     .integer(plan.to.raw())
+                                                     .text("moved by onceward offsets"));
         }
     }
     transaction.commit();

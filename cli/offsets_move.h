@@ -39,4 +39,17 @@ FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string&
 // made.
 void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan);
 
+// Where the fence stood, none where there is none, and whether it was moved.
+struct SkipOutcome {
+    std::optional<Offset> fence;
+    bool done = false;
+};
+
+// Moves the fence from `begin` to `end` under a new owner and writes the range down with the
+// reason, in one transaction; not where the fence stands elsewhere. `end` == `begin`: only the new
+// owner, so that a worker that halted there tries again.
+SkipOutcome skip_range(Connection& connection, const std::string& group,
+                       const TopicPartition& partition, Offset begin, Offset end,
+                       const std::string& reason);
+
 }  // namespace onceward

@@ -63,6 +63,7 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     if (entry == nullptr) return;
     entry->phase = PartitionPhase::wants_seek;
     entry->out_of_range = false;
+    entry->unreadable.reset();
     entry->begin = fence.next_offset;
     entry->leader_epoch = fence.leader_epoch;
     entry->incarnation = fence.incarnation;
@@ -109,6 +110,7 @@ void Assignment::committed(const TopicPartition& partition) {
         entry->backoff = std::chrono::milliseconds(0);
         entry->retry_delay = std::chrono::milliseconds(0);
         entry->seeks_again = 0;
+        if (entry->phase != PartitionPhase::halted && !entry->unreadable) entry->halt = {};
     }
 }
 
@@ -135,6 +137,29 @@ void Assignment::out_of_range(const TopicPartition& partition) {
     ++changes_;
 }
 
+void Assignment::unreadable(const TopicPartition& partition, Offset position,
+                            const std::string& why) {
+    Entry* entry = mutable_find(partition);
+    if (entry == nullptr || entry->phase != PartitionPhase::reading) return;
+    entry->unreadable = position;
+    entry->halt = {HaltReason::unreadable, why, {}, position};
+}
+
+std::vector<TopicPartition> Assignment::unreadable() const {
+    std::vector<TopicPartition> partitions;
+    for (const auto& [partition, entry] : entries_) {
+        if (entry.phase == PartitionPhase::reading && entry.unreadable) {
+            partitions.push_back(partition);
+        }
+    }
+    return partitions;
+}
+
+ReadTries::Verdict Assignment::read_failed(const TopicPartition& partition, Offset fence) {
+    Entry* entry = mutable_find(partition);
+    return entry == nullptr ? ReadTries::Verdict::again : entry->read_tries.failed(fence);
+}
+
 int Assignment::seeks_again(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     return entry == nullptr ? 0 : entry->seeks_again++;
@@ -155,6 +180,7 @@ void Assignment::wake(const TopicPartition& partition) {
     begin(partition, *entry);
     entry->not_before = {};
     entry->retry.reset();
+    entry->read_tries = {};
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "consumer/halt.h"
+#include "consumer/read_tries.h"
 #include "dedup/fence.h"
 
 namespace onceward {
@@ -34,10 +35,12 @@ class Assignment {
         std::string topic_id;
         Clock::time_point not_before{};        // no take-over earlier
         std::chrono::milliseconds backoff{0};  // of fences missed in a row
-        Halt halt;                             // halted: why
-        std::string pause;                     // paused: why
+        Halt halt;                  // why it was halted last, until something is committed
+        std::string pause;          // paused: why
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
+        std::optional<Offset> unreadable;  // reading: it stopped in front of this offset
+        ReadTries read_tries;
         std::optional<Clock::time_point> retry;  // halted: tried again then
         std::chrono::milliseconds retry_delay{0};
     };
@@ -81,6 +84,11 @@ class Assignment {
     // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a
     // fresh look.
     void out_of_range(const TopicPartition& partition);
+    // What lies at `position` cannot be read. The partition stays `reading` for what was read
+    // before, and is tried again, or halted, when that has landed.
+    void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
+    std::vector<TopicPartition> unreadable() const;
+    ReadTries::Verdict read_failed(const TopicPartition& partition, Offset fence);
     // Counts one more seek to an offset that was refused; answers with those before it.
     int seeks_again(const TopicPartition& partition);
     // After a reconnect: every fence is taken again before any batch. Halted ones stay.

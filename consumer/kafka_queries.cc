@@ -47,6 +47,16 @@ bool leader_is_moving(const KafkaError& error) {
            error.code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
 }
 
+// By what librdkafka's rdkafka_msgset_reader.c and the broker's answer to a fetch can say.
+bool records_unreadable(int code) {
+    return code == RD_KAFKA_RESP_ERR__BAD_MSG ||          // checksum, or not as the format says
+           code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||  // does not inflate
+           code == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||  // unknown codec or version
+           code == RD_KAFKA_RESP_ERR__UNDERFLOW ||        // shorter than it says
+           code == RD_KAFKA_RESP_ERR_INVALID_MSG ||       // the broker's own look at its disk
+           code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;  // larger than a fetch can be
+}
+
 std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
     const KafkaTopicPartitionList list = one(partition);
     const rd_kafka_resp_err_t code =

@@ -166,6 +166,34 @@ void KafkaSource::State::restart(const TopicPartition& partition, Offset offset)
     }
 }
 
+// DANGER: the partition is closed before anything else of it is taken. Behind a batch with a broken
+// checksum librdkafka goes on with the next one (2.14.2, check.crcs), and the next message would
+// move the span, and with it the fence, over the batch: passed in silence.
+void KafkaSource::State::stop_reading(const TopicPartition& partition, Position& position,
+                                      const rd_kafka_message_t& error) {
+    position.open = false;
+    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    park(partition);
+    const char* detail = rd_kafka_message_errstr(&error);
+    listener.unreadable(
+        {partition, position.offset, detail == nullptr ? rd_kafka_err2str(error.err) : detail});
+}
+
+// To the end of the log, where a partition waits that is not read: at the records it would fetch
+// them again and again, without a pause where a checksum is broken.
+void KafkaSource::State::park(const TopicPartition& partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t known = rd_kafka_get_watermark_offsets(
+        client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
+    if (known != RD_KAFKA_RESP_ERR_NO_ERROR || high <= 0) return;
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                      partition.partition.raw())
+        ->offset = high;  // DANGER: a number, not END: see resolve_ends().
+    const KafkaErrorObject refused(rd_kafka_seek_partitions(client.get(), list.get(), 0));
+}
+
 void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_message_t& message) {
     const TopicPartition partition{topic, Partition{message.partition}};
     const char* detail = rd_kafka_message_errstr(&message);

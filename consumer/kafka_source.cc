@@ -184,6 +184,10 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake
     }
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
         message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (records_unreadable(message->err)) {
+            stop_reading({topic.name, found->first}, position, *message);
+            return;
+        }
         if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) position.stopped = true;
         take_error(topic.name, *message);
         return;

@@ -21,6 +21,13 @@
 
 namespace onceward {
 
+// Records that the client cannot make out. The reading of the partition stopped in front of them.
+struct UnreadableRecords {
+    TopicPartition partition;
+    Offset position;  // what was to be read next
+    std::string reason;
+};
+
 // Told from inside serve(), read() and close(), on the reader's thread.
 class SourceListener {
   public:
@@ -32,6 +39,9 @@ class SourceListener {
     virtual void revoked(const std::vector<TopicPartition>& partitions, bool lost) = 0;
     // The log does not hold the offset that was asked for (auto.offset.reset=error).
     virtual void out_of_range(const TopicPartition& partition) = 0;
+    // From read(): the messages before them are in the chunk that it answers with. Nothing more is
+    // read of the partition until begin().
+    virtual void unreadable(const UnreadableRecords& records) = 0;
     virtual void partition_failed(const TopicPartition& partition, int code,
                                   const std::string& reason) = 0;
 };

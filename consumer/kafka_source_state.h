@@ -50,6 +50,9 @@ struct KafkaSource::State {
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void restart(const TopicPartition& partition, Offset offset);
     void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
+    void stop_reading(const TopicPartition& partition, Position& position,
+                      const rd_kafka_message_t& error);
+    void park(const TopicPartition& partition) const;
     void take_error(const std::string& topic, const rd_kafka_message_t& message);
 };
 

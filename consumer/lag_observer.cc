@@ -48,7 +48,7 @@ std::vector<PartitionSight> LagObserver::sights() {
             PartitionSight sight;
             sight.partition = partition;
             sight.phase = entry.phase;
-            if (entry.phase == PartitionPhase::halted) sight.halted_because = entry.halt.text;
+            sight.halted_because = entry.halt.text;
             entries.push_back(std::move(sight));
         }
         return entries;

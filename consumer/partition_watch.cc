@@ -80,6 +80,14 @@ PartitionWatch::News PartitionWatch::look(Clock::time_point now, milliseconds wa
 }
 
 std::string believed_reason(const PartitionSight& sight, const SessionView& session) {
+    // Tried again this very moment, it still stands for what it was halted for.
+    const bool tried_again = sight.phase == PartitionPhase::wants_fence ||
+                             sight.phase == PartitionPhase::wants_seek ||
+                             sight.phase == PartitionPhase::reading;
+    if (tried_again && !sight.halted_because.empty() && session.connected &&
+        session.failure.empty()) {
+        return with_cause("the partition is halted", sight.halted_because);
+    }
     switch (sight.phase) {
         case PartitionPhase::halted:
             return with_cause("the partition is halted", sight.halted_because);

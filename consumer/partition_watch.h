@@ -18,7 +18,7 @@ namespace onceward {
 struct PartitionSight {
     TopicPartition partition;
     PartitionPhase phase = PartitionPhase::wants_fence;
-    std::string halted_because;
+    std::string halted_because;      // now, or last, and nothing was committed since
     std::optional<Offset> fence;     // none: not taken since the partition was assigned
     std::optional<Offset> position;  // where the reading stands; none while it is not read
     bool on_the_way = false;         // messages of it are between the reader and a COMMIT

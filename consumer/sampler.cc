@@ -68,4 +68,32 @@ std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
     return records;
 }
 
+LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit) {
+    const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                      partition.partition.raw())
+        ->offset = offset.raw();
+    const rd_kafka_resp_err_t refused = rd_kafka_assign(state_->client.get(), list.get());
+    if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) throw KafkaError(refused, rd_kafka_err2str(refused));
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    std::string last = "nothing came";
+    while (std::chrono::steady_clock::now() < deadline) {
+        const KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message) continue;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            return {LogSight::Kind::record, Offset{message->offset}};
+        }
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            return {LogSight::Kind::end_of_log, Offset{message->offset}};
+        }
+        if (records_unreadable(message->err)) {
+            return {LogSight::Kind::unreadable, Offset{message->offset}};
+        }
+        last = rd_kafka_message_errstr(message.get());
+    }
+    throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
+                     "offset " + std::to_string(offset.raw()) + " could not be looked at within " +
+                         std::to_string(limit.count()) + " s: " + last);
+}
+
 }  // namespace onceward

@@ -1,7 +1,7 @@
 #pragma once
-// Reads stretches of a log without joining the group and without moving anything, for `onceward
-// check --sample`. Used by one thread. Failures are KafkaErrors. Records must be gone before the
-// sampler that read them.
+// Reads parts of a log without joining the group and without moving anything, for `onceward check
+// --sample` and `offsets skip`. Used by one thread. Failures are KafkaErrors. Records must be gone
+// before the sampler that read them.
 
 #include <chrono>
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "consumer/kafka_error.h"
 #include "consumer/kafka_options.h"
+#include "consumer/readable_search.h"
 #include "dedup/message.h"
 
 namespace onceward {
@@ -25,6 +26,9 @@ class Sampler {
     ~Sampler();
     // What the stretches hold, each in offset order; throws if that takes longer than `limit`.
     std::vector<Record> read(const std::vector<Stretch>& stretches, std::chrono::seconds limit);
+
+    // What a reading from `offset` on meets first; throws if nothing comes within `limit`.
+    LogSight look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit);
 
   private:
     struct State;

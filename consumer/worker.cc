@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "consumer/exchange.h"
 #include "consumer/kafka_source.h"
@@ -57,6 +58,7 @@ struct Worker::State final : SourceListener {
     std::thread writer_thread;
     mutable std::mutex mutex;
     std::optional<std::string> finished;
+    std::vector<UnreadableRecords> unreadable_records;  // told by the read() under way
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
     std::atomic<Clock::time_point> last_poll{Clock::now()};
@@ -107,6 +109,7 @@ struct Worker::State final : SourceListener {
                 any = any || !chunk.spans.empty();
                 exchange.push(topic, std::move(chunk));
             }
+            tell_unreadable();
             lag->tick();
             if (!any) source->wait(reader_idle);
         }
@@ -119,6 +122,16 @@ struct Worker::State final : SourceListener {
         } else if (now >= next_bootstrap) {
             source->bootstrap_again();
             next_bootstrap = now + bootstrap_every;
+        }
+    }
+
+    // DANGER: after the chunks were handed over, or the writer would find nothing on its way and
+    // read the messages before these records again, for ever.
+    void tell_unreadable() {
+        for (const UnreadableRecords& records : std::exchange(unreadable_records, {})) {
+            exchange.with([&](Assignment& assignment) {
+                assignment.unreadable(records.partition, records.position, records.reason);
+            });
         }
     }
 
@@ -185,6 +198,10 @@ struct Worker::State final : SourceListener {
 
     void out_of_range(const TopicPartition& partition) override {
         exchange.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
+    }
+
+    void unreadable(const UnreadableRecords& records) override {
+        unreadable_records.push_back(records);
     }
 
     void partition_failed(const TopicPartition& partition, int code,

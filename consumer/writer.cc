@@ -89,6 +89,7 @@ void Writer::run() {
         commit_offsets(false);
         tick_watermarks();
         look_after_halted();
+        look_after_unreadable();
     }
 }
 

@@ -65,6 +65,8 @@ class Writer {
     void handle(const PostgresError& error, Topic* topic);
     void read_on();
     void look_after_halted();
+    void look_after_unreadable();
+    void try_unreadable_again(const TopicPartition& partition);
     void look_at_pauses();
     void look_at_targets(const std::vector<TopicPartition>& halted);
     void tick_watermarks();

@@ -48,6 +48,11 @@ class KafkaBroker {
     std::string secure_bootstrap_servers() const;
     std::filesystem::path ca_file() const { return folder_ / "ca.pem"; }
     std::filesystem::path log() const { return folder_ / "broker.log"; }
+    // The first segment of a partition's log on disk.
+    std::filesystem::path segment(const std::string& topic, int partition) const {
+        return folder_ / "data" / "log" / (topic + "-" + std::to_string(partition)) /
+               "00000000000000000000.log";
+    }
 
     // Returns when the broker answers. Topics, offsets and the address are those of before a stop.
     void start();

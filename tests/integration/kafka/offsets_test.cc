@@ -19,6 +19,7 @@ struct NoListener final : SourceListener {
     void assigned(const std::vector<TopicPartition>&) override {}
     void revoked(const std::vector<TopicPartition>&, bool) override {}
     void out_of_range(const TopicPartition&) override {}
+    void unreadable(const UnreadableRecords&) override {}
     void partition_failed(const TopicPartition&, int, const std::string&) override {}
 };
 

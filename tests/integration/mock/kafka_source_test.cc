@@ -37,6 +37,7 @@ struct Listener final : SourceListener {
     void out_of_range(const TopicPartition& partition) override {
         ADD_FAILURE() << partition.topic << " is out of range";
     }
+    void unreadable(const UnreadableRecords& records) override { ADD_FAILURE() << records.reason; }
     void partition_failed(const TopicPartition&, int, const std::string& reason) override {
         ADD_FAILURE() << reason;
     }

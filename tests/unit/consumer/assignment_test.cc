@@ -66,6 +66,39 @@ TEST_F(AssignmentTest, MissedFencesWaitTwiceAsLongEachTimeUpToTheLongest) {
     }
 }
 
+TEST_F(AssignmentTest, RecordsThatCannotBeReadLeaveThePartitionReadingForWhatCameBefore) {
+    assignment_.assigned(partition_);
+    read_from(7);
+    assignment_.unreadable(partition_, Offset{9}, "checksum");
+    EXPECT_TRUE(assignment_.reading(partition_));
+    assignment_.committed(partition_);
+    EXPECT_EQ(assignment_.unreadable(), std::vector{partition_});
+    EXPECT_EQ(assignment_.find(partition_)->halt.text, "checksum");
+    assignment_.wait(partition_, now_ + 1s);
+    EXPECT_TRUE(assignment_.unreadable().empty());
+    read_from(9);
+    EXPECT_TRUE(assignment_.unreadable().empty()) << "it is read anew";
+}
+
+TEST_F(AssignmentTest, AWokenPartitionHasAllItsTriesAgain) {
+    assignment_.assigned(partition_);
+    for (int i = 1; i < ReadTries::at_most; ++i) assignment_.read_failed(partition_, Offset{9});
+    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadTries::Verdict::halt);
+    assignment_.halt(partition_, {HaltReason::unreadable, "checksum"}, now_, 0ms);
+    assignment_.wake(partition_);
+    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadTries::Verdict::again);
+}
+
+TEST_F(AssignmentTest, TheReasonOfTheLastHaltStaysUntilSomethingIsCommitted) {
+    assignment_.assigned(partition_);
+    delay_after_halt(1s);
+    assignment_.wake(partition_);
+    read_from(7);
+    EXPECT_EQ(assignment_.find(partition_)->halt.text, "why");
+    assignment_.committed(partition_);
+    EXPECT_EQ(assignment_.find(partition_)->halt.text, "");
+}
+
 TEST_F(AssignmentTest, JitterAddsUpToHalf) {
     assignment_.assigned(partition_);
     assignment_.missed(partition_, now_, 1.0);

@@ -178,7 +178,13 @@ TEST(BelievedReason, NamesWhatTheWorkerKnows) {
     sight.halted_because = "a column is gone";
     SessionView session{true, "", std::nullopt};
     EXPECT_EQ(believed_reason(sight, session), "the partition is halted: a column is gone");
-    sight.phase = PartitionPhase::reading;
+    // Tried again, and nothing has moved yet.
+    for (const auto phase :
+         {PartitionPhase::wants_fence, PartitionPhase::wants_seek, PartitionPhase::reading}) {
+        sight.phase = phase;
+        EXPECT_EQ(believed_reason(sight, session), "the partition is halted: a column is gone");
+    }
+    sight.halted_because.clear();
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("a producer's transaction is open"));
     sight.on_the_way = true;
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("behind those of other topics"));

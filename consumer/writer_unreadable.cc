@@ -1,0 +1,63 @@
+// What the writer does where records cannot be read: a few tries from the fence, then a halt that
+// waits for the operator. Nothing behind them is taken meanwhile.
+
+#include "consumer/writer.h"
+#include "dedup/log.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto read_again_after = 1s;
+
+}  // namespace
+
+// What was read before such records lands first: the fence then stands in front of them.
+void Writer::look_after_unreadable() {
+    const std::vector<TopicPartition> partitions =
+        exchange_.with([](Assignment& assignment) { return assignment.unreadable(); });
+    if (partitions.empty()) return;
+    const auto on_the_way = exchange_.on_the_way();
+    for (const TopicPartition& partition : partitions) {
+        if (!on_the_way.contains(partition)) try_unreadable_again(partition);
+    }
+}
+
+void Writer::try_unreadable_again(const TopicPartition& partition) {
+    const std::optional<Offset> fence = activity_.fence(partition);
+    const auto entry = exchange_.with([&](Assignment& assignment) {
+        const Assignment::Entry* found = assignment.find(partition);
+        return found == nullptr ? std::nullopt : std::optional(*found);
+    });
+    if (!fence || !entry || !entry->unreadable) return;
+    const std::string why = entry->halt.text;
+    // The reading may stand behind the fence, over control records that no transaction has moved it
+    // over yet: then it begins at the fence once more before it counts.
+    const bool counts = *fence == *entry->unreadable;
+    const auto verdict = exchange_.with([&](Assignment& assignment) {
+        return counts ? assignment.read_failed(partition, *fence) : ReadTries::Verdict::again;
+    });
+    switch (verdict) {
+        case ReadTries::Verdict::again:
+            log_warning("partition.unreadable", {{"topic", partition.topic},
+                                                 {"partition", partition.partition.raw()},
+                                                 {"offset", fence->raw()},
+                                                 {"error", why}});
+            exchange_.with([&](Assignment& assignment) {
+                assignment.wait(partition, Clock::now() + read_again_after);
+            });
+            return;
+        case ReadTries::Verdict::halt:
+            halt(partition,
+                 {HaltReason::unreadable,
+                  "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +
+                      why + ". `onceward offsets retry` tries again, `offsets skip` passes them",
+                  {},
+                  fence},
+                 0ms);
+            return;
+    }
+}
+
+}  // namespace onceward
