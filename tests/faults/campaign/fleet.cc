@@ -67,6 +67,9 @@ void Fleet::launch(int slot, Worker& worker) {
     } else {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration.string()};
     }
+    std::error_code none;  // no log yet
+    const std::uintmax_t logged = std::filesystem::file_size(log(slot), none);
+    worker.logged = none ? 0 : logged;
     worker.process.emplace(options);
     worker.started = Clock::now();
     worker.start.reset();
@@ -215,6 +218,14 @@ void Fleet::left(int slot, Worker& worker, int status) {
     if (worker.again) start_later(slot, 0ms);
 }
 
+// Before it says so it has no handler for SIGTERM.
+bool Fleet::runs(int slot, const Worker& worker) const {
+    std::ifstream file(log(slot));
+    file.seekg(static_cast<std::streamoff>(worker.logged));
+    const std::string said{std::istreambuf_iterator<char>(file), {}};
+    return said.find("onceward.started") != std::string::npos;
+}
+
 bool Fleet::settle(milliseconds limit) {
     for (auto& [slot, worker] : workers_) {
         const bool wanted = slot < plan_.fleet.processes;
@@ -233,7 +244,8 @@ bool Fleet::settle(milliseconds limit) {
     return support::eventually(limit, [&] {
         look();
         for (const auto& [slot, worker] : workers_) {
-            const bool healthy = worker.process && !worker.fault && !worker.left_since;
+            const bool healthy =
+                worker.process && !worker.fault && !worker.left_since && runs(slot, worker);
             if (slot < plan_.fleet.processes ? !healthy : worker.process.has_value()) return false;
         }
         return true;

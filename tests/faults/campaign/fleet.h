@@ -45,7 +45,8 @@ class Fleet {
 
     // Sees who ended, thaws and starts whoever is due.
     void look();
-    // Every planned slot has a worker of the release program that nothing is done to.
+    // Every planned slot has a worker of the release program that nothing is done to, and that
+    // runs.
     bool settle(milliseconds limit);
     // SIGTERM to all; each must leave with 0.
     void stop(milliseconds limit);
@@ -61,12 +62,14 @@ class Fleet {
         FaultKind counted_as = FaultKind::terminate;
         bool again = false;
         Clock::time_point started;
+        std::uintmax_t logged = 0;  // bytes of its log from before it started
     };
 
     void launch(int slot, Worker& worker);
     void look_at(int slot, Worker& worker);
     void ended(int slot, Worker& worker, int status);
     void left(int slot, Worker& worker, int status);
+    bool runs(int slot, const Worker& worker) const;
     static bool excused(const Worker& worker, int status);
     static bool died_at_its_step(const Worker& worker, int status);
     std::filesystem::path log(int slot) const;
