@@ -18,6 +18,7 @@ enum ExitCode : int {
     exit_not_found = 3,      // `explain`: no such key
     exit_usage = 64,         // EX_USAGE
     exit_software = 70,      // EX_SOFTWARE
+    exit_memory = 75,        // EX_TEMPFAIL: `run` reached its memory budget
     exit_config = 78,        // EX_CONFIG
     exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
 };

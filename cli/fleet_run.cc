@@ -6,6 +6,7 @@
 #include "cli/admin_port.h"
 #include "cli/command.h"
 #include "cli/compose.h"
+#include "cli/memory_watch.h"
 #include "cli/stop_request.h"
 #include "cli/worker_slots.h"
 #include "consumer/worker.h"
@@ -90,12 +91,14 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     };
     WorkerSlots slots(configuration.group, configuration.workers, make);
     slots.start();
-    log_info("onceward.started",
-             {{"group", configuration.group}, {"workers", configuration.workers}});
+    MemoryWatch memory(configuration, slots);
+    log_info("onceward.started", {{"group", configuration.group},
+                                  {"workers", configuration.workers},
+                                  {"memory_budget", memory.budget().value_or(0)}});
     AdminPort admin(configuration.admin, slots, configuration.postgres);
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
-    while (!stop_requested()) {
+    while (!stop_requested() && !memory.exceeded()) {
         std::this_thread::sleep_for(look_every);
         slots.tend();
         admin.tend();
@@ -105,8 +108,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     }
     log_info("onceward.draining");
     slots.drain();
+    if (memory.exceeded()) memory.note_suspect();
     log_info("onceward.stopped");
-    return exit_ok;
+    return memory.exceeded() ? exit_memory : exit_ok;
 }
 
 }  // namespace onceward

@@ -117,6 +117,7 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     // Somebody may have moved it since the operator looked: what was not looked at is not passed.
     if (fence != begin) return {.fence = fence};
     transaction.query(sql::offsets_move, Parameters(key).integer(end.raw()).boolean(false));
+    transaction.query(sql::suspects_clear, key);
     if (end > begin) {
         transaction.query(sql::offsets_skip,
                           Parameters(key).integer(begin.raw()).integer(end.raw()).text(reason));

@@ -93,6 +93,17 @@ void WorkerSlots::drain() {
     }
 }
 
+std::optional<FetchSuspect> WorkerSlots::suspect() const {
+    const std::lock_guard lock(mutex_);
+    std::optional<FetchSuspect> found;
+    for (const Slot& slot : slots_) {
+        if (!slot.worker) continue;
+        const std::optional<FetchSuspect> mine = slot.worker->suspect();
+        if (mine && (!found || likelier(*mine, *found))) found = mine;
+    }
+    return found;
+}
+
 ProcessStatus WorkerSlots::status() const {
     const std::lock_guard lock(mutex_);
     ProcessStatus status = common_;

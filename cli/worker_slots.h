@@ -1,12 +1,13 @@
 #pragma once
 // The workers of one process: makes them, makes one anew whose consumer failed for good, drains
-// them. start(), tend() and drain() are for one thread; status() is thread-safe, since the admin
+// them. start(), tend() and drain() are for one thread; the rest is thread-safe, since the admin
 // port asks meanwhile.
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cli/admin/process_status.h"
@@ -26,6 +27,8 @@ class WorkerSlots {
     // All at once: each waits for its own batch in flight.
     void drain();
     ProcessStatus status() const;
+    // What the workers were most likely fetching, now that memory ran short.
+    std::optional<FetchSuspect> suspect() const;
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -107,9 +107,10 @@ class KafkaSource {
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
 
-    // Without waiting, and for the reader's thread alone. The end of the log as the last fetch told
-    // it; where the reading stands, while the partition is open.
+    // Without waiting. The end of the log as the last fetch told it.
     std::optional<Offset> fetched_end(const TopicPartition& partition) const;
+    // Without waiting, and for the reader's thread alone. Where the reading stands, while the
+    // partition is open.
     std::optional<Offset> position(const TopicPartition& partition) const;
     // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.
     void ask_for_ends(const std::vector<TopicPartition>& partitions);

@@ -58,6 +58,7 @@ struct Worker::State final : SourceListener {
     std::thread writer_thread;
     mutable std::mutex mutex;
     std::optional<std::string> finished;
+    FetchTrail trail{Clock::now()};
     std::vector<UnreadableRecords> unreadable_records;  // told by the read() under way
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
@@ -107,6 +108,7 @@ struct Worker::State final : SourceListener {
                 if (!exchange.has_room(topic)) continue;
                 Chunk chunk = source->read(topic, at_once, *intakes[topic]);
                 any = any || !chunk.spans.empty();
+                note(options.topics[topic].name, chunk);
                 exchange.push(topic, std::move(chunk));
             }
             tell_unreadable();
@@ -122,6 +124,21 @@ struct Worker::State final : SourceListener {
         } else if (now >= next_bootstrap) {
             source->bootstrap_again();
             next_bootstrap = now + bootstrap_every;
+        }
+    }
+
+    void note(const std::string& topic, const Chunk& chunk) {
+        if (chunk.spans.empty()) return;
+        const auto now = Clock::now();
+        const std::lock_guard lock(mutex);
+        for (const Span& span : chunk.spans) {
+            trail.came({topic, span.partition}, 0, span.begin, now);
+        }
+        if (chunk.bytes < FetchTrail::large) return;
+        for (const Message& message : chunk.messages) {
+            const std::size_t bytes = message.record.payload.value_or("").size();
+            if (bytes < FetchTrail::large) continue;
+            trail.came({topic, message.record.partition}, bytes, message.record.offset, now);
         }
     }
 
@@ -234,6 +251,22 @@ void Worker::stop() {
 std::optional<std::string> Worker::finished() const {
     const std::lock_guard lock(state_->mutex);
     return state_->finished;
+}
+
+std::optional<FetchSuspect> Worker::suspect() const {
+    std::vector<FetchTrail::Open> open;
+    state_->exchange.with([&](Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
+            open.push_back({partition, std::nullopt, false});
+        }
+    });
+    for (FetchTrail::Open& one : open) {
+        one.fence = state_->activity.fence(one.partition);
+        const std::optional<Offset> end = state_->source->fetched_end(one.partition);
+        one.waits = !end || !one.fence || *end > *one.fence;
+    }
+    const std::lock_guard lock(state_->mutex);
+    return state_->trail.suspect(open, Clock::now());
 }
 
 Worker::Status Worker::status() const {

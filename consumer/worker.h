@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "consumer/fetch_trail.h"
 #include "consumer/halt.h"
 #include "consumer/partition_watch.h"
 #include "consumer/worker_counts.h"
@@ -53,6 +54,8 @@ class Worker {
         std::chrono::milliseconds poll_limit{0};
     };
     Status status() const;
+    // What it was most likely fetching, now that memory ran short; none: nothing.
+    std::optional<FetchSuspect> suspect() const;
 
   private:
     struct State;

@@ -45,6 +45,8 @@ class Writer {
     void create_fences(Topic& topic, const TopicPartition& wanted);
     void ask_identity(Topic& topic);
     void require_fixed_partitions(Topic& topic);
+    FenceState take_fence(Topic& topic, const TopicPartition& partition);
+    void halt_suspect(const TopicPartition& partition, Offset fence);
     void stop_for_other_log(Topic& topic, const LogIdentity& before);
     void let_go();
     void miss(const TopicPartition& partition);

@@ -69,6 +69,19 @@ void Writer::require_fixed_partitions(Topic& topic) {
                              "duplicates would be applied. Write `reach: global`");
 }
 
+FenceState Writer::take_fence(Topic& topic, const TopicPartition& partition) {
+    const bool too_early = mutant(Mutant::window_read_before_the_take_over);
+    if (too_early && topic.claims) topic.claims->partitions_taken(*connection_, {&partition, 1});
+    FenceState fence = fences_.take_over(
+        *connection_, partition.topic, partition.partition, topic.identity, topic.registered.ledger,
+        [&] { return exchange_.with([&](Assignment& a) { return a.holds(partition); }); });
+    // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
+    if (!fence.owner.empty() && !too_early && topic.claims) {
+        topic.claims->partitions_taken(*connection_, {&partition, 1});
+    }
+    return fence;
+}
+
 void Writer::take_over(const TopicPartition& partition) {
     Topic& topic = find(partition.topic);
     reached(options_.observer, Step::before_take_over);
@@ -88,24 +101,21 @@ void Writer::take_over(const TopicPartition& partition) {
             fences_.create(*connection_, partition.topic, {{partition.partition, first}},
                            topic.registered.ledger);
         }
-        const bool too_early = mutant(Mutant::window_read_before_the_take_over);
-        if (too_early && topic.claims)
-            topic.claims->partitions_taken(*connection_, {&partition, 1});
-        FenceState fence = fences_.take_over(
-            *connection_, partition.topic, partition.partition, topic.identity,
-            topic.registered.ledger,
-            [&] { return exchange_.with([&](Assignment& a) { return a.holds(partition); }); });
+        FenceState fence = take_fence(topic, partition);
         if (fence.owner.empty()) {
             settle_refusal(topic, partition, fence);
             return;
         }
-        // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
-        if (!too_early && topic.claims)
-            topic.claims->partitions_taken(*connection_, {&partition, 1});
         log_info("fence.taken", {{"topic", partition.topic},
                                  {"partition", partition.partition.raw()},
                                  {"offset", fence.next_offset.raw()},
                                  {"epoch", fence.epoch.raw()}});
+        if (fence.suspected) {
+            // The operator's word gives the row another owner, which is how it is noticed.
+            exchange_.with([&](Assignment& a) { a.owned(partition, fence.owner); });
+            halt_suspect(partition, fence.next_offset);
+            return;
+        }
         const bool out_of_range = exchange_.with([&](Assignment& assignment) {
             const Assignment::Entry* entry = assignment.find(partition);
             const bool gap = entry != nullptr && entry->out_of_range;
@@ -150,6 +160,19 @@ void Writer::settle_refusal(Topic& topic, const TopicPartition& partition,
         stop_for_other_log(topic, {fence.cluster_id, fence.topic_id});
     }
     // Else the partition was revoked meanwhile: nothing to do.
+}
+
+// Read once more, it would end the process once more.
+void Writer::halt_suspect(const TopicPartition& partition, Offset fence) {
+    halt(partition,
+         {HaltReason::memory,
+          "a process ran out of memory, most likely over the records at offset " +
+              std::to_string(fence.raw()) +
+              ". `onceward offsets retry` tries again, as after more memory was given; `offsets "
+              "skip` passes them",
+          {},
+          fence},
+         0ms);
 }
 
 // Same name is not the same log: the fence's number means nothing in another one.

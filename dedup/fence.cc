@@ -24,6 +24,7 @@ FenceState read_state(const Result& result, Partition partition) {
     state.cluster_id = result.text(0, 5);
     state.topic_id = result.text(0, 6);
     state.retired = result.boolean(0, 7);
+    state.suspected = result.boolean(0, 8);
     return state;
 }
 

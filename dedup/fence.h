@@ -30,6 +30,7 @@ struct FenceState {
     std::string cluster_id;  // '' where not known yet
     std::string topic_id;
     bool retired = false;
+    bool suspected = false;  // a process ran out of memory over what lies at next_offset
 };
 
 // How far a transaction moves a partition's fence, and what it adds to the totals.

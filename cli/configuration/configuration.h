@@ -5,6 +5,7 @@
 // schemas/config.schema.json are made.
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,6 +58,8 @@ struct Configuration {
     BatchLimits batch;
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.
     std::chrono::milliseconds drain_timeout{10'000};
+    // Bytes that the process may have in memory; 0: any. None: 80% of what it is given.
+    std::optional<std::int64_t> memory_budget;
     LogOptions logging;
     // Where /metrics, /livez and /readyz are; none: nowhere.
     std::optional<ListenAddress> admin;

@@ -153,6 +153,16 @@ const OptionSpec entries[] = {
          },
      .minimum = 1024,
      .maximum = std::int64_t{1} << 30},
+    {.path = "memory.budget",
+     .type = OptionType::size,
+     .default_text = "<80% of the cgroup's limit, or of the machine's memory>",
+     .meaning = "Where the process has more in memory than this it drains, notes the partition "
+                "that it was most likely fetching, and ends with exit code 75; that partition "
+                "halts at the next start. `0B` watches nothing. A small batch may inflate to "
+                "hundreds of megabytes, which librdkafka does not cap.",
+     .cost = "Too little for the queues of the partitions (16 MiB each at most) and the batches "
+             "halts innocent ones; too near to the limit, and the kernel is first.",
+     .bind = [](To& to, const In& value) { to.configuration.memory_budget = value.integer; }},
     {.path = "logging.level",
      .type = OptionType::choice,
      .default_text = "info",

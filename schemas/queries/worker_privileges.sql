@@ -5,6 +5,8 @@ FROM (VALUES ('SELECT', 'schema_migrations'), ('SELECT', 'generations'),
     ('SELECT', 'fences'), ('INSERT', 'fences'), ('UPDATE', 'fences'),
     ('SELECT', 'ledgers'), ('INSERT', 'ledgers'), ('UPDATE', 'ledgers'),
     ('SELECT', 'ledger_feeds'), ('INSERT', 'ledger_feeds'), ('UPDATE', 'ledger_feeds'),
+    ('SELECT', 'partition_suspects'), ('INSERT', 'partition_suspects'),
+    ('UPDATE', 'partition_suspects'),
     ('SELECT', 'claims'), ('INSERT', 'claims'),
     ('SELECT', 'dead_letters'), ('INSERT', 'dead_letters'),
     ('SELECT', 'skipped_ranges'), ('INSERT', 'skipped_ranges')) AS wanted (privilege, name)

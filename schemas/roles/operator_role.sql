@@ -4,7 +4,7 @@ GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.ledge
     {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT SELECT, INSERT ON {schema}.skipped_ranges TO {role};
-GRANT SELECT, UPDATE ON {schema}.ledger_feeds TO {role};
+GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.topic_pauses TO {role};
 -- Generations that were there before this role was.
 DO $$

@@ -2,7 +2,8 @@
 -- The generations of claims copy the grants of the table `claims` when they are made.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.topic_pauses TO {role};
-GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds TO {role};
+GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
+    {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),

@@ -76,7 +76,7 @@ void CrashScene::write_configuration() {
          << "  idle_in_transaction_timeout: 1500ms\n  client_check_interval: 500ms\n"
          << "drain_timeout: " << options_.drain_timeout << "\nbatch:\n  messages: 500\n"
          << "admin: {listen: off}\n"
-         << "topics:\n  - name: " << topic_ << "\n    format: json\n"
+         << options_.more << "topics:\n  - name: " << topic_ << "\n    format: json\n"
          << "    key: {preset: idempotency-key}\n    start: earliest\n"
          << "    sink:\n      table: " << schema_.name() << ".payments\n      columns:\n"
          << "        key: {header: Idempotency-Key}\n        id: /id\n        account: /account\n"

@@ -25,6 +25,7 @@ struct SceneOptions {
     std::string drain_timeout = "1s";
     // Longer than what a test blocks on purpose.
     std::string lock_timeout = "1s";
+    std::string more{};  // lines of the configuration
 };
 
 // Violations and problems, one line each.

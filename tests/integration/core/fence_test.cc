@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "dedup/partition_suspects.h"
 #include "schemas/queries.h"
 #include "tests/integration/core/core_fixture.h"
 
@@ -256,6 +257,35 @@ TEST_P(FenceTest, ATakeOverThatIsRefusedChangesNothing) {
     database().execute("UPDATE fences SET retired_at = now()");
     EXPECT_TRUE(take(log, true).owner.empty());
     EXPECT_TRUE(take(log, true).retired);
+}
+
+TEST_P(FenceTest, WhoTakesItLearnsThatMemoryRanShortAtThisVeryOffset) {
+    Connection connection(schema_.worker());
+    Fences fences("group", "worker");
+    fences.create(connection, "topic", {{Partition{0}, {Offset{5}}}}, 0);
+    const auto suspected = [&] {
+        const FenceState seen = *fences.look(connection, "topic", Partition{0});
+        const FenceState taken =
+            fences.take_over(connection, "topic", Partition{0}, {}, 0, [] { return true; });
+        EXPECT_EQ(seen.suspected, taken.suspected);
+        return taken.suspected;
+    };
+    const auto note = [&](std::optional<Offset> record) {
+        return note_suspect(connection, "group", {"topic", Partition{0}}, {20, 10}, record);
+    };
+    EXPECT_FALSE(suspected());
+    EXPECT_EQ(note(Offset{4}), std::nullopt) << "the fence has passed that record";
+    EXPECT_FALSE(suspected());
+    EXPECT_EQ(note(Offset{5}), Offset{5});
+    EXPECT_TRUE(suspected());
+    database().execute("UPDATE fences SET next_offset = 6");
+    EXPECT_FALSE(suspected());
+    EXPECT_EQ(note(std::nullopt), Offset{6});
+    EXPECT_TRUE(suspected());
+    connection.query(sql::suspects_clear, Parameters{}.text("group").text("topic").integer(0));
+    EXPECT_FALSE(suspected());
+    EXPECT_EQ(note(std::nullopt), Offset{6}) << "once more";
+    EXPECT_TRUE(suspected());
 }
 
 TEST_P(FenceTest, EachTakeOverHasAnOwnerOfItsOwnAndCountsUp) {

@@ -1,117 +1,9 @@
 // The operator's commands as a user runs them: the program itself, on a real server.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
+#include "tests/integration/postgres/operator_scene.h"
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "cli/embedded/child_process.h"
-#include "consumer/mock_cluster.h"
-#include "consumer/producer.h"
-#include "dedup/digest.h"
-#include "dedup/ledger.h"
-#include "tests/support/postgres.h"
-#include "tests/support/unique.h"
-
-namespace onceward {
+namespace onceward::operator_tests {
 namespace {
-
-using support::Database;
-using support::FreshSchema;
-using testing::HasSubstr;
-
-struct Outcome {
-    int exit_code = -1;
-    std::string output;
-    nlohmann::json json() const { return nlohmann::json::parse(output); }
-};
-
-Outcome onceward(std::vector<std::string> arguments) {
-    const std::filesystem::path output =
-        std::filesystem::path(testing::TempDir()) / support::unique_name("operator");
-    arguments.insert(arguments.begin(), ONCEWARD_EXECUTABLE);
-    ChildOptions options;
-    options.command = std::move(arguments);
-    options.output = output;
-    ChildProcess process(options);
-    const auto status = process.wait(std::chrono::seconds(30));
-    std::ostringstream text;
-    text << std::ifstream(output).rdbuf();
-    std::filesystem::remove(output);
-    return {status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, text.str()};
-}
-
-// A configuration's file, for as long as this object lives.
-class Configured {
-  public:
-    explicit Configured(const std::string& bootstrap_servers)
-        : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
-        std::ofstream(file_) << "group: billing\n"
-                                "kafka: {bootstrap_servers: '"
-                             << bootstrap_servers
-                             << "'}\n"
-                                "postgres: {dsn: host=nowhere}\n"
-                                "topics:\n"
-                                "  - name: orders\n"
-                                "    format: json\n"
-                                "    key: {sources: [{header: request-id}, {field: /id}], tenant: "
-                                "/merchant}\n"
-                                "    sink: {table: orders, columns: {id: /id}}\n";
-    }
-    ~Configured() { std::filesystem::remove(file_); }
-    std::string file() const { return file_.string(); }
-
-  private:
-    std::filesystem::path file_;
-};
-
-class Operator : public testing::Test {
-  protected:
-    Operator() {
-        Connection worker(schema_.worker());
-        ledger_ = register_ledger(worker, {.name = "orders"}, "billing", "orders").ledger;
-    }
-    Database& database() { return schema_.database(); }
-    // Under the workers' role, which is enough for all of these.
-    Outcome run(std::vector<std::string> arguments) {
-        for (const std::string& argument : {std::string("--dsn"), schema_.server().worker_dsn,
-                                            std::string("--schema"), schema_.name()}) {
-            arguments.push_back(argument);
-        }
-        return onceward(std::move(arguments));
-    }
-    void fence(int partition, std::int64_t next_offset) {
-        database().execute(
-            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, owner_name, "
-            "first_offset, next_offset, topic_id, watermark) VALUES ('billing', 'orders', $1, "
-            "gen_random_uuid(), gen_random_uuid(), 'host', 0, $2, 'T', now())",
-            {std::to_string(partition), std::to_string(next_offset)});
-    }
-    void claim(int generation, const std::string& digest, std::int64_t offset) {
-        database().execute("INSERT INTO claims_" + std::to_string(ledger_) + "_" +
-                               std::to_string(generation) +
-                               " (digest, record_offset, partition, source) VALUES ($1, $2, 0, 1)",
-                           {digest, std::to_string(offset)});
-    }
-    void rotate(int from) {
-        database().execute("SELECT rotate_ledger($1, $2)",
-                           {std::to_string(ledger_), std::to_string(from)});
-    }
-    std::string row(const std::string& columns) {
-        return database().value("SELECT concat_ws(' ', " + columns + ") FROM fences");
-    }
-
-    FreshSchema schema_;
-    int ledger_ = 0;
-};
-
-std::string uuid_of(std::string_view kind, std::string_view key, std::string_view tenant = "") {
-    return uuid_text(digest_of({"billing/orders", tenant, kind, key}));
-}
 
 TEST_F(Operator, ExplainFindsAClaimInASealedGeneration) {
     claim(1, uuid_of("record_key", "k-1"), 41);
@@ -220,48 +112,6 @@ TEST_F(Operator, AMoveForwardIsWrittenDownAsSkipped) {
                                "FROM skipped_ranges"),
               "orders 0 100 150");
     EXPECT_EQ(row("next_offset, watermark IS NULL"), "150 f");
-}
-
-TEST_F(Operator, ASkipPassesTheRangeThatIsNamedWithItsReason) {
-    fence(0, 100);
-    const std::string before = row("owner, next_offset, epoch, watermark");
-    const auto skip = [&](std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), {"offsets", "skip", "--group", "billing", "--topic",
-                                             "orders", "--reason", "disk 3"});
-        return run(std::move(arguments));
-    };
-    const Outcome plan = skip({"--partition", "0", "--offset", "100", "--to", "110"});
-    EXPECT_EQ(plan.exit_code, 0) << plan.output;
-    EXPECT_THAT(plan.output,
-                HasSubstr("would skip orders partition 0: offsets 100 to 109, 10 of them"));
-    const Outcome elsewhere = skip({"--partition", "0", "--offset", "90", "--to", "110", "--yes"});
-    EXPECT_EQ(elsewhere.exit_code, 64);
-    EXPECT_THAT(elsewhere.output, HasSubstr("stands at 100, not at 90"));
-    EXPECT_EQ(skip({"--partition", "0", "--offset", "100", "--to", "100", "--yes"}).exit_code, 64);
-    EXPECT_EQ(skip({"--partition", "0", "--offset", "100", "--yes"}).exit_code, 64)
-        << "without a broker nobody knows where the range ends";
-    EXPECT_EQ(skip({"--partition", "5", "--offset", "1", "--to", "2", "--yes"}).exit_code, 3);
-    EXPECT_EQ(row("owner, next_offset, epoch, watermark"), before);
-    EXPECT_EQ(database().number("SELECT count(*) FROM skipped_ranges"), 0);
-
-    const Outcome done = skip({"--partition", "0", "--offset", "100", "--to", "110", "--yes"});
-    EXPECT_EQ(done.exit_code, 0) << done.output;
-    EXPECT_EQ(database().value("SELECT concat_ws(' ', consumer_group, topic, partition, "
-                               "begin_offset, end_offset, reason) FROM skipped_ranges"),
-              "billing orders 0 100 110 disk 3");
-    EXPECT_EQ(row("next_offset, epoch"), "110 1");
-}
-
-TEST_F(Operator, ARetryTakesTheFenceFromItsOwnerAndSkipsNothing) {
-    fence(0, 100);
-    const std::string owner = row("owner");
-    const Outcome outcome =
-        run({"offsets", "retry", "--group", "billing", "--topic", "orders", "--partition", "0"});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("tried again from 100"));
-    EXPECT_NE(row("owner"), owner);
-    EXPECT_EQ(row("next_offset, watermark IS NULL"), "100 f");
-    EXPECT_EQ(database().number("SELECT count(*) FROM skipped_ranges"), 0);
 }
 
 TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
@@ -422,4 +272,4 @@ TEST(OperatorWithoutAServer, AServerThatIsAwayIsAFailureAndKeepsThePassword) {
 }
 
 }  // namespace
-}  // namespace onceward
+}  // namespace onceward::operator_tests

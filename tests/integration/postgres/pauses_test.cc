@@ -11,6 +11,7 @@
 #include "cli/embedded/child_process.h"
 #include "dedup/migration.h"
 #include "dedup/topic_pauses.h"
+#include "schemas/queries.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 
@@ -78,6 +79,14 @@ TEST_F(Pauses, AnOperatorsRolePausesShowsMovesAndResumes) {
                         "--set", "9", "--yes"})
                   .first,
               0);
+    EXPECT_EQ(run(dsn, {"offsets", "retry", "--group", "billing", "--topic", "orders",
+                        "--partition", "0"})
+                  .first,
+              0);
+    EXPECT_EQ(run(dsn, {"offsets", "skip", "--group", "billing", "--topic", "orders", "--partition",
+                        "0", "--offset", "9", "--to", "10", "--reason", "disk", "--yes"})
+                  .first,
+              0);
     EXPECT_EQ(run(dsn, {"pause", "orders", "--group", "billing", "--reason", "first"}).first, 0);
     EXPECT_THAT(run(dsn, {"pause", "orders", "--group", "billing", "--reason", "second"}).second,
                 HasSubstr("already"));
@@ -108,6 +117,8 @@ TEST_F(Pauses, AnUpgradeGivesTheRolesOfTheWorkersWhatTheyNeed) {
     migrate_down(owner, 2);
     migrate_up(owner);
     EXPECT_TRUE(open().empty()) << "the worker's role reads it";
+    Connection worker(schema_.worker());
+    EXPECT_EQ(worker.query(sql::worker_privileges, {}).rows(), 0);
 }
 
 }  // namespace
