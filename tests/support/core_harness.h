@@ -94,6 +94,8 @@ class CoreWorker {
     void abandon();
 
     bool connected() const { return connection_.has_value(); }
+    // Registered, so that there are claims and a processor.
+    bool ready() const { return processor_ != nullptr; }
     Connection& connection() { return *connection_; }
     Fences& fences() { return fences_; }
     Processor& processor() { return *processor_; }

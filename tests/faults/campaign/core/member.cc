@@ -210,7 +210,7 @@ void Member::drop_batch() {
 // As the product's consumer/watermarks.cc, with the log's end in place of the broker's.
 void Member::tick_watermarks() {
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_tick_ || !worker_->processor().idle()) return;
+    if (!worker_->ready() || now < next_tick_ || !worker_->processor().idle()) return;
     next_tick_ = now + watermark_every;
     try {
         Connection& connection = worker_->connection();
