@@ -125,45 +125,42 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, boo
 }
 
 // DANGER: after _AUTO_OFFSET_RESET librdkafka fetches the partition no more and refuses every seek
-// in it; only a new assignment starts it again. Members of the eager protocol assign all they have,
-// each where its reading stands.
-void KafkaSource::State::restart(const TopicPartition& partition, Offset offset) {
+// in it; only a new assignment starts it again, at the end of its log, where the next begin() seeks
+// from. At the offset itself it would fetch before that seek, and in front of a batch with a broken
+// checksum be out of range again: it takes the batch's own bytes for an offset (2.14.2). Members of
+// the eager protocol assign all they have, each where its reading stands.
+void KafkaSource::State::restart(const TopicPartition& partition) {
     const char* protocol = rd_kafka_rebalance_protocol(client.get());
     const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
-    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_t* all = nullptr;
     if (incremental) {
-        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                          partition.partition.raw());
-        const KafkaErrorObject refused(rd_kafka_incremental_unassign(client.get(), list.get()));
-        if (refused) {
-            log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(refused.get())}});
-        }
-        list->elems[0].offset = offset.raw();
-        const KafkaErrorObject failed(rd_kafka_incremental_assign(client.get(), list.get()));
-        if (failed) {
-            log_warning("kafka.restart_refused", {{"error", rd_kafka_error_string(failed.get())}});
-        }
+        all = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_topic_partition_list_add(all, partition.topic.c_str(), partition.partition.raw());
+    } else if (rd_kafka_assignment(client.get(), &all) != RD_KAFKA_RESP_ERR_NO_ERROR) {
         return;
     }
-    rd_kafka_topic_partition_list_t* all = nullptr;
-    if (rd_kafka_assignment(client.get(), &all) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
-    list.reset(all);
+    const KafkaTopicPartitionList list(all);
     resolve_ends(list.get());
     for (int i = 0; i < list->cnt; ++i) {
         rd_kafka_topic_partition_t& element = list->elems[i];
         Topic* topic = find(element.topic);
         const auto found = topic->positions.find(Partition{element.partition});
-        if (found != topic->positions.end() && found->second.open) {
-            element.offset = found->second.offset.raw();
+        if (found == topic->positions.end()) continue;
+        if (found->second.open) element.offset = found->second.offset.raw();
+        found->second.settled = element.offset >= 0;
+    }
+    const auto warn = [](const std::string& reason) {
+        log_warning("kafka.restart_refused", {{"error", reason}});
+    };
+    if (incremental) {
+        for (auto* const change : {rd_kafka_incremental_unassign, rd_kafka_incremental_assign}) {
+            const KafkaErrorObject refused(change(client.get(), list.get()));
+            if (refused) warn(rd_kafka_error_string(refused.get()));
         }
-        if (partition == TopicPartition{element.topic, Partition{element.partition}}) {
-            element.offset = offset.raw();
-        }
+        return;
     }
     const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), list.get());
-    if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        log_warning("kafka.restart_refused", {{"error", rd_kafka_err2str(failed)}});
-    }
+    if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) warn(rd_kafka_err2str(failed));
 }
 
 // DANGER: the partition is closed before anything else of it is taken. Behind a batch with a broken

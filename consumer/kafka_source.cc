@@ -125,7 +125,7 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
     if (!position.settled) return false;
     if (position.stopped || position.failed_seeks >= seeks_before_restart) {
-        state_->restart(partition, offset);
+        state_->restart(partition);
         position.stopped = false;
         position.failed_seeks = 0;
         return false;

@@ -48,7 +48,7 @@ struct KafkaSource::State {
     void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
-    void restart(const TopicPartition& partition, Offset offset);
+    void restart(const TopicPartition& partition);
     void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
     void stop_reading(const TopicPartition& partition, Position& position,
                       const rd_kafka_message_t& error);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
+#include "consumer/kafka_source.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -175,6 +176,51 @@ TEST_P(DamagedBatch, IsTriedAgainWhenTheOperatorSaysSo) {
     EXPECT_TRUE(log.says("partition.resumed"));
     EXPECT_TRUE(log.says("partition.halted"));
     damaged.expect_halted(worker);
+}
+
+// What the source tells of partition 0.
+struct Told final : SourceListener {
+    bool held = false;
+    int out_of_range_times = 0;
+    std::vector<Offset> unreadable_at;
+    void assigned(const std::vector<TopicPartition>&) override { held = true; }
+    void revoked(const std::vector<TopicPartition>&, bool) override { held = false; }
+    void out_of_range(const TopicPartition&) override { ++out_of_range_times; }
+    void unreadable(const UnreadableRecords& records) override {
+        unreadable_at.push_back(records.position);
+    }
+    void partition_failed(const TopicPartition&, int, const std::string& reason) override {
+        ADD_FAILURE() << reason;
+    }
+};
+
+// Behind a broken checksum librdkafka takes the batch's own bytes for an offset and asks for that,
+// which is out of range. Where restart() begins at the batch itself this goes on for ever: each
+// seek comes too late.
+TEST(OutOfRange, InFrontOfADamagedBatchTheReadingComesBackToIt) {
+    DamagedScene damaged(&support::break_checksum);
+    Scene& scene = damaged.scene();
+    const WorkerOptions options = scene.options();
+    Told told;
+    const std::unique_ptr<Sink> sink = options.topics[0].sink();
+    Intake intake({scene.group(), scene.topic(), {}, {}}, *sink);
+    KafkaSource source(options.kafka, 0, {scene.topic()}, told);
+    const TopicPartition partition{scene.topic(), Partition{0}};
+    bool reading = false;
+    const auto read_from = [&](Offset begin, const std::function<bool()>& until) {
+        reading = false;
+        return eventually(patience, [&] {
+            source.serve();
+            if (told.held && !reading) reading = source.begin(partition, begin, LeaderEpoch{-1});
+            if (reading) source.read(0, 100, intake);
+            if (!until()) source.wait(100ms);  // as a reader with nothing to do
+            return until();
+        });
+    };
+    ASSERT_TRUE(read_from(Offset{1'000'000}, [&] { return told.out_of_range_times == 1; }));
+    EXPECT_TRUE(read_from(Offset{20}, [&] { return told.unreadable_at.size() == 1; }));
+    EXPECT_THAT(told.unreadable_at, testing::ElementsAre(Offset{20}));
+    source.close();
 }
 
 INSTANTIATE_TEST_SUITE_P(
