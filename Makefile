@@ -35,8 +35,9 @@ crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@cmake --build --preset release
 	@ONCEWARD_CRASH_KILLS=100 ONCEWARD_CRASH_MESSAGES=200000 build/release/tests/crash_suite
 
-# For make campaign: TIER=real|core|both, how many seeds and from which one on (for the core tier
-# CORE_SEEDS), a bound in MINUTES, LANES side by side, and where the report goes.
+# For make campaign: TIER=real|core|both|none, how many seeds and from which one on (for the core
+# tier CORE_SEEDS), a bound in MINUTES, LANES side by side, and where the report goes; ADD: the JSON
+# of runs before, told in the same report.
 campaign: ## The fault campaign: SEEDS=200 FIRST_SEED=1 MINUTES=0 LANES=2 TIER=both JSON=FILE
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
@@ -44,7 +45,8 @@ campaign: ## The fault campaign: SEEDS=200 FIRST_SEED=1 MINUTES=0 LANES=2 TIER=b
 	@build/release/tests/onceward-campaign --tier $(or $(TIER),both) --seeds $(or $(SEEDS),200) \
 	    --core-seeds $(or $(CORE_SEEDS),2000) --first-seed $(or $(FIRST_SEED),1) \
 	    --minutes $(or $(MINUTES),0) --lanes $(or $(LANES),2) \
-	    $(if $(JSON),--json $(JSON)) $(if $(WRITE),--write $(WRITE))
+	    $(if $(JSON),--json $(JSON)) $(if $(WRITE),--write $(WRITE)) \
+	    $(addprefix --add ,$(ADD))
 
 compose-test: ## Suites in containers: restarts, a fail-over, a partition, scaling, an upgrade
 	@scripts/setup test

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -28,6 +29,7 @@ struct Options {
     int lanes = 1;
     std::string json;
     std::string page;
+    std::vector<std::string> add;
     std::string folder = "build/campaign";
     bool plan = false;
     bool keep = false;
@@ -36,8 +38,10 @@ struct Options {
 Options parse(int count, char** arguments) {
     Options options;
     CLI::App app("Kills, freezes and cuts off workers by seed, and has the rest checked.");
-    app.add_option("--tier", options.tier, "real: processes, broker, server; core: in one process")
-        ->check(CLI::IsMember({"real", "core", "both"}));
+    app.add_option(
+           "--tier", options.tier,
+           "real: processes, broker, server; core: in one process; none: what --add names alone")
+        ->check(CLI::IsMember({"real", "core", "both", "none"}));
     app.add_option("--seeds", options.seeds, "How many of the real tier")
         ->check(CLI::PositiveNumber);
     app.add_option("--core-seeds", options.core_seeds, "How many of the core tier")
@@ -48,6 +52,8 @@ Options parse(int count, char** arguments) {
         ->check(CLI::Range(1, 16));
     app.add_option("--json", options.json, "Where the report goes for machines");
     app.add_option("--write", options.page, "Where the page goes, such as docs/campaign.md");
+    app.add_option("--add", options.add, "The --json of a run before, told on the same page")
+        ->check(CLI::ExistingFile);
     app.add_option("--folder", options.folder, "Where seeds keep their files");
     app.add_flag("--plan", options.plan, "Print what the real seeds would do, and do nothing");
     app.add_flag("--keep", options.keep, "Keep the files of seeds without a violation too");
@@ -110,31 +116,51 @@ TierSum run_core(const Options& options) {
 }
 
 // What a reader needs to know to run the same.
-std::vector<std::string> how(const Options& options, double seconds) {
+std::vector<std::string> how(const Options& options, double seconds,
+                             const std::vector<TierSum>& added) {
     utsname machine{};
     uname(&machine);
     char day[16];
     const std::time_t now = std::time(nullptr);
     std::strftime(day, sizeof day, "%F", std::gmtime(&now));
-    return {std::string("Run on ") + day + ": `make campaign TIER=" + options.tier +
-                " SEEDS=" + std::to_string(options.seeds) +
-                " CORE_SEEDS=" + std::to_string(options.core_seeds) + " FIRST_SEED=" +
-                std::to_string(options.first_seed) + " LANES=" + std::to_string(options.lanes) +
-                "`, " + std::to_string(static_cast<int>(seconds / 60)) + " minutes",
-            std::to_string(std::thread::hardware_concurrency()) + " cores, " + machine.sysname +
-                " " + machine.machine + "; workers, broker, PostgreSQL and proxies share them",
-            "The judge is `tests/faults/checker`, which shares no code with the product."};
+    std::vector<std::string> lines{std::string("Written on ") + day};
+    if (options.tier != "none") {
+        lines.push_back("`make campaign TIER=" + options.tier +
+                        " SEEDS=" + std::to_string(options.seeds) +
+                        " CORE_SEEDS=" + std::to_string(options.core_seeds) +
+                        " FIRST_SEED=" + std::to_string(options.first_seed) +
+                        " LANES=" + std::to_string(options.lanes) + "`, " +
+                        std::to_string(static_cast<int>(seconds / 60)) + " minutes");
+    }
+    for (const TierSum& tier : added) {
+        const std::string seeds = tier.tier == "core" ? " CORE_SEEDS=" : " SEEDS=";
+        lines.push_back("In a run of its own, added: `make campaign TIER=" + tier.tier + seeds +
+                        std::to_string(tier.seeds) +
+                        " FIRST_SEED=" + std::to_string(tier.sum.seed) + "`");
+    }
+    lines.push_back(std::to_string(std::thread::hardware_concurrency()) + " cores, " +
+                    machine.sysname + " " + machine.machine +
+                    "; workers, broker, PostgreSQL and proxies share them");
+    lines.push_back("The judge is `tests/faults/checker`, which shares no code with the product.");
+    return lines;
 }
 
 int run(const Options& options) {
     const auto begin = Clock::now();
-    std::vector<TierSum> tiers;
-    if (options.tier != "core") tiers.push_back(run_real(options));
-    if (options.tier != "real") tiers.push_back(run_core(options));
+    std::vector<TierSum> added;
+    for (const std::string& report : options.add) {
+        std::ifstream before(report);
+        std::ranges::move(tiers_of({std::istreambuf_iterator<char>(before), {}}),
+                          std::back_inserter(added));
+    }
+    std::vector<TierSum> tiers = added;
+    const bool real = options.tier == "real", core = options.tier == "core";
+    if (real || options.tier == "both") tiers.push_back(run_real(options));
+    if (core || options.tier == "both") tiers.push_back(run_core(options));
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::cout << "\n" << table(tiers) << std::endl;
     write_file(options.json, json_report(tiers, seconds));
-    write_file(options.page, page(tiers, how(options, seconds)));
+    write_file(options.page, page(tiers, how(options, seconds, added)));
     for (const TierSum& tier : tiers) {
         if (!tier.sum.violations.empty()) return 1;
     }

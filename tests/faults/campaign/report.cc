@@ -90,6 +90,32 @@ std::string json_report(const std::vector<TierSum>& tiers, double seconds) {
     return report.dump(2) + "\n";
 }
 
+std::vector<TierSum> tiers_of(const std::string& text) {
+    std::vector<TierSum> tiers;
+    const nlohmann::json report = nlohmann::json::parse(text);
+    for (const nlohmann::json& json : report.at("tiers")) {
+        TierSum tier;
+        tier.tier = json.at("tier");
+        tier.seeds = json.at("seeds");
+        tier.longest_quiet = json.at("longest_quiet_seconds");
+        tier.failed = json.at("failed_seeds").get<std::vector<std::uint64_t>>();
+        SeedResult& sum = tier.sum;
+        sum.seed = json.at("first_seed");
+        sum.faults = json.at("faults_by_kind").get<decltype(sum.faults)>();
+        sum.messages = json.at("messages");
+        sum.keys = json.at("keys");
+        sum.duplicates = json.at("duplicates");
+        sum.kills = json.at("kills");
+        sum.kills_from_outside = json.at("kills_from_outside");
+        sum.lost = json.at("lost");
+        sum.twice = json.at("twice");
+        sum.violations.resize(json.at("violations").get<std::size_t>());
+        sum.seconds = json.at("seconds");
+        tiers.push_back(std::move(tier));
+    }
+    return tiers;
+}
+
 std::string table(const std::vector<TierSum>& tiers) {
     std::ostringstream text;
     text << "| tier | seeds | faults | kills (from outside) | messages | keys | duplicates | lost |"

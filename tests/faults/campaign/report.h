@@ -26,6 +26,9 @@ std::int64_t faults_of(const SeedResult& result);
 //  "duplicates": …, "kills": …, "kills_from_outside": …, "lost": …, "twice": …, "violations": …,
 //  "seconds": …, "failed_seeds": […], "tiers": […]}: the sum of all tiers, and each of them.
 std::string json_report(const std::vector<TierSum>& tiers, double seconds);
+// What json_report() told of a run: its tiers, without the texts of their violations. Throws
+// nlohmann's exceptions where `text` is none.
+std::vector<TierSum> tiers_of(const std::string& text);
 // The table for the README.
 std::string table(const std::vector<TierSum>& tiers);
 // The page of docs/campaign.md. `how`: what was run on what, a line each.

@@ -64,6 +64,11 @@ TEST(CampaignReport, BothTiersAreSummedAndShownOneByOne) {
     EXPECT_EQ(report["tiers"][1]["seeds"], 2);
 }
 
+TEST(CampaignReport, IsReadAgainForThePageOfALaterRun) {
+    const std::string report = json_report({tier_of_two()}, 20);
+    EXPECT_EQ(json_report(tiers_of(report), 20), report);
+}
+
 TEST(CampaignReport, ThePageNamesAFailedSeedWithTheCommandThatRunsItAgain) {
     const std::string text = page({tier_of_two()}, {"2 cores"});
     EXPECT_THAT(text, HasSubstr("- 2 cores\n"));
