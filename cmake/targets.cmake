@@ -42,12 +42,24 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_precompile_headers(product_headers PRIVATE ${product_headers})
 endif()
 
-# onceward_library(<name> [INTERNAL] SOURCES ... [PUBLIC <libraries> ...] [PRIVATE <libraries> ...])
-#                  [HEADERS <headers> ...]
-# Makes the static library onceward_<name> with the alias onceward::<name>. One that is INTERNAL is
-# not installed. HEADERS: large ones of its own, compiled once.
+# Most of what only tests are made of is the time of its compilation.
+function(onceward_compile_as_test target)
+    if(TARGET test_headers)
+        set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        target_compile_options(${target} PRIVATE -O0)
+        # As GTest's own targets have it; where it differs, the compiler refuses the headers.
+        target_compile_definitions(${target} PRIVATE GTEST_HAS_PTHREAD=1)
+        target_precompile_headers(${target} REUSE_FROM test_headers)
+    endif()
+endfunction()
+
+# onceward_library(<name> [INTERNAL | TESTS] SOURCES ... [PUBLIC <libraries> ...]
+#                  [PRIVATE <libraries> ...] [HEADERS <headers> ...])
+# Makes the static library onceward_<name> with the alias onceward::<name>. One that is INTERNAL, or
+# for TESTS alone, is not installed. HEADERS: large ones of its own, compiled once.
 function(onceward_library name)
-    cmake_parse_arguments(library "INTERNAL" "" "SOURCES;PUBLIC;PRIVATE;HEADERS" ${ARGN})
+    cmake_parse_arguments(
+        library "INTERNAL;TESTS" "" "SOURCES;PUBLIC;PRIVATE;HEADERS" ${ARGN})
     if(NOT library_SOURCES)
         file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cc" CONTENT "")
         set(library_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cc")
@@ -62,12 +74,14 @@ function(onceward_library name)
         PUBLIC ${library_PUBLIC}
         PRIVATE ${library_PRIVATE} $<BUILD_INTERFACE:onceward_compile_options>)
     set_target_properties(onceward_${name} PROPERTIES EXPORT_NAME ${name})
-    if(TARGET product_headers AND library_HEADERS)
+    if(library_TESTS)
+        onceward_compile_as_test(onceward_${name})
+    elseif(TARGET product_headers AND library_HEADERS)
         target_precompile_headers(onceward_${name} PRIVATE ${product_headers} ${library_HEADERS})
     elseif(TARGET product_headers)
         target_precompile_headers(onceward_${name} REUSE_FROM product_headers)
     endif()
-    if(NOT library_INTERNAL)
+    if(NOT library_INTERNAL AND NOT library_TESTS)
         set_property(GLOBAL APPEND PROPERTY ONCEWARD_LIBRARIES onceward_${name})
     endif()
 endfunction()
