@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/operator_options.h"
+#include "dedup/explain_statement.h"
 #include "dedup/migration.h"
 #include "schemas/queries.h"
 
@@ -142,10 +143,10 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string since(generations.text(row, 2));
         try {
-            const bool is_log = generations.text(row, 5) == "log";
-            const Result rows = connection.query(
-                is_log ? sql::explain_log_claim : sql::explain_claim, Parameters{}.digests(digests),
-                {{"table", generations.text(row, 4)}});
+            const bool has_ranges = generations.text(row, 5) != "table";
+            const Result rows = connection.query(explain_statement(generations.text(row, 5)),
+                                                 Parameters{}.digests(digests),
+                                                 {{"table", generations.text(row, 4)}});
             for (int found = 0; found < rows.rows(); ++found) {
                 claims.list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
                                        {"digest", rows.text(found, 0)},
@@ -156,7 +157,7 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
                                        {"offset", rows.integer(found, 5)},
                                        {"ledger", generations.text(row, 0)},
                                        {"generation", generations.integer(row, 1)}});
-                if (is_log) claims.list.back()["last_offset"] = rows.integer(found, 6);
+                if (has_ranges) claims.list.back()["last_offset"] = rows.integer(found, 6);
             }
         } catch (const PostgresError& error) {
             if (error.sqlstate() != "42P01") throw;

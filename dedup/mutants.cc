@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "dedup/explain_statement.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/mutants.h"
 #include "schemas/queries.h"
@@ -70,8 +71,7 @@ bool select_says_committed(const Connection& lost, const Digest& key) {
     const std::vector<Digest> keys{key};
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string table(generations.text(row, 4));
-        const bool is_log = generations.text(row, 5) == "log";
-        const Result claims = connection.query(is_log ? sql::explain_log_claim : sql::explain_claim,
+        const Result claims = connection.query(explain_statement(generations.text(row, 5)),
                                                Parameters{}.digests(keys), {{"table", table}});
         if (claims.rows() > 0) return true;
     }

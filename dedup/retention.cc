@@ -83,6 +83,7 @@ RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& 
     report.looked = true;
     rotate(connection, options, ledger, report);
     expire(connection, options, ledger, report);
+    seal(connection, options, ledger, report);
     return report;
 }
 
@@ -106,6 +107,25 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                   {"sealed", current.generation},
                   {"because", to_text(due)},
                   {"claims_estimated", estimated_claims(current.bytes, options.store)}});
+    }
+}
+
+// Behind the rest, as it takes its time.
+void RetentionJob::seal(Connection& connection, const LedgerOptions& options, int ledger,
+                        RetentionReport& report) {
+    if (options.store != StoreKind::log) return;
+    try {
+        const SealingReport done = seal_oldest(connection, ledger, options_.sealing);
+        report.sealed = done.sealed;
+        // DANGER: in transactions after the one that published, as with what has expired.
+        drop_sealed_logs(connection, ledger);
+        if (!done.sealed) return;
+        log_info(
+            "ledger.sealed",
+            {{"ledger", options.name}, {"generation", done.generation}, {"claims", done.claims}});
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+        report.busy = true;
     }
 }
 

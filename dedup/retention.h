@@ -1,8 +1,8 @@
 #pragma once
-// Rotates ledgers and lets go of what has expired, in the log's time. One thread and one connection
-// for each process, beside its workers; among processes one at a time looks at a ledger. Nothing
-// here is needed for exactness: while it is down claims only stay longer. Failures inside run() are
-// logged and tried again.
+// Rotates ledgers, seals logs and lets go of what has expired, in the log's time. One thread and
+// one connection for each process, beside its workers; among processes one at a time looks at a
+// ledger. Nothing here is needed for exactness: while it is down claims only stay longer. Failures
+// inside run() are logged and tried again.
 
 #include <chrono>
 #include <optional>
@@ -12,6 +12,7 @@
 
 #include "dedup/ledger_options.h"
 #include "dedup/postgres/connection.h"
+#include "dedup/sealing.h"
 
 namespace onceward {
 
@@ -24,12 +25,14 @@ struct RetentionOptions {
     // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
     // behind a rotation that waits; shorter stalls them less, and may need more tries under load.
     std::chrono::milliseconds lock_timeout{1'000};
+    SealingOptions sealing{};
 };
 
 // What one look at a ledger did.
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
     bool rotated = false;
+    bool sealed = false;     // a log's generation became a segment
     int unlisted = 0;        // generations that expired
     int dropped = 0;         // their tables, and those that an earlier crash left behind
     bool busy = false;       // a lock was not to be had in time; tried again at the next look
@@ -49,6 +52,8 @@ class RetentionJob {
     void look_at_all(std::optional<Connection>& connection);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);
+    void seal(Connection& connection, const LedgerOptions& options, int ledger,
+              RetentionReport& report);
     void expire(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);
     void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);

@@ -7,6 +7,7 @@
 #include "cli/log_view.h"
 #include "consumer/intake.h"
 #include "consumer/sampler.h"
+#include "dedup/explain_statement.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -59,15 +60,15 @@ KnownClaims known_claims(Connection& connection, const std::string& ledger,
     const Result generations = connection.query(sql::explain_generations, {});
     for (int row = 0; row < generations.rows(); ++row) {
         if (generations.text(row, 0) != ledger) continue;
-        const bool is_log = generations.text(row, 5) == "log";
+        const bool has_ranges = generations.text(row, 5) != "table";
         const Result claims =
-            connection.query(is_log ? sql::explain_log_claim : sql::explain_claim,
+            connection.query(explain_statement(generations.text(row, 5)),
                              Parameters{}.digests(digests), {{"table", generations.text(row, 4)}});
         for (int found = 0; found < claims.rows(); ++found) {
             known.emplace(claims.text(found, 0),
                           KnownClaim{std::string(claims.optional_text(found, 3).value_or("?")),
                                      claims.integer(found, 4), claims.integer(found, 5),
-                                     claims.integer(found, is_log ? 6 : 5),
+                                     claims.integer(found, has_ranges ? 6 : 5),
                                      std::string(claims.text(found, 1))});
         }
     }

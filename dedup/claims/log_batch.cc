@@ -5,22 +5,23 @@
 namespace onceward {
 namespace {
 
-std::span<const Digest> digests_in(std::string_view bytes) {
-    static_assert(sizeof(Digest) == 16 && alignof(Digest) == 1);
-    return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
-}
-
 std::string_view bytes_of(std::span<const Digest> digests) {
     return {reinterpret_cast<const char*>(digests.data()), digests.size_bytes()};
 }
 
 }  // namespace
 
+std::span<const Digest> digests_in(std::string_view bytes) {
+    static_assert(sizeof(Digest) == 16 && alignof(Digest) == 1);
+    return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
+}
+
 LogLook::LogLook(Result result) : result_(std::move(result)) {
     if (result_.rows() == 0) return;
     state = {.generation = result_.binary_integer(0, 2),
              .floor = result_.binary_integer(0, 0),
-             .evictions = result_.binary_integer(0, 1)};
+             .evictions = result_.binary_integer(0, 1),
+             .oldest = result_.binary_integer(0, 6)};
     if (result_.is_null(0, 3)) return;
     batches.reserve(static_cast<std::size_t>(result_.rows()));
     for (int row = 0; row < result_.rows(); ++row) {

@@ -12,6 +12,9 @@
 
 namespace onceward {
 
+// Digests as a bytea holds them, one behind the other. Borrows it.
+std::span<const Digest> digests_in(std::string_view bytes);
+
 // A batch that somebody committed. The digests lie in what it was read from.
 struct LogBatch {
     std::int64_t seq = 0;
@@ -23,8 +26,9 @@ struct LogBatch {
 // What the ledger says of its log.
 struct LogState {
     std::int64_t generation = 0;  // the current one, which is appended to; 0: no such ledger
-    std::int64_t floor = 0;       // what the log held up to this seq may be gone
+    std::int64_t floor = 0;       // what the log held up to this seq may be gone, or a segment
     std::int64_t evictions = 0;   // how often a claim was taken out
+    std::int64_t oldest = 0;      // the oldest generation whose claims are still kept
 };
 
 // One look at the log beyond some `seq`, with what the ledger said in the same snapshot.

@@ -1,7 +1,9 @@
 #include "dedup/claims/log_reader.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "dedup/claims/segment_reader.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -19,15 +21,31 @@ std::size_t next_limit(std::size_t limit, std::size_t bytes) {
     return limit;
 }
 
-// The ledger, with the oldest of its generations that come after one; 0: none does.
-LogState state_after(Connection& connection, int ledger, std::int64_t generation) {
+constexpr auto look_for_segments_every = std::chrono::seconds(30);
+
+struct Generations {
+    // The ledger, with its oldest generation that is still a log; generation 0: there is none.
+    LogState oldest;
+    std::vector<PublishedSegment> segments;
+};
+
+// Of those behind `generation`, but for the segments, of which all are told.
+Generations generations_after(Connection& connection, int ledger, std::int64_t generation) {
+    Generations found;
     const Result rows = connection.prepared(sql::log_state, Parameters{}.integer(ledger), {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
-        if (rows.binary_integer(row, 2) <= generation) continue;
-        return {rows.binary_integer(row, 2), rows.binary_integer(row, 0),
-                rows.binary_integer(row, 1)};
+        const std::int64_t number = rows.binary_integer(row, 2);
+        if (!rows.is_null(row, 3)) {
+            found.segments.push_back({number, rows.binary_integer(row, 3),
+                                      rows.binary_integer(row, 4),
+                                      static_cast<int>(rows.binary_integer(row, 5))});
+        } else if (number > generation && found.oldest.generation == 0) {
+            found.oldest = {.generation = number,
+                            .floor = rows.binary_integer(row, 0),
+                            .evictions = rows.binary_integer(row, 1)};
+        }
     }
-    return {};
+    return found;
 }
 
 }  // namespace
@@ -56,11 +74,27 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
         connection.prepared(sql::log_look_at_partition, parameters, names.names(), true));
 }
 
+namespace {
+
+// Generations whose digests are held one by one may have become segments meanwhile.
+void follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
+    const auto now = LogWindow::Clock::now();
+    if (scope.part || now < window.last_segments_look() + look_for_segments_every) return;
+    window.segments_looked(now);
+    read_segments(connection, scope.ledger, generations_after(connection, scope.ledger, 0).segments,
+                  window);
+}
+
+}  // namespace
+
 bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     if (window.position().generation == 0) {
-        const LogState oldest = state_after(connection, scope.ledger, 0);
-        if (oldest.generation == 0) read_again("the ledger has no generation yet");
-        window.begin(oldest);
+        const Generations all = generations_after(connection, scope.ledger, 0);
+        if (all.oldest.generation == 0) read_again("the ledger has no generation yet");
+        // What has become a segment is below the floor, and older than what is still a log.
+        read_segments(connection, scope.ledger, all.segments, window);
+        window.segments_looked(LogWindow::Clock::now());
+        window.begin(all.oldest);
     }
     std::size_t limit = 64;
     while (true) {
@@ -68,17 +102,18 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
         const LogLook look = look_at(connection, scope, at, limit);
         if (judge(look.state, at, look.batches.size(), limit) == LookVerdict::gone) return false;
         window.take_in(at.generation, look.batches);
-        window.forget_through(look.state.floor);
+        window.forget_before(look.state.oldest);
         if (look.batches.size() >= limit) {
             limit = next_limit(limit, look.bytes());
             continue;
         }
         if (look.state.generation == at.generation) {
             window.looked(LogWindow::Clock::now());
+            follow_segments(connection, scope, window);
             return true;
         }
         // Another generation was current in the very snapshot that held all the rest of this one.
-        const LogState after = state_after(connection, scope.ledger, at.generation);
+        const LogState after = generations_after(connection, scope.ledger, at.generation).oldest;
         if (after.generation == 0 || after.floor > window.position().last) return false;
         window.next_generation(after.generation);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dedup/claims/log_reader.h"
+#include "dedup/claims/segment_reader.h"
 #include "dedup/mutants.h"
 #include "schemas/queries.h"
 
@@ -65,13 +66,22 @@ void LogStore::catch_up(Connection& connection) {
     read_to_end(connection);
 }
 
-// No statement: what is not known is presumed fresh, and settle() finds out.
-std::vector<ClaimAnswer> LogStore::claim(Transaction&, const std::string&,
+// What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
+// filter says yes.
+std::vector<ClaimAnswer> LogStore::claim(Transaction& transaction, const std::string&,
                                          std::span<const Claim> claims) {
     append_.clear();
     nothing_claimed_ = claims.empty();
     std::vector<ClaimAnswer> answers(claims.size());
-    version_ = window_->look_up(claims, answers);
+    suspects_.clear();
+    version_ = window_->look_up(claims, answers, suspects_);
+    try {
+        verify(transaction, ledger_, suspects_, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        read_again("a segment was dropped");
+    }
     for (std::size_t i = 0; i < claims.size(); ++i) {
         if (answers[i].verdict == Verdict::fresh) append_.add(claims[i]);
     }
@@ -166,7 +176,7 @@ Settlement LogStore::settle(Transaction& transaction) {
             case LookVerdict::complete: break;
         }
         window_->take_in(at.generation, look.batches);
-        window_->forget_through(look.state.floor);
+        window_->forget_before(look.state.oldest);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         windows_->discard(window_);

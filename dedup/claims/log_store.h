@@ -44,6 +44,7 @@ class LogStore final : public ClaimStore {
     // Of the transaction under way: what it appends, and what the window had seen when its messages
     // were presumed fresh.
     LogAppend append_;
+    std::vector<LogWindow::Suspect> suspects_;
     std::uint64_t version_ = 0;
     std::int64_t generation_ = 0;
     std::int64_t seq_ = 0;

@@ -47,23 +47,39 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
     ++position_.version;
 }
 
-void LogWindow::forget_through(std::int64_t floor) {
+void LogWindow::forget_before(std::int64_t generation) {
     {
         const std::shared_lock lock(mutex_);
-        if (generations_.empty() || generations_.begin()->second.newest > floor) return;
+        if (generations_.empty() || generations_.begin()->first >= generation) return;
     }
     const std::unique_lock lock(mutex_);
-    std::erase_if(generations_, [&](const auto& entry) {
-        return entry.first < position_.generation && entry.second.newest <= floor;
-    });
+    generations_.erase(generations_.begin(), generations_.lower_bound(generation));
 }
 
-std::uint64_t LogWindow::look_up(std::span<const Claim> claims,
-                                 std::span<ClaimAnswer> answers) const {
+void LogWindow::put_segment(std::int64_t generation, std::int64_t last_seq,
+                            std::shared_ptr<const SegmentFilter> filter) {
+    Generation before;  // its memory is given back without the lock
+    const std::unique_lock lock(mutex_);
+    Generation& now = generations_[generation];
+    before = std::exchange(now, Generation{{}, std::move(filter), last_seq});
+}
+
+bool LogWindow::has_segment(std::int64_t generation) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = generations_.find(generation);
+    return found != generations_.end() && found->second.segment != nullptr;
+}
+
+std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                                 std::vector<Suspect>& suspects) const {
     const std::shared_lock lock(mutex_);
     for (const auto& [number, generation] : generations_) {
         const DigestTable& table = generation.digests;
-        for (std::size_t i = 0; i < claims.size(); ++i) {
+        for (std::size_t i = 0; generation.segment && i < claims.size(); ++i) {
+            if (!generation.segment->may_contain(claims[i].digest)) continue;
+            suspects.push_back({number, i});
+        }
+        for (std::size_t i = 0; !generation.segment && i < claims.size(); ++i) {
             if (i + ahead < claims.size()) table.prefetch(claims[i + ahead].digest);
             if (answers[i].verdict != Verdict::fresh || !table.contains(claims[i].digest)) continue;
             answers[i] = earlier_claim(claims[i], table.fingerprint(claims[i].digest));
@@ -87,14 +103,20 @@ bool LogWindow::knows_any(std::span<const Digest> digests) const {
 std::size_t LogWindow::size() const {
     const std::shared_lock lock(mutex_);
     std::size_t size = 0;
-    for (const auto& [number, generation] : generations_) size += generation.digests.size();
+    for (const auto& [number, generation] : generations_) {
+        size += generation.segment ? static_cast<std::size_t>(generation.segment->claims())
+                                   : generation.digests.size();
+    }
     return size;
 }
 
 std::size_t LogWindow::bytes() const {
     const std::shared_lock lock(mutex_);
     std::size_t bytes = 0;
-    for (const auto& [number, generation] : generations_) bytes += generation.digests.bytes();
+    for (const auto& [number, generation] : generations_) {
+        bytes += generation.digests.bytes();
+        if (generation.segment) bytes += generation.segment->bytes();
+    }
     return bytes;
 }
 

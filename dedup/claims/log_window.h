@@ -8,12 +8,14 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "dedup/claims/digest_table.h"
 #include "dedup/claims/log_batch.h"
+#include "dedup/claims/segment.h"
 
 namespace onceward {
 
@@ -39,12 +41,26 @@ class LogWindow {
     // Puts in what is committed. REQUIRES: `batches` are in order and complete from some seq on
     // that is not above `last`.
     void take_in(std::int64_t generation, std::span<const LogBatch> batches);
-    // Generations of which nothing is above the floor are gone.
-    void forget_through(std::int64_t floor);
+    // Older generations have expired. DANGER: not what lies below the floor, as that of a segment
+    // does.
+    void forget_before(std::int64_t generation);
 
-    // Marks the claims that are known, as duplicates or conflicts; leaves the rest alone. Answers
-    // with the version that it looked at.
-    std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers) const;
+    // In place of a sealed generation's digests, which were all known before or are below the
+    // floor.
+    void put_segment(std::int64_t generation, std::int64_t last_seq,
+                     std::shared_ptr<const SegmentFilter> filter);
+    bool has_segment(std::int64_t generation) const;
+
+    // A claim that a segment's filter says yes to: known only if the segment's block holds it.
+    struct Suspect {
+        std::int64_t generation = 0;
+        std::size_t place = 0;  // among the claims
+    };
+    // Marks the claims that are known, as duplicates or conflicts, and adds to `suspects`, segment
+    // by segment; leaves the rest alone. Answers with the version that it looked at.
+    std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                          std::vector<Suspect>& suspects) const;
+    // Whether one of these is known beside the segments, which hold nothing new.
     bool knows_any(std::span<const Digest> digests) const;
 
     void discard() { discarded_ = true; }
@@ -52,13 +68,17 @@ class LogWindow {
     // When somebody last read the log to its end.
     void looked(Clock::time_point now) { looked_ = now; }
     Clock::time_point last_look() const { return looked_; }
+    // When somebody last asked which generations have become segments.
+    void segments_looked(Clock::time_point now) { segments_looked_ = now; }
+    Clock::time_point last_segments_look() const { return segments_looked_; }
     std::size_t size() const;
     std::size_t bytes() const;
 
   private:
     struct Generation {
         DigestTable digests;
-        std::int64_t newest = 0;  // seq
+        std::shared_ptr<const SegmentFilter> segment;  // in their place
+        std::int64_t newest = 0;                       // seq
     };
     mutable std::shared_mutex mutex_;
     Position position_;
@@ -66,6 +86,7 @@ class LogWindow {
     std::map<std::int64_t, Generation> generations_;
     std::atomic<bool> discarded_{false};
     std::atomic<Clock::time_point> looked_{Clock::time_point{}};
+    std::atomic<Clock::time_point> segments_looked_{Clock::time_point{}};
 };
 
 // What a look under the ledger's lock says of a window's position.

@@ -88,9 +88,10 @@ std::vector<ClaimAnswer> PartitionLogStore::claim(Transaction&, const std::strin
     }
     std::vector<ClaimAnswer> answers(claims.size());
     std::vector<ClaimAnswer> known;
+    std::vector<LogWindow::Suspect> none;  // such a ledger has no segments
     for (Part* part : open_) {
         known.assign(part->claims.size(), {});
-        part->window->look_up(part->claims, known);
+        part->window->look_up(part->claims, known, none);
         for (std::size_t i = 0; i < known.size(); ++i) {
             answers[part->places[i]] = known[i];
             if (known[i].verdict == Verdict::fresh) part->append.add(part->claims[i]);
@@ -110,7 +111,7 @@ bool PartitionLogStore::still_holds(const Result& current) {
     const std::int64_t generation = current.binary_integer(0, 2);
     for (auto& [partition, part] : parts_) {
         part.window->next_generation(generation);
-        part.window->forget_through(current.binary_integer(0, 0));
+        part.window->forget_before(current.binary_integer(0, 4));
     }
     return std::exchange(generation_, generation) == generation;
 }

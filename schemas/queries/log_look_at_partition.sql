@@ -1,6 +1,7 @@
 -- As log_look, of one partition ($5) of one source ($4) alone. With `reach: partition` a batch has
 -- a row for each of its partitions.
-SELECT l.log_floor, l.evictions, g.generation, batch.seq, batch.digests, batch.fingerprints
+SELECT l.log_floor, l.evictions, g.generation, batch.seq, batch.digests, batch.fingerprints,
+    (SELECT min(o.generation) FROM {schema}.generations o WHERE o.ledger = l.ledger)
 FROM {schema}.ledgers l
     JOIN {schema}.generations g ON g.ledger = l.ledger AND g.sealed_at IS NULL
     LEFT JOIN LATERAL (SELECT b.seq, b.digests, b.fingerprints

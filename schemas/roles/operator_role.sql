@@ -1,7 +1,7 @@
 -- What `onceward pause`, `resume`, `offsets`, `groups` and `explain` need, and nothing more.
 GRANT USAGE ON SCHEMA {schema} TO {role};
-GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.ledgers,
-    {schema}.claims, {schema}.dead_letters TO {role};
+GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
+    {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT SELECT, INSERT ON {schema}.skipped_ranges TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
@@ -14,7 +14,7 @@ BEGIN
     FOR found IN
         SELECT c.oid::regclass AS generation FROM pg_class c, pg_class pattern
         WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-            AND c.relkind = 'r' AND c.relname ~ '^claims_[0-9]+_[0-9]+$'
+            AND c.relkind = 'r' AND c.relname ~ '^(claims|sealed|filters|batches)_[0-9]+_[0-9]+$'
     LOOP
         EXECUTE format('GRANT SELECT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;

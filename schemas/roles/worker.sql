@@ -1,14 +1,18 @@
 -- All that a worker needs, and nothing more: no CREATE, no DELETE, no TRUNCATE, no right to drop.
 -- The generations of claims copy the grants of the table `claims` when they are made.
 GRANT USAGE ON SCHEMA {schema} TO {role};
-GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.topic_pauses TO {role};
+GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
+    {schema}.topic_pauses TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
     {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
-    {schema}.drop_generation(integer, bigint), {schema}.orphaned_generations(integer) TO {role};
+    {schema}.drop_generation(integer, bigint), {schema}.orphaned_generations(integer),
+    {schema}.begin_segment(integer, bigint),
+    {schema}.publish_segment(integer, bigint, bigint, bigint, integer),
+    {schema}.drop_sealed_log(integer, bigint) TO {role};
 -- Generations that were there before this role was.
 DO $$
 DECLARE
@@ -17,7 +21,7 @@ BEGIN
     FOR found IN
         SELECT c.oid::regclass AS generation FROM pg_class c, pg_class pattern
         WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-            AND c.relkind = 'r' AND c.relname ~ '^claims_[0-9]+_[0-9]+$'
+            AND c.relkind = 'r' AND c.relname ~ '^(claims|sealed|filters|batches)_[0-9]+_[0-9]+$'
     LOOP
         EXECUTE format('GRANT SELECT, INSERT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;

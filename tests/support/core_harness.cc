@@ -220,15 +220,28 @@ Expected expected_of(const ScriptedLog& log) {
 std::string all_claims(Database& database) {
     std::string claims;
     for (const Row& row :
-         database.execute("SELECT ledger, generation, store FROM generations JOIN ledgers USING "
-                          "(ledger)")) {
+         database.execute("SELECT ledger || '_' || generation, store, segment FROM generations "
+                          "JOIN ledgers USING "
+                          "(ledger) LEFT JOIN segments USING (ledger, generation)")) {
         if (!claims.empty()) claims += " UNION ALL ";
-        const std::string table = "claims_" + *row[0] + "_" + *row[1];
-        claims += *row[2] == "log"
-                      ? "SELECT encode(substr(digests, 16 * n + 1, 16), 'hex')::uuid AS digest, "
-                        "b.xmin FROM " +
-                            table + " b, generate_series(0, length(digests) / 16 - 1) AS n"
-                      : "SELECT digest, xmin FROM " + table;
+        if (row[2]) {
+            claims +=
+                "SELECT encode(substr(digests, 16 * n + 1, 16), 'hex')::uuid AS digest, "
+                "b.transaction::text::xid AS xmin FROM sealed_" +
+                *row[0] +
+                " s CROSS JOIN generate_series(0, length(digests) / 16 - 1) AS n JOIN "
+                "batches_" +
+                *row[0] + " b ON b.seq = (SELECT min(seq) FROM batches_" + *row[0] +
+                ") + ('x' || encode(substr(s.batches, 4 * n + 1, 4), "
+                "'hex'))::bit(32)::bigint";
+        } else if (*row[1] == "log") {
+            claims +=
+                "SELECT encode(substr(digests, 16 * n + 1, 16), 'hex')::uuid AS digest, "
+                "b.xmin FROM claims_" +
+                *row[0] + " b, generate_series(0, length(digests) / 16 - 1) AS n";
+        } else {
+            claims += "SELECT digest, xmin FROM claims_" + *row[0];
+        }
     }
     return claims;
 }

@@ -45,6 +45,7 @@ const std::vector<std::string> openers{
     "dedup/migration.cc",        //
     "dedup/processor.cc",        // THE transaction
     "dedup/retention.cc",        // rotation and dropping
+    "dedup/sealing.cc",          // a segment's parts, and its publication
     "dedup/sink_trial.cc",       // for trying a sink of one's own in a test
     "dedup/watermark_write.cc",  //
 };

@@ -65,7 +65,8 @@ Token token_at(std::string_view text, std::size_t at) {
 }  // namespace
 
 Tree read_tree(const std::filesystem::path& root) {
-    static const std::set<std::string> passed_over{".git", "build", ".cache", ".vscode", ".idea"};
+    static const std::set<std::string> passed_over{".git",    "build", ".cache",
+                                                   ".vscode", ".idea", "third_party"};
     Tree tree;
     for (auto entry = std::filesystem::recursive_directory_iterator(root);
          entry != std::filesystem::recursive_directory_iterator(); ++entry) {

@@ -99,8 +99,9 @@ class Loader {
             topics[feeds.number(row, 0)] = topic(feeds.text(row, 1));
         }
         const Rows listed = query(
-            "SELECT ledger, generation, store FROM {schema}.generations JOIN {schema}.ledgers USING"
-            " (ledger)");
+            "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
+            " FROM {schema}.generations JOIN {schema}.ledgers USING (ledger)"
+            " LEFT JOIN {schema}.segments USING (ledger, generation)");
         evidence_.generations.clear();
         evidence_.claims.clear();
         log_rows_.clear();
@@ -108,8 +109,8 @@ class Loader {
             const int ledger = static_cast<int>(listed.number(row, 0));
             evidence_.generations.push_back(
                 {.ledger = ledger, .generation = listed.number(row, 1)});
-            if (listed.text(row, 2) == "log") {
-                read_log(ledger, listed.number(row, 1), topics);
+            if (listed.text(row, 2) != "table") {
+                read_log(ledger, listed.number(row, 1), listed.text(row, 2) == "segment", topics);
                 continue;
             }
             const Rows claims = query(
@@ -130,12 +131,23 @@ class Loader {
     }
 
     // A row for each range of each batch, in the batches' order.
-    void read_log(int ledger, std::int64_t generation,
+    void read_log(int ledger, std::int64_t generation, bool segment,
                   const std::unordered_map<std::int64_t, int>& topics) {
+        const std::string name = std::to_string(ledger) + "_" + std::to_string(generation);
+        // A segment's digests are sorted, each beside the number of its batch.
+        const std::string digests_of_batches =
+            "(SELECT seq, source, transaction AS xmin, partitions, first_offsets, last_offsets,"
+            " (SELECT decode(coalesce(string_agg(encode(substr(s.digests, 16 * n + 1, 16), 'hex'),"
+            " ''), ''), 'hex') FROM {schema}.sealed_" +
+            name +
+            " AS s CROSS JOIN generate_series(0, length(s.digests) / 16 - 1) AS n WHERE"
+            " ('x' || encode(substr(s.batches, 4 * n + 1, 4), 'hex'))::bit(32)::bigint ="
+            " a.seq - (SELECT min(seq) FROM {schema}.batches_" +
+            name + ")) AS digests FROM {schema}.batches_" + name + " AS a)";
         const Rows rows = query(
             "SELECT b.seq, b.source, b.xmin, encode(b.digests, 'hex'), r.partition, r.first, r.last"
-            " FROM {schema}.claims_" +
-            std::to_string(ledger) + "_" + std::to_string(generation) +
+            " FROM " +
+            (segment ? digests_of_batches : "{schema}.claims_" + name) +
             " AS b CROSS JOIN unnest(b.partitions, b.first_offsets, b.last_offsets)"
             " AS r (partition, first, last) ORDER BY b.seq");
         std::int64_t seq = -1;

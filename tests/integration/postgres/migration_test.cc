@@ -220,7 +220,7 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
     EXPECT_EQ(privileges,
               "claims:INSERT,SELECT dead_letters:INSERT,SELECT fences:INSERT,SELECT,UPDATE "
               "generations:SELECT ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
-              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT "
+              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT segments:SELECT "
               "skipped_ranges:INSERT,SELECT topic_pauses:SELECT");
 }
 

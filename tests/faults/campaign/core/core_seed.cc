@@ -115,7 +115,7 @@ class Run {
         members_.clear();
         for (const auto& [kind, times] : scene_->faults()) {
             const bool event = kind == "woken_when_overtaken" || kind == "generations_rotated" ||
-                               kind == "generations_dropped";
+                               kind == "generations_sealed" || kind == "generations_dropped";
             (event ? result.events : result.faults)[kind] = times;
         }
         result.kills = result.faults["killed"] + result.faults["killed_left_open"];
@@ -217,8 +217,10 @@ class Run {
             if (!retention_) retention_.emplace(scene_->worker_options(0));
             RetentionOptions options;
             options.lock_timeout = 100ms;
+            options.sealing.shard_claims = 200;
             const RetentionReport report = RetentionJob(options).look(*retention_, ledger_);
             if (report.rotated) scene_->count("generations_rotated");
+            if (report.sealed) scene_->count("generations_sealed");
             for (int i = 0; i < report.unlisted; ++i) scene_->count("generations_dropped");
         } catch (const PostgresError&) {
             retention_.reset();

@@ -1,0 +1,84 @@
+#include "dedup/claims/segment.h"
+
+#include <algorithm>
+
+#include "dedup/postgres/binary.h"
+
+namespace onceward {
+namespace {
+
+constexpr int most_shard_bits = 16;
+constexpr std::uint32_t null_field = 0xFFFFFFFFU;
+
+void put(std::string& out, const Digest& digest) {
+    out.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
+}
+
+void put_block(std::string& out, std::span<const SealedClaim> block) {
+    const auto count = static_cast<std::uint32_t>(block.size());
+    binary::put16(out, 4);
+    binary::put32(out, 16);
+    put(out, block.front().digest);
+    binary::put32(out, 16 * count);
+    for (const SealedClaim& claim : block) put(out, claim.digest);
+    binary::put32(out, 4 * count);
+    for (const SealedClaim& claim : block) binary::put32(out, claim.batch);
+    const bool any = std::ranges::any_of(
+        block, [](const SealedClaim& claim) { return claim.fingerprint != Digest{}; });
+    if (!any) return binary::put32(out, null_field);
+    binary::put32(out, 16 * count);
+    for (const SealedClaim& claim : block) put(out, claim.fingerprint);
+}
+
+}  // namespace
+
+// PostgreSQL's documentation of COPY: signature, flags, length of the header's extension; and the
+// number of fields -1.
+constinit const std::string_view copy_header{"PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19};
+constinit const std::string_view copy_trailer{"\377\377", 2};
+
+std::size_t shard_of(const Digest& digest, int shard_bits) {
+    const std::size_t first = std::size_t{digest.bytes[0]} << 8 | digest.bytes[1];
+    return first >> (most_shard_bits - shard_bits);
+}
+
+int shard_bits_for(std::int64_t digests, std::int64_t most) {
+    int bits = 0;
+    while (bits < most_shard_bits && digests >> bits > most) ++bits;
+    return bits;
+}
+
+SegmentFilter::SegmentFilter(int shard_bits, std::int64_t claims)
+    : shard_bits_(shard_bits), claims_(claims) {}
+
+bool SegmentFilter::may_contain(const Digest& digest) const {
+    return shards_[shard_of(digest, shard_bits_)].may_contain(digest);
+}
+
+std::size_t SegmentFilter::bytes() const {
+    std::size_t bytes = 0;
+    for (const FuseFilter& shard : shards_) bytes += shard.bytes();
+    return bytes;
+}
+
+void sort_claims(std::vector<SealedClaim>& claims) {
+    std::ranges::sort(claims, [](const SealedClaim& left, const SealedClaim& right) {
+        const auto compared = left.digest <=> right.digest;
+        return compared != 0 ? compared < 0 : left.batch < right.batch;
+    });
+    const auto same = [](const SealedClaim& left, const SealedClaim& right) {
+        return left.digest == right.digest;
+    };
+    claims.erase(std::unique(claims.begin(), claims.end(), same), claims.end());
+}
+
+std::string block_rows(std::span<const SealedClaim> claims) {
+    std::string out;
+    out.reserve(claims.size() * 21 + 64);
+    for (std::size_t at = 0; at < claims.size(); at += block_digests) {
+        put_block(out, claims.subspan(at, std::min(block_digests, claims.size() - at)));
+    }
+    return out;
+}
+
+}  // namespace onceward

@@ -1,0 +1,59 @@
+#pragma once
+// Segments of a ledger's log: how a sealed generation's digests are laid out, in memory and in
+// rows. Pure; plain values; SegmentFilter is immutable once it is shared. Throws std::bad_alloc,
+// and std::runtime_error where a stored filter is none.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dedup/claims/fuse_filter.h"
+
+namespace onceward {
+
+// Filters are built and stored in pieces, by the first bits of the digest, so that building one
+// takes a bounded memory.
+std::size_t shard_of(const Digest& digest, int shard_bits);
+// So that no piece has many more than `most` of so many digests. At most 16.
+int shard_bits_for(std::int64_t digests, std::int64_t most);
+
+// What a process remembers of a segment.
+class SegmentFilter {
+  public:
+    SegmentFilter(int shard_bits, std::int64_t claims);
+    // In the order of the shards, all of them.
+    void add(FuseFilter shard) { shards_.push_back(std::move(shard)); }
+    bool complete() const { return shards_.size() == std::size_t{1} << shard_bits_; }
+    // No is certain; yes is to be verified by reading the block.
+    bool may_contain(const Digest& digest) const;
+    std::int64_t claims() const { return claims_; }
+    std::size_t bytes() const;
+
+  private:
+    int shard_bits_;
+    std::int64_t claims_;
+    std::vector<FuseFilter> shards_;
+};
+
+// A claim on its way from the log into a segment.
+struct SealedClaim {
+    Digest digest;
+    Digest fingerprint;  // zeros: none
+    std::uint32_t batch = 0;
+};
+
+// Sorts by digest and leaves each digest once, the first batch's.
+void sort_claims(std::vector<SealedClaim>& claims);
+
+// Digests in a block: with their batches they fill a page, and a look-up reads one.
+inline constexpr std::size_t block_digests = 400;
+
+// The rows of sql::segment_copy for sorted claims, in COPY's binary form, without its header and
+// its end.
+std::string block_rows(std::span<const SealedClaim> claims);
+extern const std::string_view copy_header;
+extern const std::string_view copy_trailer;
+
+}  // namespace onceward

@@ -1,0 +1,12 @@
+#pragma once
+// Which statement finds keys' claims in a generation, by how sql::explain_generations says that
+// they are kept. Pure; thread-safe. The rows are digest, time, group, topic, partition and offset;
+// but for `table` a further column: the last offset of the claim's batch.
+
+#include <string_view>
+
+namespace onceward {
+
+std::string_view explain_statement(std::string_view kept);
+
+}  // namespace onceward

@@ -1,0 +1,14 @@
+-- As explain_log_claim, where the log has become a segment: the block names the batch.
+SELECT key.digest, b.claimed_at, f.consumer_group, f.topic, place.partition, place.first_offset,
+    place.last_offset
+FROM unnest($1::uuid[]) AS key (digest)
+    CROSS JOIN LATERAL (SELECT s.batches, position(uuid_send(key.digest) IN s.digests) - 1 AS at
+        FROM {schema}.sealed_{table} s WHERE s.first_digest <= key.digest
+        ORDER BY s.first_digest DESC LIMIT 1) AS block
+    JOIN {schema}.batches_{table} b ON b.seq = (SELECT min(seq) FROM {schema}.batches_{table})
+        + ('x' || encode(substr(block.batches, block.at / 4 + 1, 4), 'hex'))::bit(32)::bigint
+    LEFT JOIN {schema}.ledger_feeds f USING (source)
+    CROSS JOIN unnest(b.partitions, b.first_offsets, b.last_offsets)
+        AS place (partition, first_offset, last_offset)
+WHERE block.at >= 0
+ORDER BY b.seq, place.partition

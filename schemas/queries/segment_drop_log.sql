@@ -1,0 +1,1 @@
+SELECT {schema}.drop_sealed_log($1::integer, $2::bigint)

@@ -1,0 +1,1 @@
+SELECT filter FROM {schema}.filters_{ledger}_{generation} WHERE shard = $1::integer
