@@ -61,7 +61,7 @@ campaign-core: ## The fault campaign's fast tier (SEEDS=2000 FIRST_SEED=1 MINUTE
 		--first-seed $(or $(FIRST_SEED),1) --minutes $(or $(MINUTES),0) \
 		--keep build/campaign $(if $(JSON),--json $(JSON))
 
-campaign-mutants: ## Does the campaign notice when a guard is off? All nine must be caught
+campaign-mutants: ## Does the campaign notice when a guard is off? All thirteen must be caught
 	@scripts/setup test
 	@scripts/configure mutants -DONCEWARD_TESTS=ON
 	@cmake --build --preset mutants --target onceward-campaign-core

@@ -30,12 +30,19 @@ enum class Mutant : std::uint8_t {
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 9> mutant_names{
-    "no_fence_check",       "owner_checked_but_not_the_offset",
-    "start_from_memory",    "commit_tag_not_looked_at",
-    "offset_before_commit", "text_keys_cut_at_nul",
-    "unsorted_batch",       "select_to_resolve_a_lost_commit",
-    "purge_by_wall_clock"};
+inline constexpr std::array<std::string_view, 13> mutant_names{"no_fence_check",
+                                                               "owner_checked_but_not_the_offset",
+                                                               "start_from_memory",
+                                                               "commit_tag_not_looked_at",
+                                                               "offset_before_commit",
+                                                               "text_keys_cut_at_nul",
+                                                               "unsorted_batch",
+                                                               "select_to_resolve_a_lost_commit",
+                                                               "purge_by_wall_clock",
+                                                               "window_kept_over_a_reconnect",
+                                                               "news_read_with_the_lock",
+                                                               "sealed_without_the_lock",
+                                                               "window_read_before_the_take_over"};
 
 #ifdef ONCEWARD_MUTANTS
 inline constexpr bool mutants_built = true;

@@ -5,6 +5,9 @@
 #include "dedup/claims/log_reader.h"
 #include "dedup/claims/segment_reader.h"
 #include "dedup/mutants.h"
+#ifdef ONCEWARD_MUTANTS
+#include "schemas/mutants.h"
+#endif
 #include "schemas/queries.h"
 
 namespace onceward {

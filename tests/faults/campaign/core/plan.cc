@@ -20,6 +20,25 @@ Step one_of(Draws& draws, const Step (&steps)[size]) {
     return steps[draws.below(size)];
 }
 
+// The ledger's draw is not the plan's own: with another one the same seed does all the rest as
+// before.
+constexpr std::uint64_t ledger_salt = 0xD1B5'4A32'D192'ED03U;
+constexpr std::uint64_t server_salt = 0x94D0'49BB'1331'11EBU;
+
+void draw_ledger(Plan& plan) {
+    Draws draws(plan.seed ^ ledger_salt);
+    const auto number = static_cast<int>(draws.below(100));
+    if (number < 40) return;
+    if (number < 65) {
+        plan.ledger = LedgerKind::log;
+    } else if (number < 90) {
+        plan.ledger = LedgerKind::log_in_one_process;
+    } else {
+        plan.ledger = LedgerKind::log_of_partitions;
+        plan.mirrored_percent = 0;
+    }
+}
+
 Step step_of(FaultKind kind, Draws& draws) {
     switch (kind) {
         case FaultKind::cut:
@@ -100,6 +119,7 @@ Plan draw_plan(std::uint64_t seed) {
     Plan plan;
     plan.seed = seed;
     draw_workload(plan, draws);
+    draw_ledger(plan);
     const int each = plan.messages / plan.batch_messages / plan.workers;
     const int count = draws.between(2, 10);
     for (int i = 0; i < count; ++i) {
@@ -114,10 +134,13 @@ Plan draw_plan(std::uint64_t seed) {
     const auto server = draws.below(1000);
     PlannedFault whole{FaultKind::server_killed, -1, draws.between(2, each * plan.workers + 2),
                        Step::before_begin, draws.below(8)};
+    // A log's memory must not outlive a fail-over, which is too seldom for that otherwise.
+    const bool fails_over =
+        Draws(seed ^ server_salt).percent(2) && plan.ledger != LedgerKind::table;
     if (server < 15) {
         plan.server = ServerKind::mortal;
         plan.faults.push_back(whole);
-    } else if (server < 20) {
+    } else if (server < 20 || fails_over) {
         plan.server = ServerKind::replicated;
         whole.kind = FaultKind::failed_over;
         plan.faults.push_back(whole);
