@@ -45,6 +45,7 @@ void LogStore::join(Connection& connection) {
     if (server_.empty()) server_ = log_server(connection);
     window_ = windows_->join(server_, ledger_);
     must_read_ = true;
+    version_ = 0;  // Nothing was looked up in this one yet.
 }
 
 void LogStore::read_to_end(Connection& connection) {
@@ -92,7 +93,8 @@ std::vector<ClaimAnswer> LogStore::claim(Transaction& transaction, const std::st
 }
 
 bool LogStore::known_by_now() const {
-    return window_->position().version != version_ && window_->knows_any(append_.digests());
+    return window_->position().version != version_ &&
+           window_->knows_any(append_.digests(), version_);
 }
 
 bool LogStore::reconsider(Connection& connection) {
@@ -100,7 +102,7 @@ bool LogStore::reconsider(Connection& connection) {
     // DANGER: the sink may have met the row of a duplicate that another worker has just committed.
     // That row and its digest are of one transaction, so that the digest is in the log by now.
     read_to_end(connection);
-    return window_->knows_any(append_.digests());
+    return window_->knows_any(append_.digests(), version_);
 }
 
 // Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.

@@ -20,7 +20,7 @@ void LogWindow::begin(const LogState& oldest) {
     const std::unique_lock lock(mutex_);
     if (position_.generation != 0) return;
     // What is not above the floor is gone already, and so needs no reading.
-    position_ = {oldest.generation, oldest.floor, oldest.evictions, 0};
+    position_ = {oldest.generation, oldest.floor, oldest.evictions, position_.version};
 }
 
 void LogWindow::next_generation(std::int64_t generation) {
@@ -62,6 +62,7 @@ void LogWindow::put_segment(std::int64_t generation, std::int64_t last_seq,
     const std::unique_lock lock(mutex_);
     Generation& now = generations_[generation];
     before = std::exchange(now, Generation{{}, std::move(filter), last_seq});
+    segment_came_ = ++position_.version;
 }
 
 bool LogWindow::has_segment(std::int64_t generation) const {
@@ -88,8 +89,11 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
     return position_.version;
 }
 
-bool LogWindow::knows_any(std::span<const Digest> digests) const {
+bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) const {
     const std::shared_lock lock(mutex_);
+    // DANGER: what was put in since that look may have become a segment since, too, which holds no
+    // digests one by one; it is looked at again.
+    if (segment_came_ > since) return true;
     for (const auto& [number, generation] : generations_) {
         const DigestTable& table = generation.digests;
         for (std::size_t i = 0; i < digests.size(); ++i) {

@@ -29,7 +29,7 @@ class LogWindow {
         // All batches up to this seq are known.
         std::int64_t last = 0;
         std::int64_t evictions = 0;
-        std::uint64_t version = 0;  // grows with every batch that is put in
+        std::uint64_t version = 0;  // grows with every batch and segment that is put in
     };
     Position position() const;
 
@@ -60,8 +60,9 @@ class LogWindow {
     // by segment; leaves the rest alone. Answers with the version that it looked at.
     std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                           std::vector<Suspect>& suspects) const;
-    // Whether one of these is known beside the segments, which hold nothing new.
-    bool knows_any(std::span<const Digest> digests) const;
+    // Whether one of these may be known by now, to who looked at version `since`: it is beside the
+    // segments, or a segment came after that look.
+    bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
 
     void discard() { discarded_ = true; }
     bool discarded() const { return discarded_; }
@@ -82,6 +83,7 @@ class LogWindow {
     };
     mutable std::shared_mutex mutex_;
     Position position_;
+    std::uint64_t segment_came_ = 0;  // the version with which the last one came
     // One table of digests for each of the log's, so that they go together.
     std::map<std::int64_t, Generation> generations_;
     std::atomic<bool> discarded_{false};

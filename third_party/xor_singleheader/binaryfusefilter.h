@@ -228,9 +228,14 @@ static inline bool binary_fuse8_allocate(uint32_t size,
   if (filter->SegmentLength > 262144) {
     filter->SegmentLength = 262144;
   }
-  filter->SegmentLengthMask = filter->SegmentLength - 1;
   double sizeFactor = size <= 1 ? 0 : binary_fuse_calculate_size_factor(arity, size);
   uint32_t capacity = size <= 1 ? 0 : (uint32_t)(round((double)size * sizeFactor));
+  while (filter->SegmentLength > 256 &&
+         (capacity + filter->SegmentLength - 1) / filter->SegmentLength <
+             32 + (arity - 1)) {
+    filter->SegmentLength /= 2;
+  }
+  filter->SegmentLengthMask = filter->SegmentLength - 1;
   uint32_t initSegmentCount =
       (capacity + filter->SegmentLength - 1) / filter->SegmentLength -
       (arity - 1);
@@ -524,9 +529,14 @@ static inline bool binary_fuse16_allocate(uint32_t size,
   if (filter->SegmentLength > 262144) {
     filter->SegmentLength = 262144;
   }
-  filter->SegmentLengthMask = filter->SegmentLength - 1;
   double sizeFactor = size <= 1 ? 0 : binary_fuse_calculate_size_factor(arity, size);
   uint32_t capacity = size <= 1 ? 0 : (uint32_t)(round((double)size * sizeFactor));
+  while (filter->SegmentLength > 256 &&
+         (capacity + filter->SegmentLength - 1) / filter->SegmentLength <
+             32 + (arity - 1)) {
+    filter->SegmentLength /= 2;
+  }
+  filter->SegmentLengthMask = filter->SegmentLength - 1;
   uint32_t initSegmentCount =
       (capacity + filter->SegmentLength - 1) / filter->SegmentLength -
       (arity - 1);

@@ -290,7 +290,7 @@ TEST_F(LogStoreTest, WhatIsCommittedBehindALostNeighbourStaysOutOfTheNewWindow) 
     database().execute("DELETE FROM claims_1_1 WHERE seq = 2");  // the fail-over lost it
     two.store.committed();
     const Digest late[] = {scripted_digest("late")};
-    EXPECT_FALSE(one.store.window()->knows_any(late));
+    EXPECT_FALSE(one.store.window()->knows_any(late, 0));
 }
 
 // A savepoint's end, an EXCEPTION block's too, would give the lock back, and a function that is not

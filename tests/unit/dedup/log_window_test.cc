@@ -37,8 +37,8 @@ TEST(LogWindow, KnowsWhatItTookInAndUpToWhere) {
     EXPECT_EQ(window.position().last, 7);
     EXPECT_EQ(window.position().evictions, 3);
     const Digest keys[] = {digest(2), digest(1)};
-    EXPECT_TRUE(window.knows_any(keys));
-    EXPECT_FALSE(window.knows_any({keys, 1}));
+    EXPECT_TRUE(window.knows_any(keys, 0));
+    EXPECT_FALSE(window.knows_any({keys, 1}, 0));
 }
 
 // A neighbour may have taken the same in already, and more.
@@ -61,6 +61,22 @@ TEST(LogWindow, TellsWhoLookedThatSomethingWasPutInSince) {
     EXPECT_EQ(window.position().version, before);
     take_in(window, 1, 1, digest(1));
     EXPECT_NE(window.position().version, before);
+}
+
+// Otherwise a batch that looked before both would append a key of that segment once more.
+TEST(LogWindow, ASegmentThatCameSinceMayHoldWhatWasPutInSince) {
+    LogWindow window;
+    window.put_segment(1, 3, std::make_shared<SegmentFilter>(0, 0));
+    window.begin({.generation = 2, .floor = 3});
+    const Digest keys[] = {digest(1)};
+    const std::uint64_t before = window.position().version;
+    EXPECT_FALSE(window.knows_any(keys, before));
+    take_in(window, 2, 4, digest(1));
+    window.next_generation(3);
+    window.put_segment(2, 4, std::make_shared<SegmentFilter>(0, 1));
+    EXPECT_NE(window.position().version, before);
+    EXPECT_TRUE(window.knows_any(keys, before));
+    EXPECT_FALSE(window.knows_any(keys, window.position().version)) << "the segment was asked";
 }
 
 TEST(LogWindow, AnotherFingerprintIsAConflict) {
