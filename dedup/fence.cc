@@ -161,13 +161,7 @@ void Fences::skip(Connection& connection, const std::string& topic, Partition pa
                                                                 .integer(begin.raw())
                                                                 .integer(end.raw())
                                                                 .text(reason));
-    if (moved.affected() != 1) {
-        throw PostgresError({.sqlstate = "40001",
-                             .message = "the fence was moved by somebody else",
-                             .constraint = {},
-                             .column = {},
-                             .routine = {}});
-    }
+    if (moved.affected() != 1) try_again("the fence was moved by somebody else");
     transaction.commit();
 }
 

@@ -32,6 +32,13 @@ struct ClaimAnswer {
     std::optional<Digest> fingerprint;
 };
 
+// Where an earlier claim of the same key is known: a duplicate, or a conflict where both have a
+// fingerprint and these differ. Pure.
+inline ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint) {
+    const bool other = fingerprint && claim.fingerprint && *fingerprint != *claim.fingerprint;
+    return {other ? Verdict::conflict : Verdict::duplicate, fingerprint};
+}
+
 // `again`: what was presumed fresh was not; roll back, and do the batch anew.
 enum class Settlement : std::uint8_t { settled, again };
 

@@ -54,11 +54,6 @@ std::string log_server(Connection& connection) {
     return std::string(connection.query(sql::log_server, {}).text(0, 0));
 }
 
-void read_again(const char* why) {
-    throw PostgresError(
-        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}});
-}
-
 bool table_is_gone(const PostgresError& error) { return error.sqlstate() == "42P01"; }
 
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
@@ -90,7 +85,7 @@ void follow_segments(Connection& connection, const LogScope& scope, LogWindow& w
 bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     if (window.position().generation == 0) {
         const Generations all = generations_after(connection, scope.ledger, 0);
-        if (all.oldest.generation == 0) read_again("the ledger has no generation yet");
+        if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
         // What has become a segment is below the floor, and older than what is still a log.
         read_segments(connection, scope.ledger, all.segments, window);
         window.segments_looked(LogWindow::Clock::now());

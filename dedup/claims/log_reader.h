@@ -41,8 +41,6 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window);
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit);
 
-// PostgresError 40001: the same batch again, as what the ledger was read from went meanwhile.
-[[noreturn]] void read_again(const char* why);
 // Whether the error says that a table is not there (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 

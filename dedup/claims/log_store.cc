@@ -61,7 +61,7 @@ void LogStore::read_to_end(Connection& connection) {
         }
         windows_->discard(window_);
     }
-    read_again("the log is let go of faster than it is read");
+    try_again("the log is let go of faster than it is read");
 }
 
 void LogStore::catch_up(Connection& connection) {
@@ -84,7 +84,7 @@ std::vector<ClaimAnswer> LogStore::claim(Transaction& transaction, const std::st
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         windows_->discard(window_);
-        read_again("a segment was dropped");
+        try_again("a segment was dropped");
     }
     for (std::size_t i = 0; i < claims.size(); ++i) {
         if (answers[i].verdict == Verdict::fresh) append_.add(claims[i]);
@@ -185,7 +185,7 @@ Settlement LogStore::settle(Transaction& transaction) {
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         windows_->discard(window_);
-        read_again("the generation was dropped");
+        try_again("the generation was dropped");
     }
     if (known_by_now()) return Settlement::again;
     window_->looked(LogWindow::Clock::now());

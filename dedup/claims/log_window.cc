@@ -138,9 +138,4 @@ LookVerdict judge(const LogState& state, const LogWindow::Position& position, st
     return LookVerdict::complete;
 }
 
-ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint) {
-    const bool other = fingerprint && claim.fingerprint && *fingerprint != *claim.fingerprint;
-    return {other ? Verdict::conflict : Verdict::duplicate, fingerprint};
-}
-
 }  // namespace onceward

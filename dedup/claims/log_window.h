@@ -101,8 +101,4 @@ enum class LookVerdict : std::uint8_t {
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit);
 
-// An earlier claim of the same key: a duplicate, or a conflict where both have a fingerprint and
-// these differ. Pure.
-ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint);
-
 }  // namespace onceward

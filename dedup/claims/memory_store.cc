@@ -18,9 +18,7 @@ std::vector<ClaimAnswer> MemoryStore::claim(std::span<const Claim> claims) {
             answers.push_back({Verdict::fresh, std::nullopt});
             continue;
         }
-        const std::optional<Digest>& earlier = known->second;
-        const bool other = earlier && claim.fingerprint && *earlier != *claim.fingerprint;
-        answers.push_back({other ? Verdict::conflict : Verdict::duplicate, earlier});
+        answers.push_back(earlier_claim(claim, known->second));
     }
     return answers;
 }

@@ -28,7 +28,7 @@ void PartitionLogStore::load(Connection& connection, Partition partition) {
             if (!table_is_gone(error)) throw;
         }
     }
-    read_again("the log is let go of faster than it is read");
+    try_again("the log is let go of faster than it is read");
 }
 
 void PartitionLogStore::partitions_taken(Connection& connection,
@@ -36,7 +36,7 @@ void PartitionLogStore::partitions_taken(Connection& connection,
     // First: what is evicted while the windows are read is seen at the next batch.
     const Result current =
         connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
-    if (current.rows() == 0) read_again("the ledger has no generation yet");
+    if (current.rows() == 0) try_again("the ledger has no generation yet");
     if (parts_.empty()) {
         evictions_ = current.binary_integer(0, 1);
         generation_ = current.binary_integer(0, 2);
@@ -146,7 +146,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         must_load_ = true;
-        read_again("the generation was dropped");
+        try_again("the generation was dropped");
     }
 }
 

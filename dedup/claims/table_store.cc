@@ -14,19 +14,10 @@ std::vector<Digest> digests_of(std::span<const Claim> claims) {
     return digests;
 }
 
-ClaimAnswer earlier(const Claim& claim, const Result& result, int row, int column) {
-    ClaimAnswer answer{Verdict::duplicate, std::nullopt};
-    if (!result.is_null(row, column)) answer.fingerprint = result.binary_digest(row, column);
-    if (answer.fingerprint && claim.fingerprint && *answer.fingerprint != *claim.fingerprint) {
-        answer.verdict = Verdict::conflict;
-    }
-    return answer;
-}
-
-// 40001: the same batch again. The claim that was in the way went between two statements.
-[[noreturn]] void again(const char* why) {
-    throw PostgresError(
-        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}});
+ClaimAnswer earlier(const Claim& claim, const Result& result, int row) {
+    std::optional<Digest> fingerprint;
+    if (!result.is_null(row, 1)) fingerprint = result.binary_digest(row, 1);
+    return earlier_claim(claim, fingerprint);
 }
 
 }  // namespace
@@ -41,7 +32,7 @@ std::vector<ClaimAnswer> TableStore::claim(Transaction& transaction, const std::
     // older than the lock, and a rotation that we waited for would not be seen.
     transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
     const Generations generations = read_generations(transaction);
-    if (generations.current.empty()) again("the ledger has no current generation yet");
+    if (generations.current.empty()) try_again("the ledger has no current generation yet");
     if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
     insert(transaction, generations.current, claims, answers);
     return answers;
@@ -85,7 +76,7 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
         transaction.prepared(statement, Parameters{}.digests(digests), {{"ledger", ledger}}, true);
     for (int row = 0; row < found.rows(); ++row) {
         const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
-        answers[at] = earlier(claims[at], found, row, 1);
+        answers[at] = earlier(claims[at], found, row);
     }
 }
 
@@ -135,12 +126,12 @@ void TableStore::insert(Transaction& transaction, const std::string& current,
     const Result winners =
         transaction.prepared(sql::claims_probe, Parameters{}.digests(lost_digests), names, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
-        again("a claim went while we looked");
+        try_again("the claim that was in the way went while we looked");
     }
     for (int found = 0; found < winners.rows(); ++found) {
         const std::size_t place =
             lost[static_cast<std::size_t>(winners.binary_integer(found, 0) - 1)];
-        answers[place] = earlier(claims[place], winners, found, 1);
+        answers[place] = earlier(claims[place], winners, found);
     }
 }
 

@@ -25,4 +25,9 @@ std::string PostgresError::summary() const {
     return text;
 }
 
+void try_again(const char* why) {
+    throw PostgresError(
+        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}});
+}
+
 }  // namespace onceward

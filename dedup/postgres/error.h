@@ -31,4 +31,7 @@ class PostgresError : public std::runtime_error {
     Diagnosis diagnosis_;
 };
 
+// What PostgreSQL says where a transaction is to be run once more (40001), said by ourselves.
+[[noreturn]] void try_again(const char* why);
+
 }  // namespace onceward
