@@ -28,13 +28,6 @@ FenceState read_state(const Result& result, Partition partition) {
     return state;
 }
 
-// The columns that both statements on fences take as arrays.
-struct Columns {
-    std::vector<std::int32_t> partitions;
-    std::vector<std::int64_t> begins;
-    std::vector<Digest> owners;
-};
-
 // A build for mutants alone compares less.
 auto guarded(std::string_view statement) {
     if constexpr (mutants_built) {
@@ -66,6 +59,27 @@ Digest parse_uuid(const std::string& text) {
     }
     return digest;
 }
+
+// What both statements on the fences of a batch compare, as columns.
+struct Columns {
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> begins;
+    std::vector<Digest> owners;
+
+    void add(const Span& span, const std::string& owner) {
+        partitions.push_back(span.partition.raw());
+        begins.push_back(start_of(span, owner).raw());
+        owners.push_back(parse_uuid(owner));
+    }
+    Parameters parameters(const std::string& consumer_group, const std::string& topic) const {
+        return std::move(Parameters{}
+                             .text(consumer_group)
+                             .text(topic)
+                             .small_integers(partitions)
+                             .integers(begins)
+                             .digests(owners));
+    }
+};
 
 }  // namespace
 
@@ -181,18 +195,9 @@ const std::string& Fences::owner(const std::string& topic, Partition partition) 
 std::vector<Partition> Fences::hold(Transaction& transaction, const std::string& topic,
                                     std::span<const Span> spans) {
     Columns columns;
-    for (const Span& span : spans) {
-        columns.partitions.push_back(span.partition.raw());
-        columns.begins.push_back(start_of(span, owner(topic, span.partition)).raw());
-        columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
-    }
+    for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
     const Result held =
-        transaction.prepared(guarded(sql::fence_hold), Parameters{}
-                                                           .text(consumer_group_)
-                                                           .text(topic)
-                                                           .small_integers(columns.partitions)
-                                                           .integers(columns.begins)
-                                                           .digests(columns.owners));
+        transaction.prepared(guarded(sql::fence_hold), columns.parameters(consumer_group_, topic));
     std::set<Partition> mine;
     for (int row = 0; row < held.rows(); ++row) {
         mine.insert(Partition{static_cast<std::int32_t>(held.integer(row, 0))});
@@ -210,9 +215,7 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
     std::vector<std::int64_t> ends, applied, duplicates, conflicts, dead_lettered, skipped;
     std::vector<std::int32_t> leader_epochs;
     for (const auto& [span, totals] : moves) {
-        columns.partitions.push_back(span.partition.raw());
-        columns.begins.push_back(start_of(span, owner(topic, span.partition)).raw());
-        columns.owners.push_back(parse_uuid(owner(topic, span.partition)));
+        columns.add(span, owner(topic, span.partition));
         ends.push_back(span.end.raw());
         leader_epochs.push_back(span.leader_epoch.raw());
         applied.push_back(totals.applied);
@@ -222,12 +225,7 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         skipped.push_back(totals.skipped);
     }
     const Result moved =
-        transaction.prepared(guarded(sql::fence_advance), Parameters{}
-                                                              .text(consumer_group_)
-                                                              .text(topic)
-                                                              .small_integers(columns.partitions)
-                                                              .integers(columns.begins)
-                                                              .digests(columns.owners)
+        transaction.prepared(guarded(sql::fence_advance), columns.parameters(consumer_group_, topic)
                                                               .integers(ends)
                                                               .small_integers(leader_epochs)
                                                               .integers(applied)
