@@ -220,6 +220,21 @@ std::vector<TopicPartition> Assignment::with_phase(PartitionPhase phase) const {
     return partitions;
 }
 
+std::vector<TopicPartition> Assignment::standing() const {
+    std::vector<TopicPartition> partitions;
+    for (const auto& [partition, entry] : entries_) {
+        switch (entry.phase) {
+            case PartitionPhase::halted:
+            case PartitionPhase::waiting:
+            case PartitionPhase::paused: partitions.push_back(partition); break;
+            case PartitionPhase::wants_fence:
+            case PartitionPhase::wants_seek:
+            case PartitionPhase::reading: break;
+        }
+    }
+    return partitions;
+}
+
 std::optional<Assignment::Clock::time_point> Assignment::next_due() const {
     std::optional<Clock::time_point> due;
     const auto consider = [&](Clock::time_point time) {

@@ -108,6 +108,8 @@ class Assignment {
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
     std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
+    // Halted, waiting or paused: not to be fetched.
+    std::vector<TopicPartition> standing() const;
     std::optional<Clock::time_point> next_due() const;
     // Grows whenever the group or the log may have changed, so that what was known of the log must
     // be asked anew.

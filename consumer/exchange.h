@@ -68,7 +68,13 @@ class Exchange {
     void clear();
     bool stopping() const;
 
-    // Looks at or changes the assignment under the lock.
+    // Looks at the assignment under the lock.
+    template <class Function>
+    auto look(Function function) const {
+        const std::lock_guard lock(mutex_);
+        return function(assignment_);
+    }
+    // Changes it, and wakes the writer.
     template <class Function>
     auto with(Function function) {
         const std::lock_guard lock(mutex_);

@@ -42,7 +42,7 @@ std::optional<Offset> LagObserver::end_of(const TopicPartition& partition) const
 }
 
 std::vector<PartitionSight> LagObserver::sights() {
-    std::vector<PartitionSight> sights = exchange_.with([](Assignment& assignment) {
+    std::vector<PartitionSight> sights = exchange_.look([](const Assignment& assignment) {
         std::vector<PartitionSight> entries;
         for (const auto& [partition, entry] : assignment.entries()) {
             PartitionSight sight;

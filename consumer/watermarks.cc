@@ -39,7 +39,7 @@ Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, K
         if (now < not_before_[partition.topic]) continue;
         try {
             bool sampled = false;
-            if (!exchange.with([&](Assignment& a) { return a.reading(partition); })) continue;
+            if (!exchange.look([&](const Assignment& a) { return a.reading(partition); })) continue;
             if (entry.sampler.wants_sample(now)) {
                 auto& next = next_list_[partition.topic];
                 if (next <= now) {

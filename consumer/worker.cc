@@ -96,13 +96,9 @@ struct Worker::State final : SourceListener {
                 if (!source->begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
                 exchange.sought(seek.partition, seek.offset);
             }
-            for (const PartitionPhase still :
-                 {PartitionPhase::halted, PartitionPhase::waiting, PartitionPhase::paused}) {
-                for (const TopicPartition& partition : exchange.with(
-                         [&](Assignment& assignment) { return assignment.with_phase(still); })) {
-                    source->end(partition);
-                }
-            }
+            const auto standing =
+                exchange.look([](const Assignment& assignment) { return assignment.standing(); });
+            for (const TopicPartition& partition : standing) source->end(partition);
             bool any = false;
             for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
                 if (!exchange.has_room(topic)) continue;
@@ -170,7 +166,7 @@ struct Worker::State final : SourceListener {
         // What a consumer beyond use did not give back: the writer ends when nothing is held any
         // more.
         std::vector<TopicPartition> rest;
-        exchange.with([&](Assignment& assignment) {
+        exchange.look([&](const Assignment& assignment) {
             for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
         });
         if (!rest.empty()) exchange.revoked(rest, options.drain_timeout);
@@ -255,7 +251,7 @@ std::optional<std::string> Worker::finished() const {
 
 std::optional<FetchSuspect> Worker::suspect() const {
     std::vector<FetchTrail::Open> open;
-    state_->exchange.with([&](Assignment& assignment) {
+    state_->exchange.look([&](const Assignment& assignment) {
         for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
             open.push_back({partition, std::nullopt, false});
         }
@@ -286,7 +282,7 @@ Worker::Status Worker::status() const {
     status.since_poll = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(now - state_->last_poll.load(), Clock::duration(0)));
     status.poll_limit = property(state_->options.kafka, "max.poll.interval.ms", 300'000ms);
-    state_->exchange.with([&](Assignment& assignment) {
+    state_->exchange.look([&](const Assignment& assignment) {
         status.partitions = assignment.entries().size();
         for (const auto& [partition, entry] : assignment.entries()) {
             if (entry.phase == PartitionPhase::reading) ++status.reading;

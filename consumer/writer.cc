@@ -224,7 +224,7 @@ void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milli
     topic.ready = false;  // The sink is looked at again before the next try.
     // Its table may have changed already since the last look.
     next_look_ = std::min(next_look_, Clock::now() + 100ms);
-    const auto mine = exchange_.with([&](Assignment& assignment) {
+    const auto mine = exchange_.look([&](const Assignment& assignment) {
         std::vector<TopicPartition> partitions;
         for (const auto& [partition, entry] : assignment.entries()) {
             if (partition.topic == topic.options->name) partitions.push_back(partition);

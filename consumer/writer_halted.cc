@@ -35,14 +35,14 @@ void Writer::look_after_halted() {
     });
     if (now < next_look_) return;
     next_look_ = now + halted_look_every;
-    const auto halted = exchange_.with(
-        [](Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
+    const auto halted = exchange_.look(
+        [](const Assignment& assignment) { return assignment.with_phase(PartitionPhase::halted); });
     if (halted.empty()) return;
     try {
         look_at_targets(halted);
         for (const TopicPartition& partition : halted) {
             const auto fence = fences_.look(*connection_, partition.topic, partition.partition);
-            const std::string mine = exchange_.with([&](Assignment& assignment) {
+            const std::string mine = exchange_.look([&](const Assignment& assignment) {
                 const Assignment::Entry* entry = assignment.find(partition);
                 return entry == nullptr ? std::string() : entry->owner;
             });

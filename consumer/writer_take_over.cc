@@ -47,7 +47,7 @@ void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
 // deleted and made again between two assignments, and an offset means nothing in another log.
 void Writer::ask_identity(Topic& topic) {
     require_fixed_partitions(topic);
-    const std::uint64_t now = exchange_.with([](Assignment& a) { return a.changes(); }) + 1;
+    const std::uint64_t now = exchange_.look([](const Assignment& a) { return a.changes(); }) + 1;
     if (topic.identity_known == now) return;
     topic.identity = source_.identity(topic.options->name);
     topic.identity_known = now;
@@ -74,7 +74,7 @@ FenceState Writer::take_fence(Topic& topic, const TopicPartition& partition) {
     if (too_early && topic.claims) topic.claims->partitions_taken(*connection_, {&partition, 1});
     FenceState fence = fences_.take_over(
         *connection_, partition.topic, partition.partition, topic.identity, topic.registered.ledger,
-        [&] { return exchange_.with([&](Assignment& a) { return a.holds(partition); }); });
+        [&] { return exchange_.look([&](const Assignment& a) { return a.holds(partition); }); });
     // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
     if (!fence.owner.empty() && !too_early && topic.claims) {
         topic.claims->partitions_taken(*connection_, {&partition, 1});

@@ -16,7 +16,7 @@ constexpr auto read_again_after = 1s;
 // What was read before such records lands first: the fence then stands in front of them.
 void Writer::look_after_unreadable() {
     const std::vector<TopicPartition> partitions =
-        exchange_.with([](Assignment& assignment) { return assignment.unreadable(); });
+        exchange_.look([](const Assignment& assignment) { return assignment.unreadable(); });
     if (partitions.empty()) return;
     const auto on_the_way = exchange_.on_the_way();
     for (const TopicPartition& partition : partitions) {
@@ -26,7 +26,7 @@ void Writer::look_after_unreadable() {
 
 void Writer::try_unreadable_again(const TopicPartition& partition) {
     const std::optional<Offset> fence = activity_.fence(partition);
-    const auto entry = exchange_.with([&](Assignment& assignment) {
+    const auto entry = exchange_.look([&](const Assignment& assignment) {
         const Assignment::Entry* found = assignment.find(partition);
         return found == nullptr ? std::nullopt : std::optional(*found);
     });
