@@ -31,6 +31,17 @@ void PartitionLogStore::load(Connection& connection, Partition partition) {
     try_again("the log is let go of faster than it is read");
 }
 
+// DANGER: all of it, also of a batch that was given up: a part that still held claims would not be
+// opened by the next batch, and what that brings would be applied without a claim.
+void PartitionLogStore::forget_batch() {
+    for (auto& [partition, part] : parts_) {
+        part.claims.clear();
+        part.places.clear();
+        part.append.clear();
+    }
+    open_.clear();
+}
+
 void PartitionLogStore::partitions_taken(Connection& connection,
                                          std::span<const TopicPartition> partitions) {
     // First: what is evicted while the windows are read is seen at the next batch.
@@ -41,7 +52,7 @@ void PartitionLogStore::partitions_taken(Connection& connection,
         evictions_ = current.binary_integer(0, 1);
         generation_ = current.binary_integer(0, 2);
     }
-    open_.clear();
+    forget_batch();
     for (const TopicPartition& partition : partitions) {
         parts_.erase(partition.partition);
         load(connection, partition.partition);
@@ -49,7 +60,7 @@ void PartitionLogStore::partitions_taken(Connection& connection,
 }
 
 void PartitionLogStore::partitions_lost(std::span<const TopicPartition> partitions) {
-    open_.clear();
+    forget_batch();
     for (const TopicPartition& partition : partitions) parts_.erase(partition.partition);
 }
 
@@ -70,12 +81,7 @@ void PartitionLogStore::catch_up(Connection& connection) {
 
 std::vector<ClaimAnswer> PartitionLogStore::claim(Transaction&, const std::string&,
                                                   std::span<const Claim> claims) {
-    for (Part* part : open_) {
-        part->claims.clear();
-        part->places.clear();
-        part->append.clear();
-    }
-    open_.clear();
+    forget_batch();
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto found = parts_.find(claims[i].partition);
         if (found == parts_.end()) {

@@ -37,6 +37,7 @@ class PartitionLogStore final : public ClaimStore {
         std::int64_t seq = 0;
     };
     void load(Connection& connection, Partition partition);
+    void forget_batch();
     // False: the verdicts hold no longer, or the rows went into a generation that is sealed.
     bool still_holds(const Result& current);
 

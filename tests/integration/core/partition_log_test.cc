@@ -3,6 +3,7 @@
 #include <future>
 
 #include "dedup/claims/partition_log_store.h"
+#include "dedup/ledger.h"
 #include "tests/integration/core/core_fixture.h"
 
 namespace onceward::support {
@@ -131,6 +132,33 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
     OwnedTransaction transaction(connection);
     const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
     EXPECT_THROW(store.claim(transaction, "topic", {&claim, 1}), std::logic_error);
+}
+
+// Its part would not be opened again: the key would be applied, and claimed by nobody.
+TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
+    Connection connection(schema_.worker());
+    LedgerOptions ledger;
+    ledger.name = "ledger";
+    ledger.store = StoreKind::log;
+    ledger.reach = Reach::partition;
+    const RegisteredLedger registered = register_ledger(connection, ledger, "group", "topic");
+    PartitionLogStore store(registered.ledger, registered.source);
+    const TopicPartition zero{"topic", Partition{0}}, one{"topic", Partition{1}};
+    const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
+    store.partitions_taken(connection, {&zero, 1});
+    {
+        OwnedTransaction given_up(connection);
+        store.claim(given_up, "topic", {&claim, 1});
+    }
+    store.partitions_taken(connection, {&one, 1});
+    for (const Verdict verdict : {Verdict::fresh, Verdict::duplicate}) {
+        OwnedTransaction transaction(connection);
+        EXPECT_EQ(store.claim(transaction, "topic", {&claim, 1})[0].verdict, verdict);
+        EXPECT_EQ(store.settle(transaction), Settlement::settled);
+        transaction.commit();
+        store.committed();
+    }
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
 }
 
 }  // namespace
