@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tests/support/eventually.h"
 #include "tests/support/kafka_broker.h"
 #include "tests/support/kafka_handles.h"
 #include "tests/support/unique.h"
@@ -183,9 +184,15 @@ void Kafka::set_committed_offset(const std::string& group, const std::string& to
 std::pair<std::int64_t, std::int64_t> Kafka::offsets(const std::string& topic, int partition) {
     std::int64_t first = 0;
     std::int64_t end = 0;
-    check_kafka(rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &first,
-                                                 &end, answer_limit_ms),
-                "query_watermark_offsets");
+    rd_kafka_resp_err_t code{};
+    // Of a topic that was just made (again) the client may still ask who led it before.
+    eventually(std::chrono::milliseconds(answer_limit_ms), [&] {
+        code = rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &first,
+                                                &end, answer_limit_ms);
+        return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
+               code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+    });
+    check_kafka(code, "query_watermark_offsets");
     return {first, end};
 }
 
