@@ -66,6 +66,8 @@ LedgerPlan draw_ledger(Draws draws, bool recent) {
     ledger.rotate_after =
         milliseconds(expires ? 600 : one_of<int>(draws, {{1000, 3}, {2500, 3}, {10'000, 1}}));
     ledger.rotate_claims = one_of<int>(draws, {{1000, 1}, {3000, 2}, {1'000'000, 2}});
+    // Last, so that the rest of a seed is what it was with tables alone.
+    ledger.log = draws.percent(60);
     return ledger;
 }
 

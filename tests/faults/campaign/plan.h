@@ -53,6 +53,7 @@ struct LedgerPlan {
     milliseconds retention{0};
     milliseconds rotate_after{0};
     int rotate_claims = 0;
+    bool log = false;  // else a table
 };
 
 struct FleetPlan {

@@ -116,7 +116,8 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
         file << "  - name: " << names.topics[i]
              << "\n    start: earliest\n    tombstones: " << name_of(topic.tombstones) << "\n";
         write_format(file, topic);
-        file << "    ledger:\n      retention: " << plan.ledger.retention.count()
+        file << "    ledger:\n      store: " << (plan.ledger.log ? "log" : "table")
+             << "\n      retention: " << plan.ledger.retention.count()
              << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
              << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
         if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
