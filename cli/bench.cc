@@ -1,113 +1,56 @@
-// `onceward bench`: messages a second from a real broker's topic into a table, with dedup, with
-// dedup off, and with a transaction for each message; interleaved, with the ratios of each round.
+// `onceward bench`: what deduplication costs, row by row, against a real broker and a real server;
+// each row beside its floor and goal.
 
 #include <algorithm>
-#include <iomanip>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
+#include <stdexcept>
 
-#include "cli/bench/measure.h"
+#include "cli/bench/machine.h"
+#include "cli/bench/picture.h"
+#include "cli/bench/report.h"
+#include "cli/bench/rows.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/embedded/private_postgres.h"
-#include "cli/text_table.h"
-#include "consumer/topic_admin.h"
-#include "dedup/fence.h"
 #include "dedup/log.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
-using bench::Measurement;
-using bench::Mode;
-
 struct BenchOptions {
     std::string bootstrap_servers;
     std::string dsn;
-    std::int64_t messages = 1'000'000;
-    std::int64_t single_messages = 20'000;
-    int partitions = 4;
-    int rounds = 3;
-    std::size_t batch = BatchLimits{}.messages;
-    bool json = false;
+    std::vector<std::string> rows;
+    bench::Extent extent;
+    bool quick = false;
+    std::string json;
+    std::string markdown;
+    std::string picture;
+    std::int64_t broker_pid = 0;
+    std::string broker_version;
 };
 
-struct Summary {
-    double minimum;
-    double median;
-    double maximum;
-};
-
-Summary summarize(std::vector<double> values) {
-    std::ranges::sort(values);
-    return {values.front(), values[values.size() / 2], values.back()};
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
 
-std::string number(double value, int digits) {
-    std::ostringstream text;
-    text << std::fixed << std::setprecision(digits) << value;
-    return text.str();
-}
-
-using Rounds = std::map<Mode, std::vector<Measurement>>;
-
-Summary figure(const std::vector<Measurement>& runs, double (*of)(const Measurement&)) {
-    std::vector<double> values;
-    for (const Measurement& run : runs) values.push_back(of(run));
-    return summarize(values);
-}
-
-Summary ratio(const std::vector<Measurement>& runs, const std::vector<Measurement>& against) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        values.push_back(runs[i].messages_per_second / against[i].messages_per_second);
+bench::Report describe(const BenchOptions& options, const ConnectionOptions& postgres) {
+    bench::Report report;
+    report.quick = options.quick;
+    report.circumstances = bench::describe_machine();
+    report.circumstances.emplace_back("onceward", ONCEWARD_VERSION);
+    if (!options.broker_version.empty()) {
+        report.circumstances.emplace_back("broker", options.broker_version);
     }
-    return summarize(values);
-}
-
-double rate_of(const Measurement& run) { return run.messages_per_second; }
-double cpu_of(const Measurement& run) {
-    return run.worker_cpu_seconds / static_cast<double>(run.messages) * 1e6;
-}
-double wal_of(const Measurement& run) { return run.wal_bytes_per_message; }
-
-void print_table(const Rounds& rounds, const std::string& settings) {
-    TextTable table({"setting", "messages/s", "min", "max", "of dedup off", "of a transaction each",
-                     "worker CPU s/million", "WAL bytes/message"});
-    for (const auto& [mode, runs] : rounds) {
-        const Summary rate = figure(runs, rate_of);
-        const Summary off = ratio(runs, rounds.at(Mode::off));
-        const Summary single = ratio(runs, rounds.at(Mode::single));
-        table.add({std::string(name_of(mode)), number(rate.median, 0), number(rate.minimum, 0),
-                   number(rate.maximum, 0), number(off.median, 2), number(single.median, 1),
-                   number(figure(runs, cpu_of).median, 2), number(figure(runs, wal_of).median, 0)});
-    }
-    table.print(std::cout);
-    std::cout << "\nMedians of " << rounds.at(Mode::dedup).size()
-              << " rounds, interleaved; ratios are taken within a round. PostgreSQL: " << settings
-              << '\n';
-}
-
-void print_json(const Rounds& rounds, const std::string& settings) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const auto& [mode, runs] : rounds) {
-        const Summary rate = figure(runs, rate_of);
-        const Summary off = ratio(runs, rounds.at(Mode::off));
-        const Summary single = ratio(runs, rounds.at(Mode::single));
-        rows.push_back({{"setting", name_of(mode)},
-                        {"messages_per_second", rate.median},
-                        {"min", rate.minimum},
-                        {"max", rate.maximum},
-                        {"ratio_to_dedup_off", off.median},
-                        {"ratio_to_single", single.median},
-                        {"worker_cpu_seconds_per_million", figure(runs, cpu_of).median},
-                        {"wal_bytes_per_message", figure(runs, wal_of).median}});
-    }
-    const nlohmann::ordered_json result{{"postgres", settings}, {"rows", rows}};
-    std::cout << result.dump(2) << '\n';
+    report.circumstances.emplace_back(
+        "PostgreSQL", Connection(postgres).query(sql::bench_settings, {}).text(0, 0));
+    return report;
 }
 
 int run_bench(const BenchOptions& options) {
@@ -120,62 +63,79 @@ int run_bench(const BenchOptions& options) {
         server.settings = {{"shared_buffers", "512MB"}, {"max_wal_size", "8GB"}};
         postgres.emplace(server);
     }
-    bench::Setting setting;
-    setting.bootstrap_servers = options.bootstrap_servers;
-    setting.postgres.dsn = postgres ? postgres->dsn() : options.dsn;
-    setting.topic = "onceward-bench-" + new_uuid().substr(0, 8);
-    setting.messages = options.messages;
-    setting.single_messages = std::min(options.messages, options.single_messages);
-    setting.batch.messages = options.batch;
-    std::cerr << "Filling a topic with " << options.messages << " messages ...\n";
-    bench::fill(setting, options.partitions);
-    Rounds rounds;
-    for (int round = 0; round < options.rounds; ++round) {
-        for (const Mode mode : {Mode::dedup, Mode::off, Mode::single}) {
-            rounds[mode].push_back(bench::measure(setting, mode, round));
-            std::cerr << "round " << round + 1 << ", " << name_of(mode) << ": "
-                      << number(rounds[mode].back().messages_per_second, 0) << " messages/s\n";
-        }
+    bench::Setup setup;
+    setup.place.bootstrap_servers = options.bootstrap_servers;
+    if (postgres) setup.place.cpu.postgres = postgres->pid();
+    if (options.broker_pid > 0) setup.place.cpu.broker = static_cast<pid_t>(options.broker_pid);
+    setup.postgres.dsn = postgres ? postgres->dsn() : options.dsn;
+    setup.extent = options.quick ? bench::quick_extent() : options.extent;
+    setup.folder = std::filesystem::temp_directory_path();
+    setup.progress = [](const std::string& line) { std::cerr << line << '\n'; };
+    bench::Report report = describe(options, setup.postgres);
+    std::vector<std::string> rows = options.rows;
+    if (rows.empty()) {
+        for (const std::string_view row : bench::measured_rows()) rows.emplace_back(row);
     }
-    delete_topic(setting.bootstrap_servers, setting.topic);
-    const std::string settings(
-        Connection(setting.postgres).query(sql::bench_settings, {}).text(0, 0));
-    if (options.json) {
-        print_json(rounds, settings);
-    } else {
-        print_table(rounds, settings);
-    }
-    return exit_ok;
+    report.rows = bench::measure(setup, rows);
+    std::cout << bench::as_text(report);
+    if (!options.json.empty()) write_file(options.json, bench::as_json(report));
+    if (!options.markdown.empty()) write_file(options.markdown, bench::as_markdown(report));
+    if (!options.picture.empty()) write_file(options.picture, bench::as_svg(report));
+    const bool failed = std::ranges::any_of(
+        report.rows, [](const bench::RowResult& row) { return !row.failure.empty(); });
+    return failed ? exit_failure : exit_ok;
+}
+
+void add_extent(CLI::App& bench, bench::Extent& extent) {
+    bench.add_option("--messages", extent.messages, "Of a run")
+        ->check(CLI::Range(1'000, 100'000'000))
+        ->capture_default_str();
+    bench.add_option("--single-messages", extent.single_messages, "Of them for a transaction each")
+        ->check(CLI::Range(100, 10'000'000))
+        ->capture_default_str();
+    bench.add_option("--timed-messages", extent.timed_messages, "Of a run that times each")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    bench.add_option("--claims", extent.claims, "That the ledger of rows 7 and 12-14 holds")
+        ->check(CLI::Range(10'000, 1'000'000'000))
+        ->capture_default_str();
+    bench.add_option("--partitions", extent.partitions, "Of a topic")
+        ->check(CLI::Range(4, 1000))
+        ->capture_default_str();
+    bench.add_option("--pairs", extent.pairs, "Each side of a ratio is measured so often, in turn")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    bench.add_option("--batch", extent.batch.messages, "Messages a transaction at most")
+        ->check(CLI::Range(2, 1'000'000))
+        ->capture_default_str();
 }
 
 }  // namespace
 
 void add_bench(CLI::App& program, Commands& commands) {
     CLI::App& bench = *program.add_subcommand(
-        "bench", "Measure messages a second into a table, with and without deduplication");
+        "bench", "Measure what deduplication costs, row by row, beside each row's floor and goal");
     auto options = std::make_shared<BenchOptions>();
     bench
         .add_option("--bootstrap-server", options->bootstrap_servers,
-                    "A broker; a topic is made and removed")
+                    "A broker; topics are made and removed")
         ->required();
-    bench.add_option("--dsn", options->dsn, "A PostgreSQL to write to; a private one by default");
-    bench.add_option("--messages", options->messages, "In the topic")
-        ->check(CLI::Range(1'000, 100'000'000))
-        ->capture_default_str();
+    bench.add_option("--dsn", options->dsn,
+                     "A PostgreSQL to write to, as superuser; a private one by default");
+    std::vector<std::string> rows;
+    for (const std::string_view row : bench::measured_rows()) rows.emplace_back(row);
+    bench.add_option("--row", options->rows, "Only this row; may be given several times")
+        ->check(CLI::IsMember(rows))
+        ->allow_extra_args(false);
+    add_extent(bench, options->extent);
+    bench.add_flag("--quick", options->quick, "Small counts: shows that the rows run, no more");
+    bench.add_option("--json", options->json, "Also write the result to this file, as JSON");
+    bench.add_option("--write", options->markdown, "Also write it as docs/performance.md has it");
+    bench.add_option("--picture", options->picture, "Also draw it to this file, as SVG");
     bench
-        .add_option("--single-messages", options->single_messages, "Of them for a transaction each")
-        ->check(CLI::Range(100, 10'000'000))
-        ->capture_default_str();
-    bench.add_option("--partitions", options->partitions, "Of the topic")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    bench.add_option("--rounds", options->rounds, "Each setting is measured so often, in turn")
-        ->check(CLI::Range(1, 100))
-        ->capture_default_str();
-    bench.add_option("--batch", options->batch, "Messages a transaction at most")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    bench.add_flag("--json", options->json, "One JSON object instead of a table");
+        .add_option("--broker-pid", options->broker_pid, "Of a broker here, to count its CPU time")
+        ->check(CLI::Range(0, 1 << 30));
+    bench.add_option("--broker-version", options->broker_version, "For the report's head");
     commands.add(bench, [options] { return run_bench(*options); });
 }
 

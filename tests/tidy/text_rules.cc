@@ -168,10 +168,19 @@ Findings machine_paths(const Tree& tree) {
 Findings foreign_addresses(const Tree& tree) {
     static const std::regex address(R"(https?://([A-Za-z0-9.-]+))");
     // The source of librdkafka, what a schema or a licence is named by, and pages to read.
-    static const std::set<std::string> known{
-        "github.com",          "json-schema.org", "www.apache.org",      "keepachangelog.com",
-        "semver.org",          "masstransit.io",  "docs.particular.net", "docs.redpanda.com",
-        "docs.aws.amazon.com", "docs.redhat.com", "localhost",           "127.0.0.1"};
+    static const std::set<std::string> known{"github.com",
+                                             "json-schema.org",
+                                             "www.apache.org",
+                                             "keepachangelog.com",
+                                             "semver.org",
+                                             "masstransit.io",
+                                             "docs.particular.net",
+                                             "docs.redpanda.com",
+                                             "docs.aws.amazon.com",
+                                             "docs.redhat.com",
+                                             "www.w3.org",
+                                             "localhost",
+                                             "127.0.0.1"};
     Findings findings;
     for (const auto& [path, text] : tree) {
         if (within(path, "tests/tidy") || text.find("://") == std::string::npos) continue;

@@ -1,0 +1,186 @@
+#include "cli/bench/consumption.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "cli/bench/loaded_ledger.h"
+#include "cli/compose.h"
+#include "sinks/table_options.h"
+
+namespace onceward::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto limit = 15min;  // of one run; every loop here is bounded
+
+ColumnOptions column(const char* name) {
+    return {name, {FieldSource::Kind::field, std::string("/") + name}, true, 0};
+}
+
+void choose_claims(WorkerTopic& topic, Claims claims) {
+    switch (claims) {
+        case Claims::off: topic.dedup = false; return;
+        case Claims::table: topic.ledger.store = StoreKind::table; return;
+        case Claims::log: topic.ledger.store = StoreKind::log; return;
+        case Claims::log_partition:
+            topic.ledger.store = StoreKind::log;
+            topic.ledger.reach = Reach::partition;
+            return;
+    }
+}
+
+WorkerOptions worker_options(const Place& place, const Workload& workload, const Plan& plan,
+                             const Tables& tables) {
+    TableSinkOptions sink;
+    sink.table = plain_table;
+    for (const char* name : {"event_id", "account", "amount_minor", "currency", "created_at"}) {
+        sink.columns.push_back(column(name));
+    }
+    WorkerTopic topic;
+    topic.name = workload.topic;
+    topic.key.sources = *key_preset("idempotency-key");
+    topic.key.operation = tables.id();
+    topic.ledger.name = ledger_name;
+    choose_claims(topic, plan.claims);
+    topic.start.kind = StartPosition::Kind::earliest;
+    topic.sink = [sink] { return make_sink(sink); };
+    WorkerOptions options;
+    options.kafka.bootstrap_servers = place.bootstrap_servers;
+    options.kafka.group = workload.topic + "-" + tables.id();
+    // So that several workers share the partitions within a second.
+    options.kafka.properties["heartbeat.interval.ms"] = Secret("200");
+    options.postgres = tables.options();
+    options.batch = plan.batch;
+    options.topics.push_back(std::move(topic));
+    options.dead_letters = make_dead_letter_sink;
+    return options;
+}
+
+}  // namespace
+
+void wait_until(const std::function<bool()>& holds, std::string_view what) {
+    const auto deadline = Clock::now() + limit;
+    while (!holds()) {
+        if (Clock::now() > deadline) {
+            throw std::runtime_error("the bench waited too long " + std::string(what));
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+// Holds each writer's thread before its first fence.
+class Workers::Gate final : public StepObserver {
+  public:
+    void reached(Step step) override {
+        if (step != Step::before_take_over) return;
+        std::unique_lock lock(mutex_);
+        opened_.wait_for(lock, limit, [&] { return open_; });
+    }
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+        opened_.notify_all();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable opened_;
+    bool open_ = false;
+};
+
+Workers::Workers(const Place& place, const Workload& workload, const Plan& plan,
+                 const Tables& tables)
+    : gate_(std::make_unique<Gate>()) {
+    const auto share = static_cast<std::size_t>(workload.partitions / plan.workers);
+    const auto everyone_has_a_share = [&] {
+        std::size_t all = 0;
+        for (const auto& worker : workers_) {
+            const std::size_t partitions = worker->status().partitions;
+            if (partitions < share) return false;
+            all += partitions;
+        }
+        return all == static_cast<std::size_t>(workload.partitions);
+    };
+    try {
+        start(worker_options(place, workload, plan, tables), plan.workers);
+        wait_until(everyone_has_a_share, "for the workers to share the partitions");
+    } catch (...) {
+        gate_->open();
+        throw;
+    }
+}
+
+void Workers::start(WorkerOptions options, int count) {
+    options.observer = gate_.get();
+    for (int number = 0; number < count; ++number) {
+        options.number = number;
+        workers_.push_back(std::make_unique<Worker>(options));
+        workers_.back()->start();
+    }
+}
+
+Workers::~Workers() {
+    gate_->open();
+    workers_.clear();
+}
+
+void Workers::begin() { gate_->open(); }
+
+Totals Workers::totals() const {
+    Totals sum;
+    for (const auto& worker : workers_) {
+        const Worker::Status status = worker->status();
+        if (!status.halted.empty()) {
+            throw std::runtime_error("a worker stands still: " + status.halted.front().halt.text);
+        }
+        sum += status.totals;
+    }
+    return sum;
+}
+
+std::size_t Workers::reading() const {
+    std::size_t sum = 0;
+    for (const auto& worker : workers_) sum += worker->status().reading;
+    return sum;
+}
+
+void Workers::stop() {
+    std::vector<std::jthread> threads;
+    for (const auto& worker : workers_) threads.emplace_back([&] { worker->stop(); });
+}
+
+Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
+                    std::int64_t messages) {
+    tables.checkpoint();
+    Workers workers(place, workload, plan, tables);
+    const auto let_go = Clock::now();
+    workers.begin();
+    wait_until([&] { return workers.totals().passed() > 0; }, "for the first commit");
+    const std::chrono::duration<double> first = Clock::now() - let_go;
+    const std::int64_t warm = std::max<std::int64_t>(messages / 20, 1);
+    wait_until([&] { return workers.totals().passed() >= warm; }, "for the first messages");
+    const auto begin = Clock::now();
+    const std::int64_t passed = workers.totals().passed();
+    if (passed >= messages) throw std::runtime_error("too few messages to measure anything");
+    const CpuTimes cpu = place.cpu.read();
+    const std::int64_t wal = tables.wal();
+    wait_until([&] { return workers.totals().passed() >= messages; }, "for the messages");
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    Measurement measurement;
+    measurement.first_commit = first.count();
+    measurement.seconds = took.count();
+    measurement.cpu = place.cpu.read() - cpu;
+    measurement.messages = workers.totals().passed() - passed;
+    measurement.wal_bytes = tables.wal() - wal;
+    workers.stop();
+    measurement.applied = workers.totals().applied;
+    return measurement;
+}
+
+}  // namespace onceward::bench

@@ -1,0 +1,69 @@
+#pragma once
+// Workers of this process over a topic, from the moment that they begin together to the last
+// commit. Used by one thread. Failures are exceptions; a run that takes a quarter of an hour is one
+// too.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/bench/measurement.h"
+#include "cli/bench/tables.h"
+#include "cli/bench/workload.h"
+#include "consumer/worker.h"
+
+namespace onceward::bench {
+
+enum class Claims : std::uint8_t {
+    off,            // the same decode, fence, batch and commit; only digest and claim are left out
+    table,          //
+    log,            // reach global
+    log_partition,  // reach partition
+};
+
+struct Plan {
+    Claims claims = Claims::log;
+    int workers = 1;
+    BatchLimits batch;
+};
+
+struct Place {
+    std::string bootstrap_servers;
+    CpuMeter cpu;
+};
+
+// The workers, from their start to their end; none of them takes a fence before all are there.
+class Workers {
+  public:
+    // Returns when each has its share of the topic's partitions.
+    Workers(const Place& place, const Workload& workload, const Plan& plan, const Tables& tables);
+    ~Workers();
+    Workers(const Workers&) = delete;
+    Workers& operator=(const Workers&) = delete;
+
+    // Lets them take their fences and read.
+    void begin();
+    // Throws where a partition is halted: nothing more would come of it.
+    Totals totals() const;
+    std::size_t reading() const;
+    void stop();
+
+  private:
+    class Gate;
+    void start(WorkerOptions options, int count);
+    std::unique_ptr<Gate> gate_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+// Consumes so many messages that are in the topic already. The first twentieth is not measured:
+// until then windows are read, statements prepared and caches filled.
+Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
+                    std::int64_t messages);
+
+// Polls until it holds; std::runtime_error with `what` where it never does.
+void wait_until(const std::function<bool()>& holds, std::string_view what);
+
+}  // namespace onceward::bench

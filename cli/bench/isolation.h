@@ -1,0 +1,20 @@
+#pragma once
+// Claims and rows without Kafka: the processor over batches that are ready, and beside it a plain
+// COPY. Used by one thread; failures are exceptions.
+
+#include "cli/bench/measurement.h"
+#include "cli/bench/tables.h"
+#include "dedup/batch.h"
+
+namespace onceward::bench {
+
+// The product's processor with a `log` ledger, reach global, and its table sink: fence, claims,
+// rows, COMMIT. Digests and encoded rows are ready; making them is not measured.
+Measurement write_by_processor(const CpuMeter& cpu, Tables& tables, std::int64_t messages,
+                               const BatchLimits& batch);
+
+// The same rows by binary COPY, ready too, a COPY a batch, into the table with a primary key.
+Measurement copy_into_keyed_table(const CpuMeter& cpu, Tables& tables, std::int64_t messages,
+                                  const BatchLimits& batch);
+
+}  // namespace onceward::bench

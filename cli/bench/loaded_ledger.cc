@@ -1,0 +1,130 @@
+#include "cli/bench/loaded_ledger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "dedup/claims/log_store.h"
+#include "dedup/ledger.h"
+#include "dedup/postgres/binary.h"
+#include "dedup/retention.h"
+#include "schemas/queries.h"
+
+namespace onceward::bench {
+namespace {
+
+constexpr std::int64_t batch_claims = 5'000;
+constexpr std::int64_t copy_claims = 1'000'000;  // in one COPY, so that none takes long
+
+LedgerOptions options() {
+    LedgerOptions options;
+    options.name = ledger_name;
+    options.store = StoreKind::log;
+    return options;
+}
+
+void put_field(std::string& out, std::string_view bytes) {
+    binary::put32(out, static_cast<std::uint32_t>(bytes.size()));
+    out.append(bytes);
+}
+
+// An array of one number.
+std::string array_of(std::uint32_t type, std::string_view element) {
+    std::string array;
+    for (const std::uint32_t part : {1U, 0U, type, 1U, 1U}) binary::put32(array, part);
+    put_field(array, element);
+    return array;
+}
+
+std::string number4(std::uint32_t value) {
+    std::string bytes;
+    binary::put32(bytes, value);
+    return bytes;
+}
+
+std::string number8(std::uint64_t value) {
+    std::string bytes;
+    binary::put64(bytes, value);
+    return bytes;
+}
+
+std::string random_digests(std::mt19937_64& random, std::int64_t count) {
+    std::vector<std::array<std::uint64_t, 2>> digests(static_cast<std::size_t>(count));
+    for (auto& digest : digests) digest = {random(), random()};
+    std::ranges::sort(digests);
+    std::string bytes;
+    bytes.reserve(digests.size() * 16);
+    for (const auto& [high, low] : digests) {
+        binary::put64(bytes, high);
+        binary::put64(bytes, low);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables), claims_(claims) {
+    using namespace std::string_view_literals;
+    ConnectionOptions patient = tables.options();
+    patient.statement_timeout = std::chrono::hours(1);
+    Connection connection(patient);
+    const RegisteredLedger registered =
+        register_ledger(connection, options(), "onceward-bench", "loaded");
+    ledger_ = registered.ledger;
+    source_ = registered.source;
+    std::mt19937_64 random(20261121);
+    const std::string ledger = std::to_string(ledger_);
+    std::int64_t in_generation = 0;
+    for (std::int64_t loaded = 0; loaded < claims;) {
+        std::string rows("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0"sv);
+        const std::int64_t end = std::min(loaded + copy_claims, claims);
+        in_generation += end - loaded;
+        while (loaded < end) {
+            const std::int64_t count = std::min(batch_claims, end - loaded);
+            binary::put16(rows, 5);
+            put_field(rows, number4(static_cast<std::uint32_t>(source_)));
+            put_field(rows, array_of(binary::int4_type, number4(0)));
+            const auto first = static_cast<std::uint64_t>(loaded);
+            const auto last = static_cast<std::uint64_t>(loaded + count - 1);
+            put_field(rows, array_of(binary::int8_type, number8(first)));
+            put_field(rows, array_of(binary::int8_type, number8(last)));
+            put_field(rows, random_digests(random, count));
+            loaded += count;
+        }
+        binary::put16(rows, 0xFFFF);
+        const std::string generation = std::to_string(current_);
+        connection.copy_begin(sql::bench_load_claims,
+                              {{"ledger", ledger}, {"generation", generation}});
+        connection.copy_send(rows);
+        connection.copy_end();
+        if (loaded < claims && in_generation < options().rotate_claims) continue;
+        current_ =
+            connection.query(sql::retention_rotate, Parameters{}.integer(ledger_).integer(current_))
+                .integer(0, 0);
+        in_generation = 0;
+    }
+    RetentionJob job({.connection = patient, .ledgers = {options()}});
+    // One look seals one generation.
+    for (std::int64_t look = 1; look < current_; ++look) job.look(connection, options());
+}
+
+double LoadedLedger::disk_bytes_a_claim() const {
+    const std::string current =
+        "claims_" + std::to_string(ledger_) + "_" + std::to_string(current_);
+    const Result sizes = tables_.connection().query(
+        sql::bench_ledger_bytes, Parameters{}.text(std::to_string(ledger_)).text(current));
+    if (sizes.integer(0, 1) > 0) throw std::runtime_error("the ledger's log was not sealed");
+    return static_cast<double>(sizes.integer(0, 0)) / static_cast<double>(claims_);
+}
+
+double LoadedLedger::memory_bytes_a_claim() const {
+    Connection connection(tables_.options());
+    LogStore store(ledger_, source_, std::make_shared<LogWindows>());
+    store.catch_up(connection);
+    return static_cast<double>(store.window()->bytes()) / static_cast<double>(claims_);
+}
+
+}  // namespace onceward::bench

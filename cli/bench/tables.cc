@@ -1,0 +1,61 @@
+#include "cli/bench/tables.h"
+
+#include <exception>
+#include <stdexcept>
+
+#include "dedup/fence.h"
+#include "dedup/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward::bench {
+namespace {
+
+ConnectionOptions in_own_schema(ConnectionOptions options) {
+    options.schema = "onceward_bench";
+    return options;
+}
+
+}  // namespace
+
+Tables::Tables(ConnectionOptions postgres) : connection_(in_own_schema(std::move(postgres))) {
+    connection_.execute(sql::bench_drop_schema);
+    migrate_up(connection_);
+    begin_anew();
+    make(sql::bench_keyed_table, keyed_table);
+}
+
+void Tables::begin_anew() {
+    id_ = new_uuid().substr(0, 8);
+    make(sql::bench_table, plain_table);
+}
+
+Tables::~Tables() {
+    try {
+        for (const char* table : {plain_table, keyed_table}) make(sql::bench_drop, table);
+        connection_.execute(sql::bench_drop_schema);
+    } catch (const std::exception&) {
+        // The measurement stands; the next run drops it or says what is wrong.
+    }
+}
+
+void Tables::make(std::string_view statements, const char* table) {
+    std::string text(statements);
+    for (std::size_t at; (at = text.find("{table}")) != std::string::npos;) {
+        text.replace(at, std::string_view("{table}").size(), table);
+    }
+    connection_.execute(text);
+}
+
+std::int64_t Tables::wal() { return connection_.query(sql::bench_wal, {}).integer(0, 0); }
+
+void Tables::checkpoint() { connection_.execute(sql::bench_checkpoint); }
+
+void Tables::expect_rows(const char* table, std::int64_t expected) {
+    const Result rows = connection_.query(sql::bench_rows, {}, {{"table", table}});
+    if (rows.integer(0, 0) == expected && rows.integer(0, 1) == expected) return;
+    throw std::runtime_error("the bench's table holds " + std::string(rows.text(0, 0)) +
+                             " rows of " + std::string(rows.text(0, 1)) + " keys, " +
+                             std::to_string(expected) + " were to be there");
+}
+
+}  // namespace onceward::bench

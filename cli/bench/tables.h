@@ -1,0 +1,47 @@
+#pragma once
+// The schema and the tables that a run writes to: made anew, gone with the object. Used by one
+// thread; failures are PostgresErrors, and std::runtime_error where the rows do not add up.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward::bench {
+
+// Five columns, no index.
+inline constexpr const char* plain_table = "onceward_bench_events";
+// The same columns; `amount_minor` is the primary key.
+inline constexpr const char* keyed_table = "onceward_bench_keyed";
+
+class Tables {
+  public:
+    // `postgres` may create tables; its schema is replaced by one for the bench.
+    explicit Tables(ConnectionOptions postgres);
+    ~Tables();
+    Tables(const Tables&) = delete;
+    Tables& operator=(const Tables&) = delete;
+
+    // Names the consumer group and the keys' operation: no run finds the offsets of another one,
+    // whose fences may be gone, or its claims.
+    const std::string& id() const { return id_; }
+    // Of the sessions that write here.
+    const ConnectionOptions& options() const { return connection_.options(); }
+    Connection& connection() { return connection_; }
+    // Bytes of WAL ever written.
+    std::int64_t wal();
+    // Another id, an empty plain table; the ledgers stay.
+    void begin_anew();
+    // So that no run pays for the pages that the one before it left.
+    void checkpoint();
+    // Throws unless the table holds exactly so many rows, each with a key of its own.
+    void expect_rows(const char* table, std::int64_t expected);
+
+  private:
+    void make(std::string_view statements, const char* table);
+    std::string id_;
+    Connection connection_;
+};
+
+}  // namespace onceward::bench

@@ -1,0 +1,32 @@
+#pragma once
+// What the bench's topics hold: message number -> key, payload, partition. Pure, so that what is to
+// be in the table is known without asking.
+
+#include <cstdint>
+#include <string>
+
+#include "dedup/types.h"
+
+namespace onceward::bench {
+
+struct Workload {
+    std::string topic;  // its keys are this topic's own
+    std::int64_t messages = 0;
+    int partitions = 4;
+    // One of ten messages repeats the key of an earlier one in another partition, nine of ten times
+    // one of the last 50,000.
+    bool duplicates = false;
+};
+
+inline Partition partition_of(const Workload& workload, std::int64_t number) {
+    return Partition{static_cast<std::int32_t>(number % workload.partitions)};
+}
+// The message whose key this one has: itself, unless it is a duplicate.
+std::int64_t original(const Workload& workload, std::int64_t number);
+std::int64_t distinct_keys(const Workload& workload);
+// A UUID.
+std::string key_of(const Workload& workload, std::int64_t number);
+// JSON of 374 bytes.
+std::string payload(const std::string& key, std::int64_t number);
+
+}  // namespace onceward::bench

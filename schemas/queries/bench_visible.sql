@@ -1,0 +1,1 @@
+SELECT count(*) FROM {table} WHERE event_id = $1::uuid

@@ -1,0 +1,58 @@
+// That every row of the bench runs to its end; nothing is said about time.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/bench/targets.h"
+#include "tests/integration/mock/program.h"
+#include "tests/support/kafka.h"
+
+namespace onceward {
+namespace {
+
+using testing::HasSubstr;
+
+class BenchCommand : public ProgramTest {
+  protected:
+    BenchCommand() {
+        // The private PostgreSQL of a bench by root runs under another user, who has to get in.
+        using std::filesystem::perms;
+        for (const auto& path : {folder(), temporary()}) {
+            std::filesystem::permissions(path, perms::others_exec | perms::group_exec,
+                                         std::filesystem::perm_options::add);
+        }
+    }
+};
+
+TEST_F(BenchCommand, EveryRowRunsAndIsWritten) {
+    const auto json = folder() / "bench.json";
+    const auto page = folder() / "performance.md";
+    const Outcome outcome = run({"bench", "--bootstrap-server", support::kafka_bootstrap_servers(),
+                                 "--quick", "--json", json.string(), "--write", page.string()});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    std::vector<std::string> wanted;
+    for (const std::string_view row : bench::measured_rows()) {
+        for (const bench::Target* target : bench::targets_of(row)) {
+            wanted.emplace_back(target->name);
+        }
+    }
+    std::vector<std::string> found;
+    for (const auto& row : nlohmann::json::parse(read(json))["rows"]) {
+        found.push_back(row["name"]);
+        EXPECT_GE(row["max"].get<double>(), row["min"].get<double>()) << row;
+        EXPECT_TRUE(row["reached"].is_boolean()) << row;
+    }
+    EXPECT_EQ(found, wanted) << outcome.output;
+    EXPECT_THAT(read(page), HasSubstr("not run: it needs a peer"));
+    EXPECT_TRUE(std::filesystem::is_empty(temporary()));
+}
+
+TEST_F(BenchCommand, ARowThatIsNotMeasuredIsRefused) {
+    const Outcome outcome = run({"bench", "--bootstrap-server", "127.0.0.1:1", "--row", "4"});
+    EXPECT_EQ(outcome.exit_code, 64) << outcome.output;
+}
+
+}  // namespace
+}  // namespace onceward

@@ -1,0 +1,35 @@
+#include "cli/bench/cpu.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "cli/bench/machine.h"
+
+namespace onceward::bench {
+namespace {
+
+TEST(Cpu, TicksAreThoseOfTheProcessAndOfItsEndedChildren) {
+    EXPECT_EQ(ticks_in("42 (postgres) S 1 2 3 4 5 6 7 8 9 10 100 20 3000 400 20 0 1"), 3'520);
+    EXPECT_EQ(ticks_in("42 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 1 2 3 4 20"), 10);
+    EXPECT_EQ(ticks_in("42 (cut) S 1 2 3"), std::nullopt);
+    EXPECT_EQ(ticks_in(""), std::nullopt);
+}
+
+TEST(Cpu, AnUnknownProcessIsNoNumber) {
+    const CpuTimes times = CpuMeter{.postgres = getpid()}.read();
+    EXPECT_GE(times.postgres, 0);
+    EXPECT_TRUE(std::isnan(times.broker));
+}
+
+TEST(Machine, ValuesStandBehindTheirName) {
+    const std::string text = "model name\t: Some CPU @ 2 GHz\nmodel\t\t: 85\nempty:\n";
+    EXPECT_EQ(value_in(text, "model name"), "Some CPU @ 2 GHz");
+    EXPECT_EQ(value_in(text, "model"), "85");
+    EXPECT_EQ(value_in(text, "empty"), "");
+    EXPECT_EQ(value_in(text, "absent"), "");
+}
+
+}  // namespace
+}  // namespace onceward::bench
