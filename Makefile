@@ -67,7 +67,7 @@ campaign-mutants: ## Does the campaign notice when a guard is off? All thirteen 
 	@cmake --build --preset mutants --target onceward-campaign-core
 	@scripts/campaign-mutants
 
-bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS='--row 1 --json FILE')
+bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS='--row 1')
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward

@@ -16,7 +16,7 @@ RowResult Bench::isolation() {
                     }};
     };
     const std::vector<Side> sides{side("fence, claims and rows by `log`", write_by_processor),
-                                  side("COPY, bigint primary key", copy_into_keyed_table)};
+                                  side("a COPY, bigint primary key", copy_into_keyed_table)};
     const auto runs = in_turn(sides);
     RowResult result =
         begin("6", grouped(extent_.messages) + " rows of five columns, " +

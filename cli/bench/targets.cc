@@ -20,7 +20,7 @@ constexpr std::array all{
            higher, 4, 8, peers},
     Target{"5", "`log`, exactly once, four columns", "kcat piped into psql's \\copy", higher, 0.7,
            1.0, peers},
-    Target{"6", "claims and rows by `log`, without Kafka", "COPY into a table with a bigint key",
+    Target{"6", "claims and rows by `log`, without Kafka", "a COPY into a table with a bigint key",
            higher, 1.2, 1.5},
     Target{"7", "`log` with 100 million live claims", "an empty ledger", higher, 0.85, 0.95},
     Target{"8", "the whole topic produced a second time", "the first pass", higher, 1.5, 2.5},

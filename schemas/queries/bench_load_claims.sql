@@ -1,2 +1,2 @@
-COPY {schema}.claims_{ledger}_{generation} (source, partitions, first_offsets, last_offsets, digests)
-FROM STDIN (FORMAT binary)
+COPY {schema}.claims_{ledger}_{generation} (source, partitions, first_offsets, last_offsets,
+    digests) FROM STDIN (FORMAT binary)

@@ -1,4 +1,4 @@
-// That every row of the bench runs to its end; nothing is said about time.
+// That the bench's rows run to their end; nothing is said about time.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,20 +26,30 @@ class BenchCommand : public ProgramTest {
     }
 };
 
-TEST_F(BenchCommand, EveryRowRunsAndIsWritten) {
+// One row of each kind, so that it takes seconds.
+TEST_F(BenchCommand, RowsRunAndAreWritten) {
     const auto json = folder() / "bench.json";
     const auto page = folder() / "performance.md";
-    const Outcome outcome = run({"bench", "--bootstrap-server", support::kafka_bootstrap_servers(),
-                                 "--quick", "--json", json.string(), "--write", page.string()});
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    std::vector<std::string> arguments{"bench",
+                                       "--bootstrap-server",
+                                       support::kafka_bootstrap_servers(),
+                                       "--quick",
+                                       "--json",
+                                       json.string(),
+                                       "--write",
+                                       page.string()};
     std::vector<std::string> wanted;
-    for (const std::string_view row : bench::measured_rows()) {
+    for (const char* row : {"1", "6", "8", "10", "11b", "14", "15", "16"}) {
+        arguments.insert(arguments.end(), {"--row", row});
         for (const bench::Target* target : bench::targets_of(row)) {
             wanted.emplace_back(target->name);
         }
     }
+    const Outcome outcome = run(std::move(arguments));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
     std::vector<std::string> found;
-    for (const auto& row : nlohmann::json::parse(read(json))["rows"]) {
+    const nlohmann::json result = nlohmann::json::parse(read(json));
+    for (const auto& row : result["rows"]) {
         found.push_back(row["name"]);
         EXPECT_GE(row["max"].get<double>(), row["min"].get<double>()) << row;
         EXPECT_TRUE(row["reached"].is_boolean()) << row;
