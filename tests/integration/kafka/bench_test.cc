@@ -39,7 +39,7 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
                                        "--write",
                                        page.string()};
     std::vector<std::string> wanted;
-    for (const char* row : {"1", "6", "8", "10", "11b", "14", "15", "16"}) {
+    for (const char* row : {"1", "6", "8", "10", "11b", "12", "13", "14", "15", "16"}) {
         arguments.insert(arguments.end(), {"--row", row});
         for (const bench::Target* target : bench::targets_of(row)) {
             wanted.emplace_back(target->name);
