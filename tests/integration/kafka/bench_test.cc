@@ -26,7 +26,8 @@ class BenchCommand : public ProgramTest {
     }
 };
 
-// One row of each kind, so that it takes seconds.
+// A worker needs seconds for its first fences, so that only some rows are here: a ratio of workers,
+// one without Kafka, a loaded ledger, a lone message.
 TEST_F(BenchCommand, RowsRunAndAreWritten) {
     const auto json = folder() / "bench.json";
     const auto page = folder() / "performance.md";
@@ -39,7 +40,7 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
                                        "--write",
                                        page.string()};
     std::vector<std::string> wanted;
-    for (const char* row : {"1", "6", "8", "10", "11b", "12", "13", "14", "15", "16"}) {
+    for (const char* row : {"1", "6", "12", "13", "15"}) {
         arguments.insert(arguments.end(), {"--row", row});
         for (const bench::Target* target : bench::targets_of(row)) {
             wanted.emplace_back(target->name);
