@@ -4,6 +4,7 @@
 
 #include "dedup/claims/log_batch.h"
 #include "dedup/claims/log_reader.h"
+#include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -101,13 +102,13 @@ class Sealing {
         const std::string filter = FuseFilter(digests).stored();
         OwnedTransaction transaction(connection_);
         transaction.copy_begin(sql::segment_copy, names_.names());
-        transaction.copy_send(copy_header);
+        transaction.copy_send(binary::copy_header);
         constexpr std::size_t step = claims_at_once / block_digests * block_digests;
         for (std::size_t at = 0; at < claims.size(); at += step) {
             transaction.copy_send(
                 block_rows(std::span(claims).subspan(at, std::min(step, claims.size() - at))));
         }
-        transaction.copy_send(copy_trailer);
+        transaction.copy_send(binary::copy_trailer);
         transaction.copy_end();
         transaction.query(sql::segment_filter_insert,
                           Parameters{}.integer(static_cast<std::int64_t>(shard)).bytes(filter),

@@ -20,11 +20,9 @@ Connection::Names names_of(const TablePlan& plan) {
 }
 
 void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
-    using namespace std::string_view_literals;
     std::string buffer;
     buffer.reserve(piece_bytes + 4096);
-    // The signature, no flags, no header extension.
-    buffer.append("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0"sv);
+    buffer.append(binary::copy_header);
     transaction.copy_begin(sql::sink_copy, names_of(plan));
     for (const EncodedRow& row : rows) {
         buffer.append(row.bytes);
@@ -33,7 +31,7 @@ void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const 
             buffer.clear();
         }
     }
-    binary::put16(buffer, 0xFFFF);
+    buffer.append(binary::copy_trailer);
     transaction.copy_send(buffer);
     transaction.copy_end();
 }

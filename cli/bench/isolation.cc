@@ -113,12 +113,7 @@ Batch ready_batch(const Sink& sink, std::int64_t first, std::int64_t end) {
 
 // Rows of a binary COPY, with its head and its end.
 std::string ready_copy(std::int64_t first, std::int64_t end) {
-    using namespace std::string_view_literals;
-    std::string bytes("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0"sv);
-    const auto put_text = [&](std::string_view text) {
-        binary::put32(bytes, static_cast<std::uint32_t>(text.size()));
-        bytes.append(text);
-    };
+    std::string bytes(binary::copy_header);
     const auto put_number = [&](std::int64_t value) {
         binary::put32(bytes, sizeof value);
         binary::put64(bytes, static_cast<std::uint64_t>(value));
@@ -126,13 +121,14 @@ std::string ready_copy(std::int64_t first, std::int64_t end) {
     for (std::int64_t number = first; number < end; ++number) {
         const Digest digest = digest_number(number);
         binary::put16(bytes, 5);
-        put_text({reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
-        put_text(account(number));
+        binary::put_field(
+            bytes, {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
+        binary::put_field(bytes, account(number));
         put_number(number);
-        put_text("EUR");
+        binary::put_field(bytes, "EUR");
         put_number(created_at);
     }
-    binary::put16(bytes, 0xFFFF);
+    bytes.append(binary::copy_trailer);
     return bytes;
 }
 

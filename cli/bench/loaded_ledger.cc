@@ -26,16 +26,11 @@ LedgerOptions options() {
     return options;
 }
 
-void put_field(std::string& out, std::string_view bytes) {
-    binary::put32(out, static_cast<std::uint32_t>(bytes.size()));
-    out.append(bytes);
-}
-
 // An array of one number.
 std::string array_of(std::uint32_t type, std::string_view element) {
     std::string array;
     for (const std::uint32_t part : {1U, 0U, type, 1U, 1U}) binary::put32(array, part);
-    put_field(array, element);
+    binary::put_field(array, element);
     return array;
 }
 
@@ -67,7 +62,6 @@ std::string random_digests(std::mt19937_64& random, std::int64_t count) {
 }  // namespace
 
 LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables), claims_(claims) {
-    using namespace std::string_view_literals;
     ConnectionOptions patient = tables.options();
     patient.statement_timeout = std::chrono::hours(1);
     Connection connection(patient);
@@ -79,22 +73,22 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
     const std::string ledger = std::to_string(ledger_);
     std::int64_t in_generation = 0;
     for (std::int64_t loaded = 0; loaded < claims;) {
-        std::string rows("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0"sv);
+        std::string rows(binary::copy_header);
         const std::int64_t end = std::min(loaded + copy_claims, claims);
         in_generation += end - loaded;
         while (loaded < end) {
             const std::int64_t count = std::min(batch_claims, end - loaded);
             binary::put16(rows, 5);
-            put_field(rows, number4(static_cast<std::uint32_t>(source_)));
-            put_field(rows, array_of(binary::int4_type, number4(0)));
+            binary::put_field(rows, number4(static_cast<std::uint32_t>(source_)));
+            binary::put_field(rows, array_of(binary::int4_type, number4(0)));
             const auto first = static_cast<std::uint64_t>(loaded);
             const auto last = static_cast<std::uint64_t>(loaded + count - 1);
-            put_field(rows, array_of(binary::int8_type, number8(first)));
-            put_field(rows, array_of(binary::int8_type, number8(last)));
-            put_field(rows, random_digests(random, count));
+            binary::put_field(rows, array_of(binary::int8_type, number8(first)));
+            binary::put_field(rows, array_of(binary::int8_type, number8(last)));
+            binary::put_field(rows, random_digests(random, count));
             loaded += count;
         }
-        binary::put16(rows, 0xFFFF);
+        rows.append(binary::copy_trailer);
         const std::string generation = std::to_string(current_);
         connection.copy_begin(sql::bench_load_claims,
                               {{"ledger", ledger}, {"generation", generation}});

@@ -32,11 +32,6 @@ void put_block(std::string& out, std::span<const SealedClaim> block) {
 
 }  // namespace
 
-// PostgreSQL's documentation of COPY: signature, flags, length of the header's extension; and the
-// number of fields -1.
-constinit const std::string_view copy_header{"PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19};
-constinit const std::string_view copy_trailer{"\377\377", 2};
-
 std::size_t shard_of(const Digest& digest, int shard_bits) {
     const std::size_t first = std::size_t{digest.bytes[0]} << 8 | digest.bytes[1];
     return first >> (most_shard_bits - shard_bits);

@@ -53,7 +53,5 @@ inline constexpr std::size_t block_digests = 400;
 // The rows of sql::segment_copy for sorted claims, in COPY's binary form, without its header and
 // its end.
 std::string block_rows(std::span<const SealedClaim> claims);
-extern const std::string_view copy_header;
-extern const std::string_view copy_trailer;
 
 }  // namespace onceward

@@ -1,5 +1,5 @@
 #pragma once
-// PostgreSQL's binary form of numbers: network byte order. Pure, thread-safe.
+// PostgreSQL's binary form of numbers and rows: network byte order. Pure, thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -19,6 +19,17 @@ inline void put64(std::string& out, std::uint64_t value) {
     put32(out, static_cast<std::uint32_t>(value >> 32));
     put32(out, static_cast<std::uint32_t>(value));
 }
+
+// A field's length, and the field.
+inline void put_field(std::string& out, std::string_view bytes) {
+    put32(out, static_cast<std::uint32_t>(bytes.size()));
+    out.append(bytes);
+}
+
+// Around the rows of a binary COPY, as PostgreSQL's documentation of COPY has them: signature, no
+// flags, no extension of the header; and the number of fields -1.
+inline constexpr std::string_view copy_header{"PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19};
+inline constexpr std::string_view copy_trailer{"\377\377", 2};
 
 // Types' object ids, fixed in PostgreSQL's catalog (pg_type.dat).
 inline constexpr std::uint32_t bool_type = 16, bytea_type = 17, int8_type = 20, int4_type = 23,

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "dedup/postgres/binary.h"
+
 namespace onceward {
 namespace {
 
@@ -86,7 +88,7 @@ TEST(Segment, ARowHoldsABlock) {
     const std::size_t fields = 4;
     const std::size_t row = 2 + 4 * fields + 16;
     EXPECT_EQ(block_rows(claims).size(), 2 * row + claims.size() * (16 + 4));
-    EXPECT_EQ(copy_header.size(), 19U);
+    EXPECT_EQ(binary::copy_header.size(), 19U);
 }
 
 TEST(SegmentFilter, AsksThePieceOfTheDigest) {
