@@ -37,8 +37,7 @@ Generations generations_after(Connection& connection, int ledger, std::int64_t g
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {
             found.segments.push_back({number, rows.binary_integer(row, 3),
-                                      rows.binary_integer(row, 4),
-                                      static_cast<int>(rows.binary_integer(row, 5))});
+                                      static_cast<int>(rows.binary_integer(row, 4))});
         } else if (number > generation && found.oldest.generation == 0) {
             found.oldest = {.generation = number,
                             .floor = rows.binary_integer(row, 0),

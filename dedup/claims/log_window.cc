@@ -41,7 +41,6 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
             }
             into.digests.insert(batch.digests[i], fingerprint);
         }
-        into.newest = std::max(into.newest, batch.seq);
         position_.last = std::max(position_.last, batch.seq);
     }
     ++position_.version;
@@ -56,12 +55,11 @@ void LogWindow::forget_before(std::int64_t generation) {
     generations_.erase(generations_.begin(), generations_.lower_bound(generation));
 }
 
-void LogWindow::put_segment(std::int64_t generation, std::int64_t last_seq,
-                            std::shared_ptr<const SegmentFilter> filter) {
+void LogWindow::put_segment(std::int64_t generation, std::shared_ptr<const SegmentFilter> filter) {
     Generation before;  // its memory is given back without the lock
     const std::unique_lock lock(mutex_);
     Generation& now = generations_[generation];
-    before = std::exchange(now, Generation{{}, std::move(filter), last_seq});
+    before = std::exchange(now, Generation{{}, std::move(filter)});
     segment_came_ = ++position_.version;
 }
 

@@ -47,8 +47,7 @@ class LogWindow {
 
     // In place of a sealed generation's digests, which were all known before or are below the
     // floor.
-    void put_segment(std::int64_t generation, std::int64_t last_seq,
-                     std::shared_ptr<const SegmentFilter> filter);
+    void put_segment(std::int64_t generation, std::shared_ptr<const SegmentFilter> filter);
     bool has_segment(std::int64_t generation) const;
 
     // A claim that a segment's filter says yes to: known only if the segment's block holds it.
@@ -79,7 +78,6 @@ class LogWindow {
     struct Generation {
         DigestTable digests;
         std::shared_ptr<const SegmentFilter> segment;  // in their place
-        std::int64_t newest = 0;                       // seq
     };
     mutable std::shared_mutex mutex_;
     Position position_;

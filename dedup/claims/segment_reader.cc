@@ -17,7 +17,7 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
             if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
             filter->add(FuseFilter(row.text(0, 0)));
         }
-        window.put_segment(segment.generation, segment.last_seq, std::move(filter));
+        window.put_segment(segment.generation, std::move(filter));
     }
 }
 

@@ -11,7 +11,6 @@ namespace onceward {
 // A generation that has become a segment.
 struct PublishedSegment {
     std::int64_t generation = 0;
-    std::int64_t last_seq = 0;
     std::int64_t claims = 0;
     int shard_bits = 0;
 };

@@ -1,6 +1,6 @@
 -- A ledger's floor and evictions, beside each of its generations; with its segment's measures where
 -- it has become one.
-SELECT l.log_floor, l.evictions, g.generation, s.last_seq, s.claims, s.shard_bits
+SELECT l.log_floor, l.evictions, g.generation, s.claims, s.shard_bits
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
 WHERE l.ledger = $1::integer

@@ -66,14 +66,14 @@ TEST(LogWindow, TellsWhoLookedThatSomethingWasPutInSince) {
 // Otherwise a batch that looked before both would append a key of that segment once more.
 TEST(LogWindow, ASegmentThatCameSinceMayHoldWhatWasPutInSince) {
     LogWindow window;
-    window.put_segment(1, 3, std::make_shared<SegmentFilter>(0, 0));
+    window.put_segment(1, std::make_shared<SegmentFilter>(0, 0));
     window.begin({.generation = 2, .floor = 3});
     const Digest keys[] = {digest(1)};
     const std::uint64_t before = window.position().version;
     EXPECT_FALSE(window.knows_any(keys, before));
     take_in(window, 2, 4, digest(1));
     window.next_generation(3);
-    window.put_segment(2, 4, std::make_shared<SegmentFilter>(0, 1));
+    window.put_segment(2, std::make_shared<SegmentFilter>(0, 1));
     EXPECT_NE(window.position().version, before);
     EXPECT_TRUE(window.knows_any(keys, before));
     EXPECT_FALSE(window.knows_any(keys, window.position().version)) << "the segment was asked";
