@@ -10,6 +10,12 @@ namespace onceward {
 
 struct Sampler::State {
     KafkaClient client;
+    void assign(const KafkaTopicPartitionList& list) const {
+        const rd_kafka_resp_err_t refused = rd_kafka_assign(client.get(), list.get());
+        if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            throw KafkaError(refused, rd_kafka_err2str(refused));
+        }
+    }
 };
 
 Sampler::Sampler(const KafkaOptions& options) : state_(std::make_unique<State>()) {
@@ -41,8 +47,7 @@ std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
     }
     std::vector<Record> records;
     if (open.empty()) return records;
-    const rd_kafka_resp_err_t refused = rd_kafka_assign(state_->client.get(), list.get());
-    if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) throw KafkaError(refused, rd_kafka_err2str(refused));
+    state_->assign(list);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     while (!open.empty()) {
         if (std::chrono::steady_clock::now() > deadline) {
@@ -73,13 +78,7 @@ LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chro
     rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
                                       partition.partition.raw())
         ->offset = offset.raw();
-    const auto assign = [&] {
-        const rd_kafka_resp_err_t refused = rd_kafka_assign(state_->client.get(), list.get());
-        if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            throw KafkaError(refused, rd_kafka_err2str(refused));
-        }
-    };
-    assign();
+    state_->assign(list);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::string last = "nothing came";
     while (std::chrono::steady_clock::now() < deadline) {
@@ -97,7 +96,7 @@ LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chro
         last = rd_kafka_message_errstr(message.get());
         // The answer to what librdkafka took for an offset behind a broken checksum, in the look
         // before, may stop the fetches of this one: see KafkaSource's restart().
-        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) assign();
+        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) state_->assign(list);
     }
     throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
                      "offset " + std::to_string(offset.raw()) + " could not be looked at within " +
