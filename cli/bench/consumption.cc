@@ -9,7 +9,6 @@
 
 #include "cli/bench/loaded_ledger.h"
 #include "cli/compose.h"
-#include "sinks/table_options.h"
 
 namespace onceward::bench {
 namespace {
@@ -18,10 +17,6 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto limit = 15min;  // of one run; every loop here is bounded
-
-ColumnOptions column(const char* name) {
-    return {name, {FieldSource::Kind::field, std::string("/") + name}, true, 0};
-}
 
 void choose_claims(WorkerTopic& topic, Claims claims) {
     switch (claims) {
@@ -37,11 +32,6 @@ void choose_claims(WorkerTopic& topic, Claims claims) {
 
 WorkerOptions worker_options(const Place& place, const Workload& workload, const Plan& plan,
                              const Tables& tables) {
-    TableSinkOptions sink;
-    sink.table = plain_table;
-    for (const char* name : {"event_id", "account", "amount_minor", "currency", "created_at"}) {
-        sink.columns.push_back(column(name));
-    }
     WorkerTopic topic;
     topic.name = workload.topic;
     topic.key.sources = *key_preset("idempotency-key");
@@ -49,7 +39,7 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
     topic.ledger.name = ledger_name;
     choose_claims(topic, plan.claims);
     topic.start.kind = StartPosition::Kind::earliest;
-    topic.sink = [sink] { return make_sink(sink); };
+    topic.sink = [] { return make_sink(plain_sink()); };
     WorkerOptions options;
     options.kafka.bootstrap_servers = place.bootstrap_servers;
     options.kafka.group = workload.topic + "-" + tables.id();
@@ -63,6 +53,16 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
 }
 
 }  // namespace
+
+TableSinkOptions plain_sink() {
+    TableSinkOptions options;
+    options.table = plain_table;
+    for (const char* name : {"event_id", "account", "amount_minor", "currency", "created_at"}) {
+        options.columns.push_back(
+            {name, {FieldSource::Kind::field, std::string("/") + name}, true, 0});
+    }
+    return options;
+}
 
 void wait_until(const std::function<bool()>& holds, std::string_view what) {
     const auto deadline = Clock::now() + limit;

@@ -14,6 +14,7 @@
 #include "cli/bench/tables.h"
 #include "cli/bench/workload.h"
 #include "consumer/worker.h"
+#include "sinks/table_options.h"
 
 namespace onceward::bench {
 
@@ -29,6 +30,9 @@ struct Plan {
     int workers = 1;
     BatchLimits batch;
 };
+
+// Into the plain table, a column for each mapped field.
+TableSinkOptions plain_sink();
 
 struct Place {
     std::string bootstrap_servers;

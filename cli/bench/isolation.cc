@@ -5,12 +5,12 @@
 #include <optional>
 #include <stdexcept>
 
+#include "cli/bench/consumption.h"
 #include "cli/compose.h"
 #include "dedup/claims/make_store.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/processor.h"
 #include "schemas/queries.h"
-#include "sinks/table_options.h"
 
 namespace onceward::bench {
 namespace {
@@ -62,16 +62,6 @@ class Stopwatch {
     double worker_ = 0;
     double seconds_ = 0;
 };
-
-TableSinkOptions sink_options() {
-    TableSinkOptions options;
-    options.table = plain_table;
-    for (const char* name : {"event_id", "account", "amount_minor", "currency", "created_at"}) {
-        options.columns.push_back(
-            {name, {FieldSource::Kind::field, std::string("/") + name}, true, 0});
-    }
-    return options;
-}
 
 Value text_value(std::pmr::memory_resource& arena, Value::Kind kind, std::string_view text) {
     Value value;
@@ -152,7 +142,7 @@ Measurement write_by_processor(const CpuMeter& cpu, Tables& tables, std::int64_t
     ledger.store = StoreKind::log;
     const RegisteredLedger registered = register_ledger(connection, ledger, group, topic);
     const auto claims = make_claim_store(ledger, registered, std::make_shared<LogWindows>());
-    const auto sink = make_sink(sink_options());
+    const auto sink = make_sink(plain_sink());
     sink->prepare(connection);
     const auto dead_letters = make_dead_letter_sink();
     Fences fences(group, "bench");
