@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cli/embedded/free_port.h"
 #include "cli/embedded/postgres_programs.h"
 
 namespace onceward {
@@ -109,13 +108,13 @@ PrivatePostgres::PrivatePostgres(PrivatePostgres&& other) noexcept
     : options_(std::move(other.options_)),
       folder_(std::exchange(other.folder_, {})),
       password_(std::move(other.password_)),
-      port_(other.port_),
+      port_(std::move(other.port_)),
       identity_(other.identity_),
       server_(std::move(other.server_)),
       started_once_(other.started_once_) {}
 
 std::string PrivatePostgres::dsn_for(const std::string& user, const std::string& password) const {
-    return "host=127.0.0.1 port=" + std::to_string(port_) + " user=" + user +
+    return "host=127.0.0.1 port=" + std::to_string(port()) + " user=" + user +
            " password=" + password + " dbname=postgres sslmode=disable";
 }
 
@@ -168,10 +167,10 @@ void PrivatePostgres::write_settings(
 void PrivatePostgres::start() {
     if (running()) return;
     for (int attempt = 1;; ++attempt) {
-        if (port_ == 0) port_ = free_port();
+        if (!port_) port_.emplace();
         ChildOptions options;
         options.command = {postgres_program("postgres"), "-D", data().string(), "-p",
-                           std::to_string(port_)};
+                           std::to_string(port())};
         options.folder = folder_;
         options.output = log();
         options.identity = identity_;
@@ -188,7 +187,7 @@ void PrivatePostgres::start() {
         if (attempt == port_attempts)
             throw std::runtime_error("the private PostgreSQL did not start: " + tail);
         // Somebody took the port in between, or what was killed has not let go of its memory yet.
-        if (!started_once_) port_ = 0;
+        if (!started_once_) port_.reset();
     }
 }
 

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "cli/embedded/free_port.h"
 #include "tests/support/certificates.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
@@ -13,11 +12,8 @@ namespace onceward::support {
 using std::chrono::milliseconds;
 
 KafkaBroker::KafkaBroker(KafkaBrokerOptions options)
-    : options_(std::move(options)),
-      port_(options_.port != 0 ? options_.port : free_port()),
-      controller_port_(free_port()),
-      secure_port_(free_port()),
-      direct_port_(free_port()) {
+    : options_(std::move(options)), port_(options_.port) {
+    if (port_ == 0) port_ = own_port_.emplace().number();
     std::string pattern =
         (std::filesystem::temp_directory_path() / "onceward-kafka-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
@@ -35,12 +31,12 @@ KafkaBroker::~KafkaBroker() {
 
 std::string KafkaBroker::secure_bootstrap_servers() const {
     if (!options_.secure) throw std::runtime_error("this broker has no secure listener");
-    return "127.0.0.1:" + std::to_string(secure_port_);
+    return "127.0.0.1:" + std::to_string(secure_port_.number());
 }
 
 std::string KafkaBroker::direct_bootstrap_servers() const {
     if (!options_.direct) throw std::runtime_error("this broker has no direct listener");
-    return "127.0.0.1:" + std::to_string(direct_port_);
+    return "127.0.0.1:" + std::to_string(direct_port_.number());
 }
 
 std::vector<std::string> KafkaBroker::properties() const {
@@ -53,7 +49,7 @@ std::vector<std::string> KafkaBroker::properties() const {
             options_.advertised_port != 0 ? options_.advertised_port : port_;
         const std::string direct = ",DIRECT://" + direct_bootstrap_servers();
         lines.push_back("listeners=PLAINTEXT://" + bootstrap_servers() + direct +
-                        ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_));
+                        ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
         lines.push_back("advertised.listeners=PLAINTEXT://127.0.0.1:" + std::to_string(advertised) +
                         direct);
         lines.push_back(
@@ -63,9 +59,9 @@ std::vector<std::string> KafkaBroker::properties() const {
     }
     if (!options_.secure) return lines;
     const std::string plain = "127.0.0.1:" + std::to_string(port_);
-    const std::string secure = "127.0.0.1:" + std::to_string(secure_port_);
+    const std::string secure = "127.0.0.1:" + std::to_string(secure_port_.number());
     lines.push_back("listeners=PLAINTEXT://" + plain + ",SECURE://" + secure +
-                    ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_));
+                    ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
     lines.push_back("advertised.listeners=PLAINTEXT://" + plain + ",SECURE://" + secure);
     const std::string listener = "listener.name.secure.";
     lines.push_back(listener + "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512");
@@ -85,7 +81,7 @@ void KafkaBroker::start() {
     ChildOptions options;
     options.command = {std::string(ONCEWARD_SOURCE_FOLDER) + "/scripts/kafka/run-broker",
                        (folder_ / "data").string(), std::to_string(port_),
-                       std::to_string(controller_port_)};
+                       std::to_string(controller_port_.number())};
     for (const std::string& line : properties()) options.command.push_back(line);
     options.environment = {"ONCEWARD_KAFKA_JARS=" ONCEWARD_KAFKA_JARS};
     if (options_.secure)

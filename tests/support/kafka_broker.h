@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/embedded/child_process.h"
+#include "cli/embedded/reserved_port.h"
 
 namespace onceward::support {
 
@@ -22,7 +23,7 @@ struct KafkaBrokerOptions {
     bool secure = false;
     // The secure listener's certificate ended yesterday.
     bool expired_certificate = false;
-    // Where it listens. 0: a free port.
+    // Where it listens, a ReservedPort of the caller's. 0: one of its own.
     std::uint16_t port = 0;
     // Where clients are sent after the first answer: the port of a proxy in front, which must know
     // `port` before the start. 0: straight here.
@@ -65,10 +66,11 @@ class KafkaBroker {
     std::vector<std::string> properties() const;
     KafkaBrokerOptions options_;
     std::filesystem::path folder_;
+    std::optional<ReservedPort> own_port_;  // where the options name none
     std::uint16_t port_ = 0;
-    std::uint16_t controller_port_ = 0;
-    std::uint16_t secure_port_ = 0;
-    std::uint16_t direct_port_ = 0;
+    ReservedPort controller_port_;
+    ReservedPort secure_port_;
+    ReservedPort direct_port_;
     std::optional<ChildProcess> process_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "cli/embedded/free_port.h"
 #include "tests/support/database.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
@@ -54,11 +53,10 @@ PrivatePostgresOptions server_options() {
 }  // namespace
 
 Stage::Stage()
-    : broker_port_(free_port()),
-      kafka_proxy_(Protocol::bytes, broker_port_),
+    : kafka_proxy_(Protocol::bytes, broker_port_.number()),
       postgres_proxy_(Protocol::postgres),
       direct_proxy_(Protocol::bytes),
-      broker_(broker_options(broker_port_, kafka_proxy_.port())),
+      broker_(broker_options(broker_port_.number(), kafka_proxy_.port())),
       kafka_(broker_.direct_bootstrap_servers()),
       canary_(support::unique_name("canary-secret")),
       postgres_(std::make_unique<PrivatePostgres>(server_options())) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/embedded/private_postgres.h"
+#include "cli/embedded/reserved_port.h"
 #include "tests/faults/campaign/worker_configuration.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/kafka.h"
@@ -45,7 +46,7 @@ class Stage {
     void heal();
 
   private:
-    std::uint16_t broker_port_;
+    ReservedPort broker_port_;
     support::CuttingProxy kafka_proxy_;
     support::CuttingProxy postgres_proxy_;
     support::CuttingProxy direct_proxy_;  // follows the primary, and does nothing else

@@ -5,7 +5,7 @@
 
 #include "cli/check/connect.h"
 #include "cli/check/sample.h"
-#include "cli/embedded/free_port.h"
+#include "cli/embedded/reserved_port.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/digest.h"
@@ -87,7 +87,8 @@ TEST_F(CheckConnect, ATopicThatIsNotThereIsFoundAtItsLine) {
 }
 
 TEST_F(CheckConnect, BrokersThatDoNotAnswerAreOneFinding) {
-    servers_ = "127.0.0.1:" + std::to_string(free_port());
+    const ReservedPort silent;
+    servers_ = "127.0.0.1:" + std::to_string(silent.number());
     const ConnectResult result = check_brokers(configuration());
     ASSERT_EQ(result.findings.size(), 1U);
     EXPECT_THAT(result.findings[0].message, HasSubstr("The brokers do not answer"));

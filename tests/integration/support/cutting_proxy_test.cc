@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/embedded/free_port.h"
+#include "cli/embedded/reserved_port.h"
 #include "tests/support/eventually.h"
 #include "tests/support/frontend_parser.h"
 #include "tests/support/kafka.h"
@@ -186,7 +186,8 @@ TEST_F(CuttingProxyTest, DelaysAndRefuses) {
 
 TEST(CuttingProxyWithKafka, StandsInFrontOfABroker) {
     KafkaBrokerOptions options;
-    options.port = free_port();
+    const ReservedPort port;
+    options.port = port.number();
     CuttingProxy proxy(CuttingProxy::Protocol::bytes, options.port);
     options.advertised_port = proxy.port();
     KafkaBroker broker(options);
