@@ -82,6 +82,9 @@ constexpr std::array<std::pair<const char*, const char*>, 7> required{{
 // For each partition, as each has a queue of its own: bounds the memory of a worker with many of
 // them.
 constexpr const char* queued_kilobytes = "16384";
+// librdkafka fetches nothing for this long where it found the queue full. Its default of a second
+// empties the queue under load.
+constexpr const char* full_queue_again_ms = "10";
 
 }  // namespace
 
@@ -97,6 +100,7 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
         set(raw, "partition.assignment.strategy", "cooperative-sticky");
     }
     set(raw, "queued.max.messages.kbytes", queued_kilobytes);
+    set(raw, "fetch.queue.backoff.ms", full_queue_again_ms);
     set(raw, "client.id", "onceward");
     for (const auto& [name, value] : options.properties) set(raw, name, value.reveal());
     for (const auto& [name, value] : required) set(raw, name, value);
