@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <utility>
@@ -166,6 +167,7 @@ Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, Intake& i
     std::vector<rd_kafka_message_t*> fetched(messages);
     const ssize_t count =
         rd_kafka_consume_batch_queue(topic.queue.get(), 0, fetched.data(), fetched.size());
+    chunk.messages.reserve(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     for (ssize_t i = 0; i < count; ++i) {
         state_->take_message(topic, KafkaMessage(fetched[static_cast<std::size_t>(i)]), intake,
                              chunk);

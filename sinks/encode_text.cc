@@ -1,6 +1,8 @@
 #include <openssl/evp.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -15,22 +17,31 @@ namespace {
 constexpr std::chrono::microseconds end_of_9999{253402300800'000'000};
 constexpr std::chrono::microseconds begin_of_1{-62135596800'000'000};
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
+// What each byte counts as a hex digit; -1: it is none.
+constexpr std::array<std::int8_t, 256> hex_digits = [] {
+    std::array<std::int8_t, 256> digits{};
+    digits.fill(-1);
+    for (int i = 0; i < 10; ++i)
+        digits[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
+    for (int i = 10; i < 16; ++i) {
+        digits[static_cast<std::size_t>('a' + i - 10)] = static_cast<std::int8_t>(i);
+        digits[static_cast<std::size_t>('A' + i - 10)] = static_cast<std::int8_t>(i);
+    }
+    return digits;
+}();
 
 bool append_hex(std::string_view digits, std::string& out) {
     if (digits.size() % 2 != 0) return false;
-    for (std::size_t at = 0; at < digits.size(); at += 2) {
-        const int high = hex_digit(digits[at]);
-        const int low = hex_digit(digits[at + 1]);
-        if (high < 0 || low < 0) return false;
-        out.push_back(static_cast<char>(high * 16 + low));
+    const std::size_t begin = out.size();
+    out.resize(begin + digits.size() / 2);
+    int all = 0;  // negative as soon as one of them is
+    for (std::size_t i = 0; i < digits.size() / 2; ++i) {
+        const int high = hex_digits[static_cast<unsigned char>(digits[2 * i])];
+        const int low = hex_digits[static_cast<unsigned char>(digits[2 * i + 1])];
+        all |= high | low;
+        out[begin + i] = static_cast<char>(high * 16 + low);
     }
-    return true;
+    return all >= 0;
 }
 
 bool append_base64(std::string_view text, std::string& out) {
@@ -183,11 +194,12 @@ Misfit uuid(const Value& value, std::string& out) {
     if (text.size() == 32) return append_hex(text, out) ? Misfit{} : no_uuid;
     if (text.size() != 36) return no_uuid;
     std::array<char, 32> digits;
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const bool hyphen = at == 8 || at == 13 || at == 18 || at == 23;
-        if (hyphen != (text[at] == '-')) return no_uuid;
-        if (!hyphen) digits[count++] = text[at];
+    auto end = digits.begin();
+    std::size_t begin = 0;
+    for (const std::size_t hyphen : {8, 13, 18, 23, 36}) {
+        if (hyphen < text.size() && text[hyphen] != '-') return no_uuid;
+        end = std::ranges::copy(text.substr(begin, hyphen - begin), end).out;
+        begin = hyphen + 1;
     }
     return append_hex({digits.data(), digits.size()}, out) ? Misfit{} : no_uuid;
 }
