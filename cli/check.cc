@@ -102,7 +102,9 @@ CheckResult look(const CheckOptions& options) {
     result.add(check_database(loaded.configuration));
     if (!result.has_errors()) result.add(check_fences(loaded.configuration));
     if (result.has_errors() || options.sample == 0) return result;
-    result.samples = sample_records(loaded.configuration, options.sample);
+    Sample sample = sample_records(loaded.configuration, options.sample);
+    result.samples = std::move(sample.records);
+    result.add(std::move(sample.spread));
     return result;
 }
 

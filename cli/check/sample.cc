@@ -1,7 +1,7 @@
 #include "cli/check/sample.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 
 #include "cli/compose.h"
 #include "cli/log_view.h"
@@ -14,29 +14,6 @@ namespace onceward {
 namespace {
 
 constexpr std::chrono::seconds read_limit{30};
-
-std::string place(std::string_view topic, std::int64_t partition, std::int64_t offset) {
-    return std::string(topic) + "/" + std::to_string(partition) + "@" + std::to_string(offset);
-}
-
-// Where a claim came from and when. A log knows the first and the last offset of a batch in each of
-// its partitions; elsewhere they are the same.
-struct KnownClaim {
-    std::string topic;
-    std::int64_t partition = 0;
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-    std::string time;
-    bool may_be(const SampledRecord& record) const {
-        return record.topic == topic && record.partition == partition && record.offset >= first &&
-               record.offset <= last;
-    }
-    std::string text() const {
-        return place(topic, partition, first) + (last > first ? "-" + std::to_string(last) : "");
-    }
-};
-// By the digest as PostgreSQL prints it.
-using KnownClaims = std::multimap<std::string, KnownClaim, std::less<>>;
 
 // The newest `count` records, as evenly as can be from all partitions.
 std::vector<Stretch> newest(LogView& log, const std::string& topic, int count) {
@@ -94,31 +71,29 @@ SampledRecord describe(const std::string& topic, const Message& message) {
     return record;
 }
 
-// Finds the duplicates among those that would be applied: of claims, and of each other.
-void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& known) {
-    std::map<std::string, std::string> seen;
-    for (SampledRecord& record : records) {
-        if (record.digest.empty()) continue;
-        const std::string here = place(record.topic, record.partition, record.offset);
-        const auto [claim, claims_end] = known.equal_range(record.digest);
-        const auto [first, is_first] = seen.emplace(record.digest, here);
-        if (claim != claims_end) {
-            const bool itself = std::any_of(
-                claim, claims_end, [&](const auto& entry) { return entry.second.may_be(record); });
-            record.outcome = itself ? "known" : "duplicate";
-            record.reason =
-                itself ? "applied at " + claim->second.time
-                       : "of " + claim->second.text() + ", applied at " + claim->second.time;
-        } else if (!is_first) {
-            record.outcome = "duplicate";
-            record.reason = "of " + first->second + " in this sample";
-        }
+// With `reach: partition` a key that comes in two partitions is a promise broken by the producers.
+void report_spread(const Configuration& configuration, std::size_t index, const SpreadKeys& spread,
+                   ConnectResult& result) {
+    const TopicConfiguration& topic = configuration.topics[index];
+    if (spread.in_partitions == 0) {
+        result.good.push_back("reach of topic " + topic.name + ": none of " +
+                              std::to_string(spread.keys) +
+                              " sampled keys was seen in two partitions");
+        return;
     }
+    result.findings.push_back(
+        {Finding::Severity::warning, topic.reach_mark,
+         "topics[" + std::to_string(index) + "].ledger.reach",
+         std::to_string(spread.in_partitions) + " of " + std::to_string(spread.keys) +
+             " sampled keys were seen in two partitions or more (one at " + spread.example +
+             "): with `reach: partition` such a key takes effect once in each. Write `reach: "
+             "global`, or let the producers key the record by the idempotency key."});
 }
 
-std::vector<SampledRecord> sample_topic(const Configuration& configuration,
-                                        const TopicConfiguration& topic, Connection& connection,
-                                        LogView& log, Sampler& sampler, int count) {
+void sample_topic(const Configuration& configuration, std::size_t index, Connection& connection,
+                  LogView& log, Sampler& sampler, int count, Sample& sample) {
+    const TopicConfiguration& topic = configuration.topics[index];
+    const Reach reach = configuration.ledgers.at(topic.ledger).reach;
     const std::unique_ptr<Sink> sink = make_sink(topic.sink);
     Intake intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
     intake.set_topic_id(log.topic_id(topic.name));
@@ -133,22 +108,25 @@ std::vector<SampledRecord> sample_topic(const Configuration& configuration,
         records.push_back(describe(topic.name, message));
         if (!records.back().digest.empty()) digests.push_back(message.digest);
     }
-    find_duplicates(records, known_claims(connection, topic.ledger, digests));
-    return records;
+    const KnownClaims known = known_claims(connection, topic.ledger, digests);
+    find_duplicates(records, known, reach);
+    if (reach == Reach::partition) {
+        report_spread(configuration, index, find_spread_keys(records, known), sample.spread);
+    }
+    std::ranges::move(records, std::back_inserter(sample.records));
 }
 
 }  // namespace
 
-std::vector<SampledRecord> sample_records(const Configuration& configuration, int count) {
+Sample sample_records(const Configuration& configuration, int count) {
     Connection connection(configuration.postgres);
     LogView log(configuration.kafka);
     Sampler sampler(configuration.kafka);
-    std::vector<SampledRecord> all;
-    for (const TopicConfiguration& topic : configuration.topics) {
-        auto records = sample_topic(configuration, topic, connection, log, sampler, count);
-        std::move(records.begin(), records.end(), std::back_inserter(all));
+    Sample sample;
+    for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
+        sample_topic(configuration, index, connection, log, sampler, count, sample);
     }
-    return all;
+    return sample;
 }
 
 }  // namespace onceward

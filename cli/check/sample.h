@@ -3,25 +3,20 @@
 // sink, and says what would become of each. It writes nothing, joins no group and shows no payload.
 // Used by one thread. Failures are KafkaErrors, PostgresErrors, FormatErrors and SinkMismatches.
 
-#include <string>
 #include <vector>
 
-#include "cli/configuration/configuration.h"
+#include "cli/check/connect.h"
+#include "cli/check/sample_verdicts.h"
 
 namespace onceward {
 
-struct SampledRecord {
-    std::string topic;
-    int partition = 0;
-    std::int64_t offset = 0;
-    // applied | duplicate | rejected | skipped: what would happen; known: it was applied already.
-    std::string outcome;
-    std::string reason;  // where the original is, or why; may be ''
-    std::string digest;  // of its key; '' without one
+struct Sample {
+    std::vector<SampledRecord> records;
+    ConnectResult spread;  // of topics with `reach: partition`: whether keys keep to a partition
 };
 
 // Up to `count` records of each topic. REQUIRES: check_brokers() and check_database() found no
 // error.
-std::vector<SampledRecord> sample_records(const Configuration& configuration, int count);
+Sample sample_records(const Configuration& configuration, int count);
 
 }  // namespace onceward

@@ -40,6 +40,7 @@ struct TopicConfiguration {
         format;          // with its tombstone policy; paths are resolved against the file's folder
     KeyOptions key;      // `operation` is filled in
     std::string ledger;  // a name in Configuration::ledgers
+    Mark reach_mark;
     SinkOptions sink;
     Mark sink_mark;
     StartPosition start;

@@ -138,6 +138,7 @@ class Reader {
             to_.table = &table;
             read_mapping(item, tree, item_path);
             topic.sink_mark = report_.mark_of(item_path + ".sink");
+            topic.reach_mark = report_.mark_of(item_path + ".ledger.reach");
             topic.sink = table;
             finish_topic(topic, ledger, item_path);
         }

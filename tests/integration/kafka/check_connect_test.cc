@@ -34,7 +34,9 @@ class CheckConnect : public testing::Test {
                "\npostgres: {dsn: '" + dsn_ + "', schema: " + schema_.name() +
                "}\ntopics:\n  - name: " + topic_ +
                "\n    tombstones: skip\n    key: {sources: [{header: request-id}]}\n"
-               "    ledger: {retention: 1h, rotate_after: 10m}\n"
+               "    ledger: {retention: 1h, rotate_after: 10m" +
+               ledger_ +
+               "}\n"
                "    sink: {table: " +
                table_ + ", columns: {id: /id, amount: " + amount_ + "}}\n";
     }
@@ -63,6 +65,7 @@ class CheckConnect : public testing::Test {
     std::string group_ = support::unique_name("group");
     std::string servers_ = support::kafka_bootstrap_servers();
     std::string dsn_ = schema_.worker().dsn.reveal();
+    std::string ledger_;  // further options
     std::string amount_ = "/amount";
     std::string table_ = schema_.user_table("payments", "id text, amount integer");
 };
@@ -175,7 +178,7 @@ TEST_F(CheckConnect, ASampleSaysWhatWouldBecomeOfEachRecordAndWritesNothing) {
 
     std::vector<std::string> outcomes;
     std::vector<std::string> reasons;
-    for (const SampledRecord& record : sample_records(configuration(), 100)) {
+    for (const SampledRecord& record : sample_records(configuration(), 100).records) {
         outcomes.push_back(record.outcome);
         reasons.push_back(record.reason);
     }
@@ -200,11 +203,43 @@ TEST_F(CheckConnect, ASampleTakesTheNewestOfEachPartition) {
     }
     support::kafka().produce(topic_, messages);
     std::vector<std::pair<int, std::int64_t>> places;
-    for (const SampledRecord& record : sample_records(configuration(), 4)) {
+    for (const SampledRecord& record : sample_records(configuration(), 4).records) {
         places.emplace_back(record.partition, record.offset);
     }
     EXPECT_THAT(places, testing::UnorderedElementsAre(std::pair(0, 18), std::pair(0, 19),
                                                       std::pair(1, 18), std::pair(1, 19)));
+}
+
+TEST_F(CheckConnect, KeysInTwoPartitionsAreCountedWhereThatIsTheReach) {
+    const std::string payload = R"({"id": "a", "amount": 1})";
+    std::vector<ProducedMessage> messages = {message("a", payload), message("a", payload),
+                                             message("b", payload)};
+    const auto sample = [&] {
+        support::kafka().produce(topic_, messages);
+        return sample_records(configuration(), 100);
+    };
+    ledger_ = ", store: log, reach: partition";
+    const ConnectResult none = sample().spread;
+    EXPECT_THAT(none.findings, IsEmpty());
+    EXPECT_THAT(none.good, ElementsAre(HasSubstr("none of 2 sampled keys was seen in two")));
+
+    messages = {message("b", payload)};
+    messages[0].partition = 1;
+    const Sample spread = sample();
+    EXPECT_EQ(spread.records.back().outcome, "applied") << "it is the first of its partition";
+    EXPECT_THAT(spread.spread.good, IsEmpty());
+    ASSERT_EQ(spread.spread.findings.size(), 1U);
+    const Finding& finding = spread.spread.findings[0];
+    EXPECT_EQ(finding.severity, Finding::Severity::warning);
+    EXPECT_EQ(finding.mark.line, 9);
+    EXPECT_EQ(finding.mark.column, 67);
+    EXPECT_THAT(finding.message, HasSubstr("1 of 2 sampled keys were seen in two partitions"));
+    EXPECT_THAT(finding.message, HasSubstr("at " + topic_ + "/0@2 and " + topic_ + "/1@0"));
+
+    ledger_ = ", store: log";
+    const Sample global = sample_records(configuration(), 100);
+    EXPECT_THAT(global.spread.findings, IsEmpty());
+    EXPECT_EQ(global.records.back().outcome, "duplicate");
 }
 
 }  // namespace
