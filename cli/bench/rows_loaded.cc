@@ -22,7 +22,7 @@ Side Bench::loaded_side(Tables& tables) {
 
 std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
     const auto wanted = [&](const char* row) { return std::ranges::find(rows, row) != rows.end(); };
-    Tables tables(setup_.postgres);
+    Tables tables(setup_.postgres, loaded_schema);
     setup_.progress("loading a ledger with " + grouped(extent_.claims) + " claims");
     const LoadedLedger ledger(tables, extent_.claims);
     const std::string held = "a ledger by `log`, reach global, with " + grouped(extent_.claims) +

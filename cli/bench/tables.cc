@@ -10,14 +10,15 @@
 namespace onceward::bench {
 namespace {
 
-ConnectionOptions in_own_schema(ConnectionOptions options) {
-    options.schema = "onceward_bench";
+ConnectionOptions in_schema(ConnectionOptions options, std::string schema) {
+    options.schema = std::move(schema);
     return options;
 }
 
 }  // namespace
 
-Tables::Tables(ConnectionOptions postgres) : connection_(in_own_schema(std::move(postgres))) {
+Tables::Tables(ConnectionOptions postgres, std::string schema)
+    : connection_(in_schema(std::move(postgres), std::move(schema))) {
     connection_.execute(sql::bench_drop_schema);
     migrate_up(connection_);
     begin_anew();

@@ -14,11 +14,14 @@ namespace onceward::bench {
 inline constexpr const char* plain_table = "onceward_bench_events";
 // The same columns; `amount_minor` is the primary key.
 inline constexpr const char* keyed_table = "onceward_bench_keyed";
+// For what stays while other runs come and go.
+inline constexpr const char* loaded_schema = "onceward_bench_loaded";
 
 class Tables {
   public:
-    // `postgres` may create tables; its schema is replaced by one for the bench.
-    explicit Tables(ConnectionOptions postgres);
+    // `postgres` may create tables; its schema is replaced by this one. Two that live at once need
+    // two, as each begins by dropping its own.
+    explicit Tables(ConnectionOptions postgres, std::string schema = "onceward_bench");
     ~Tables();
     Tables(const Tables&) = delete;
     Tables& operator=(const Tables&) = delete;

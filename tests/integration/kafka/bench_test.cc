@@ -5,9 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/bench/tables.h"
 #include "cli/bench/targets.h"
+#include "dedup/migration.h"
 #include "tests/integration/mock/program.h"
 #include "tests/support/kafka.h"
+#include "tests/support/postgres.h"
 
 namespace onceward {
 namespace {
@@ -58,6 +61,15 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
     EXPECT_EQ(found, wanted) << outcome.output;
     EXPECT_THAT(read(page), HasSubstr("not run: it needs a peer"));
     EXPECT_TRUE(std::filesystem::is_empty(temporary()));
+}
+
+TEST(BenchTables, WhatIsLoadedStaysWhileOtherRunsComeAndGo) {
+    ConnectionOptions superuser;
+    superuser.dsn = Secret(support::postgres().dsn);
+    bench::Tables loaded(superuser, bench::loaded_schema);
+    { const bench::Tables other(superuser); }
+    EXPECT_NO_THROW(require_version(loaded.connection()));
+    EXPECT_NO_THROW(loaded.begin_anew());
 }
 
 TEST_F(BenchCommand, ARowThatIsNotMeasuredIsRefused) {
