@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test crash-test campaign compose-test \
-	campaign-core campaign-mutants bench profile asan tsan format fuzz
+	campaign-core campaign-mutants bench bench-peers profile asan tsan format fuzz
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -72,6 +72,12 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward
 	@scripts/bench $(ARGUMENTS)
+
+bench-peers: ## Beside Debezium, spring-kafka, kcat | psql (ARGUMENTS='--messages 1250000')
+	@scripts/setup peers
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward
+	@bench/peers/run $(ARGUMENTS)
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile

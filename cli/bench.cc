@@ -32,6 +32,8 @@ struct BenchOptions {
     std::string picture;
     std::int64_t broker_pid = 0;
     std::string broker_version;
+    std::string peers;
+    std::string peer_versions;
 };
 
 void write_file(const std::string& path, const std::string& text) {
@@ -48,12 +50,22 @@ bench::Report describe(const BenchOptions& options, const ConnectionOptions& pos
     if (!options.broker_version.empty()) {
         report.circumstances.emplace_back("broker", options.broker_version);
     }
+    if (!options.peer_versions.empty()) {
+        report.circumstances.emplace_back("peers", options.peer_versions);
+    }
     report.circumstances.emplace_back(
         "PostgreSQL", Connection(postgres).query(sql::bench_settings, {}).text(0, 0));
     return report;
 }
 
 int run_bench(const BenchOptions& options) {
+    for (const std::string& row : options.rows) {
+        if (options.peers.empty() &&
+            bench::targets_of(row).front()->by == bench::MeasuredBy::peers) {
+            std::cerr << "onceward bench: row " << row << " needs --peers\n";
+            return exit_usage;
+        }
+    }
     LogOptions quiet;
     quiet.level = LogLevel::error;
     configure_log(quiet);
@@ -70,11 +82,14 @@ int run_bench(const BenchOptions& options) {
     setup.postgres.dsn = postgres ? postgres->dsn() : options.dsn;
     setup.extent = options.quick ? bench::quick_extent() : options.extent;
     setup.folder = std::filesystem::temp_directory_path();
+    if (!options.peers.empty()) setup.peers = std::filesystem::absolute(options.peers);
     setup.progress = [](const std::string& line) { std::cerr << line << '\n'; };
     bench::Report report = describe(options, setup.postgres);
     std::vector<std::string> rows = options.rows;
     if (rows.empty()) {
-        for (const std::string_view row : bench::measured_rows()) rows.emplace_back(row);
+        for (const std::string_view row : bench::measured_rows(!options.peers.empty())) {
+            rows.emplace_back(row);
+        }
     }
     report.rows = bench::measure(setup, rows);
     std::cout << bench::as_text(report);
@@ -123,7 +138,7 @@ void add_bench(CLI::App& program, Commands& commands) {
     bench.add_option("--dsn", options->dsn,
                      "A PostgreSQL to write to, as superuser; a private one by default");
     std::vector<std::string> rows;
-    for (const std::string_view row : bench::measured_rows()) rows.emplace_back(row);
+    for (const std::string_view row : bench::measured_rows(true)) rows.emplace_back(row);
     bench.add_option("--row", options->rows, "Only this row; may be given several times")
         ->check(CLI::IsMember(rows))
         ->allow_extra_args(false);
@@ -136,6 +151,11 @@ void add_bench(CLI::App& program, Commands& commands) {
         .add_option("--broker-pid", options->broker_pid, "Of a broker here, to count its CPU time")
         ->check(CLI::Range(0, 1 << 30));
     bench.add_option("--broker-version", options->broker_version, "For the report's head");
+    bench
+        .add_option("--peers", options->peers,
+                    "The folder of the programs for rows 4, 4b and 5 (make bench-peers)")
+        ->check(CLI::ExistingDirectory);
+    bench.add_option("--peer-versions", options->peer_versions, "For the report's head");
     commands.add(bench, [options] { return run_bench(*options); });
 }
 

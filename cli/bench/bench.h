@@ -31,12 +31,21 @@ class Bench {
     RowResult duplicates();
     RowResult latency();
     RowResult idle();
+    RowResult debezium();
+    RowResult spring();
+    RowResult kcat();
     // Rows 7, 12, 13 and 14, of one ledger that is loaded once.
     std::vector<RowResult> loaded(const std::vector<std::string>& rows);
 
   private:
     Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }
-    std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates) const;
+    std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates,
+                                      Form form = Form::plain) const;
+    // For the peers' rows: filled, `log` with one worker, and a program beside it.
+    std::unique_ptr<Topic> filled(std::int64_t messages, bool duplicates, Form form) const;
+    Side beside_peers(const Topic& topic);
+    Side peer(const Topic& topic, const char* name, const char* program, const char* table);
+    RowResult begin_peers(std::string_view row, const std::string& setting) const;
     const Topic& plain();
     Side consumed(const Topic& topic, const Plan& plan, std::optional<std::int64_t> part = {});
     // Each side once in each round.

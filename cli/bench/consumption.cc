@@ -30,16 +30,43 @@ void choose_claims(WorkerTopic& topic, Claims claims) {
     }
 }
 
+// The records as they are, into the raw table.
+TableSinkOptions raw_sink() {
+    using Kind = FieldSource::Kind;
+    TableSinkOptions options;
+    options.table = raw_table;
+    options.columns = {{"key", {Kind::record_key, ""}, true, 0},
+                       {"partition", {Kind::metadata, "partition"}, true, 0},
+                       {"offset", {Kind::metadata, "offset"}, true, 0},
+                       {"payload", {Kind::payload, ""}, true, 0}};
+    return options;
+}
+
+// What is read from a message, and where it goes.
+void choose_form(WorkerTopic& topic, Form form) {
+    topic.key.sources = *key_preset("idempotency-key");
+    topic.sink = [] { return make_sink(plain_sink()); };
+    switch (form) {
+        case Form::plain: return;
+        case Form::connect: topic.format.envelope = Envelope::connect; return;
+        case Form::keyed: break;
+    }
+    topic.format.format = Format::raw;
+    KeySource key;
+    key.kind = KeySource::Kind::record_key;
+    topic.key.sources = {key};
+    topic.sink = [] { return make_sink(raw_sink()); };
+}
+
 WorkerOptions worker_options(const Place& place, const Workload& workload, const Plan& plan,
                              const Tables& tables) {
     WorkerTopic topic;
     topic.name = workload.topic;
-    topic.key.sources = *key_preset("idempotency-key");
+    choose_form(topic, workload.form);
     topic.key.operation = tables.id();
     topic.ledger.name = ledger_name;
     choose_claims(topic, plan.claims);
     topic.start.kind = StartPosition::Kind::earliest;
-    topic.sink = [] { return make_sink(plain_sink()); };
     WorkerOptions options;
     options.kafka.bootstrap_servers = place.bootstrap_servers;
     options.kafka.group = workload.topic + "-" + tables.id();
@@ -53,6 +80,13 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
 }
 
 }  // namespace
+
+const char* table_of(const Workload& workload) {
+    return workload.form == Form::keyed ? raw_table : plain_table;
+}
+const char* key_column_of(const Workload& workload) {
+    return workload.form == Form::keyed ? "key" : "event_id";
+}
 
 TableSinkOptions plain_sink() {
     TableSinkOptions options;
@@ -163,7 +197,9 @@ Measurement consume(const Place& place, const Workload& workload, const Plan& pl
     workers.begin();
     wait_until([&] { return workers.totals().passed() > 0; }, "for the first commit");
     const std::chrono::duration<double> first = Clock::now() - let_go;
-    const std::int64_t warm = std::max<std::int64_t>(messages / 20, 1);
+    const auto warm =
+        std::max(static_cast<std::int64_t>(static_cast<double>(messages) * plan.not_measured),
+                 std::int64_t{1});
     wait_until([&] { return workers.totals().passed() >= warm; }, "for the first messages");
     const auto begin = Clock::now();
     const std::int64_t passed = workers.totals().passed();

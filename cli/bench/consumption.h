@@ -29,6 +29,9 @@ struct Plan {
     Claims claims = Claims::log;
     int workers = 1;
     BatchLimits batch;
+    // The share of the messages that pass before the clock runs: until then windows are read,
+    // statements prepared and caches filled.
+    double not_measured = 0.05;
 };
 
 // Into the plain table, a column for each mapped field.
@@ -62,8 +65,11 @@ class Workers {
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// Consumes so many messages that are in the topic already. The first twentieth is not measured:
-// until then windows are read, statements prepared and caches filled.
+// The table that a topic of this form is written to, and its column that holds the key.
+const char* table_of(const Workload& workload);
+const char* key_column_of(const Workload& workload);
+
+// Consumes so many messages that are in the topic already.
 Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
                     std::int64_t messages);
 

@@ -43,7 +43,7 @@ CpuTimes operator-(const CpuTimes& end, const CpuTimes& begin) {
 }
 
 CpuTimes CpuMeter::read() const {
-    return {own_cpu_seconds(), of_family(postgres), of_family(broker)};
+    return {worker ? of_family(worker) : own_cpu_seconds(), of_family(postgres), of_family(broker)};
 }
 
 std::optional<std::int64_t> ticks_in(const std::string& stat) {

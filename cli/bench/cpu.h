@@ -19,6 +19,7 @@ struct CpuTimes {
 };
 
 struct CpuMeter {
+    std::optional<pid_t> worker{};    // another program, with its children; none: this process
     std::optional<pid_t> postgres{};  // the postmaster, whose children are its sessions
     std::optional<pid_t> broker{};
     CpuTimes read() const;

@@ -69,7 +69,8 @@ std::string markdown_head(const Cells& cells) {
 // Why the report has nothing of a row.
 std::string why_missing(const Report& report, const Target& target) {
     switch (target.by) {
-        case MeasuredBy::peers: return "not run: it needs a peer beside the program";
+        case MeasuredBy::peers:
+            return "not run: it needs a peer beside the program (`make bench-peers`)";
         case MeasuredBy::nobody: return "not run: the program does not measure it yet";
         case MeasuredBy::bench: break;
     }

@@ -61,12 +61,13 @@ void measure_rows(const Setup& setup, const std::vector<std::string>& rows, cons
 
 }  // namespace
 
-std::unique_ptr<Topic> Bench::make_topic(std::int64_t messages, bool duplicates) const {
+std::unique_ptr<Topic> Bench::make_topic(std::int64_t messages, bool duplicates, Form form) const {
     Workload workload;
     workload.topic = "onceward-bench-" + new_uuid().substr(0, 8);
     workload.messages = messages;
     workload.partitions = extent_.partitions;
     workload.duplicates = duplicates;
+    workload.form = form;
     return std::make_unique<Topic>(setup_.place.bootstrap_servers, workload);
 }
 
@@ -90,7 +91,8 @@ Side Bench::consumed(const Topic& topic, const Plan& plan, std::optional<std::in
                 Tables tables(setup_.postgres);
                 const Measurement run =
                     consume(setup_.place, workload, plan, tables, part.value_or(workload.messages));
-                tables.expect_rows(plain_table, part ? run.applied : distinct_keys(workload));
+                tables.expect_rows(table_of(workload), part ? run.applied : distinct_keys(workload),
+                                   key_column_of(workload));
                 return run;
             }};
 }
@@ -205,6 +207,7 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
     measure_rows(
         setup, against_off, [&] { return bench.against_dedup_off(against_off); }, results);
     const std::vector<std::pair<std::string, RowResult (Bench::*)()>> others{
+        {"4", &Bench::debezium},  {"4b", &Bench::spring},      {"5", &Bench::kcat},
         {"6", &Bench::isolation}, {"8", &Bench::replay_storm}, {"10", &Bench::single},
         {"11", &Bench::workers},  {"11b", &Bench::duplicates}, {"15", &Bench::latency},
         {"16", &Bench::idle},

@@ -32,10 +32,12 @@ struct Setup {
     ConnectionOptions postgres;  // may make schemas and tables
     Extent extent;
     std::filesystem::path folder;  // where an fsync is timed
+    std::filesystem::path peers;   // the folder of the programs to measure beside; may be empty
     std::function<void(const std::string&)> progress;
 };
 
-// In the order of targets(). REQUIRES: each of them is one of measured_rows().
+// In the order of targets(). REQUIRES: each of them is one of measured_rows(), with peers only
+// where their folder is named.
 std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string>& rows);
 
 }  // namespace onceward::bench

@@ -23,6 +23,7 @@ Tables::Tables(ConnectionOptions postgres, std::string schema)
     migrate_up(connection_);
     begin_anew();
     make(sql::bench_keyed_table, keyed_table);
+    connection_.execute(sql::bench_peer_tables);
 }
 
 void Tables::begin_anew() {
@@ -32,7 +33,10 @@ void Tables::begin_anew() {
 
 Tables::~Tables() {
     try {
-        for (const char* table : {plain_table, keyed_table}) make(sql::bench_drop, table);
+        for (const char* table :
+             {plain_table, keyed_table, upserted_table, raw_table, claims_table}) {
+            make(sql::bench_drop, table);
+        }
         connection_.execute(sql::bench_drop_schema);
     } catch (const std::exception&) {
         // The measurement stands; the next run drops it or says what is wrong.
@@ -51,8 +55,12 @@ std::int64_t Tables::wal() { return connection_.query(sql::bench_wal, {}).intege
 
 void Tables::checkpoint() { connection_.execute(sql::bench_checkpoint); }
 
-void Tables::expect_rows(const char* table, std::int64_t expected) {
-    const Result rows = connection_.query(sql::bench_rows, {}, {{"table", table}});
+std::int64_t Tables::arrived(const char* table) {
+    return connection_.query(sql::bench_arrived, {}, {{"table", table}}).integer(0, 0);
+}
+
+void Tables::expect_rows(const char* table, std::int64_t expected, const char* key) {
+    const Result rows = connection_.query(sql::bench_rows, {}, {{"table", table}, {"key", key}});
     if (rows.integer(0, 0) == expected && rows.integer(0, 1) == expected) return;
     throw std::runtime_error("the bench's table holds " + std::string(rows.text(0, 0)) +
                              " rows of " + std::string(rows.text(0, 1)) + " keys, " +

@@ -16,6 +16,11 @@ inline constexpr const char* plain_table = "onceward_bench_events";
 inline constexpr const char* keyed_table = "onceward_bench_keyed";
 // For what stays while other runs come and go.
 inline constexpr const char* loaded_schema = "onceward_bench_loaded";
+// For peers: the plain table's columns, the key is the primary key; a key, partition, offset and
+// payload, no index; and a column of claims, which is the primary key.
+inline constexpr const char* upserted_table = "onceward_bench_upserted";
+inline constexpr const char* raw_table = "onceward_bench_raw";
+inline constexpr const char* claims_table = "onceward_bench_claims";
 
 class Tables {
   public:
@@ -39,7 +44,9 @@ class Tables {
     // So that no run pays for the pages that the one before it left.
     void checkpoint();
     // Throws unless the table holds exactly so many rows, each with a key of its own.
-    void expect_rows(const char* table, std::int64_t expected);
+    void expect_rows(const char* table, std::int64_t expected, const char* key = "event_id");
+    // Rows that can be seen, and those that a COPY under way has taken.
+    std::int64_t arrived(const char* table);
 
   private:
     void make(std::string_view statements, const char* table);

@@ -29,8 +29,8 @@ struct Target {
 // In the order in which they are shown.
 std::span<const Target> targets();
 std::vector<const Target*> targets_of(std::string_view row);
-// Those that this program measures, each once.
-std::vector<std::string_view> measured_rows();
+// Those that this program measures, each once; with peers beside it, more.
+std::vector<std::string_view> measured_rows(bool with_peers = false);
 
 bool meets(const Target& target, double limit, double value);
 inline bool reached(const Target& target, double value) {

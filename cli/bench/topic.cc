@@ -30,13 +30,18 @@ void Topic::fill() const {
     Producer producer(options);
     for (std::int64_t number = 0; number < workload_.messages; ++number) {
         const std::string key = key_of(workload_, number);
-        const std::string text = payload(key, number);
+        const std::string text =
+            workload_.form == Form::connect ? connect_payload(key, number) : payload(key, number);
         const Header header{"Idempotency-Key", key};
         OutgoingRecord record;
         record.topic = workload_.topic;
         record.partition = partition_of(workload_, number);
         record.payload = text;
-        record.headers = {&header, 1};
+        if (workload_.form == Form::keyed) {
+            record.key = key;
+        } else {
+            record.headers = {&header, 1};
+        }
         producer.send(record);
     }
     if (!producer.flush(2min) || producer.failed() > 0) {

@@ -20,6 +20,13 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
+// Of the table's columns, without the closing bracket.
+std::string fields(const std::string& key, std::int64_t number) {
+    return R"({"event_id":")" + key + R"(","account":"account-)" + std::to_string(number % 10'000) +
+           R"(","amount_minor":)" + std::to_string(number * 7 % 1'000'000) +
+           R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z")";
+}
+
 // By chance, so that each partition has its share of them.
 bool is_duplicate(const Workload& workload, std::int64_t number) {
     return workload.duplicates && number >= first_duplicate &&
@@ -56,14 +63,23 @@ std::string key_of(const Workload& workload, std::int64_t number) {
 }
 
 std::string payload(const std::string& key, std::int64_t number) {
-    std::string text = R"({"event_id":")" + key + R"(","account":"account-)" +
-                       std::to_string(number % 10'000) + R"(","amount_minor":)" +
-                       std::to_string(number * 7 % 1'000'000) +
-                       R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z",)"
-                       R"("retries":0,"note":"a field that no column asks for)";
+    std::string text =
+        fields(key, number) + R"(,"retries":0,"note":"a field that no column asks for)";
     const std::string end = R"("})";
     text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
     return text + end;
+}
+
+std::string connect_payload(const std::string& key, std::int64_t number) {
+    static const std::string schema =
+        R"({"schema":{"type":"struct","optional":false,"fields":[)"
+        R"({"field":"event_id","type":"string","name":"io.debezium.data.Uuid","optional":false},)"
+        R"({"field":"account","type":"string","optional":false},)"
+        R"({"field":"amount_minor","type":"int64","optional":false},)"
+        R"({"field":"currency","type":"string","optional":false},)"
+        R"({"field":"created_at","type":"string","name":"io.debezium.time.ZonedTimestamp",)"
+        R"("optional":false}]},"payload":)";
+    return schema + fields(key, number) + "}}";
 }
 
 }  // namespace onceward::bench

@@ -9,6 +9,13 @@
 
 namespace onceward::bench {
 
+// How a message carries its key and its fields.
+enum class Form : std::uint8_t {
+    plain,    // JSON, the key in a header
+    connect,  // the same in the envelope of Kafka Connect, with its schema
+    keyed,    // plain JSON, the key as the record's own key
+};
+
 struct Workload {
     std::string topic;  // its keys are this topic's own
     std::int64_t messages = 0;
@@ -16,6 +23,7 @@ struct Workload {
     // One of ten messages repeats the key of an earlier one in another partition, nine of ten times
     // one of the last 50,000.
     bool duplicates = false;
+    Form form = Form::plain;
 };
 
 inline Partition partition_of(const Workload& workload, std::int64_t number) {
@@ -28,5 +36,7 @@ std::int64_t distinct_keys(const Workload& workload);
 std::string key_of(const Workload& workload, std::int64_t number);
 // JSON of 374 bytes.
 std::string payload(const std::string& key, std::int64_t number);
+// In Connect's envelope: the five fields that are asked for, with their schema.
+std::string connect_payload(const std::string& key, std::int64_t number);
 
 }  // namespace onceward::bench

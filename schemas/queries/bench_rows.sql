@@ -1,1 +1,1 @@
-SELECT count(*), count(DISTINCT event_id) FROM {table}
+SELECT count(*), count(DISTINCT {key}) FROM {table}

@@ -72,7 +72,62 @@ TEST(BenchTables, WhatIsLoadedStaysWhileOtherRunsComeAndGo) {
     EXPECT_NO_THROW(loaded.begin_anew());
 }
 
-TEST_F(BenchCommand, ARowThatIsNotMeasuredIsRefused) {
+// Stands in for the other program of row 5. Its second half comes when the clock runs: the position
+// of the WAL is the last that the bench asks for before.
+constexpr const char* rows_in_two_parts = R"sh(#!/bin/sh
+set -e
+into="INSERT INTO $ONCEWARD_PEER_TABLE SELECT n::text, 0, n, '{}' FROM generate_series"
+half=$((ONCEWARD_PEER_MESSAGES / 2))
+psql -qXc "$into(1, $half) AS n"
+psql -qXc "SET statement_timeout = '1min'" -c "DO \$\$
+BEGIN
+    WHILE NOT EXISTS (SELECT FROM pg_stat_activity
+                      WHERE query LIKE '%pg_current_wal_lsn%' AND pid <> pg_backend_pid()) LOOP
+        COMMIT;
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END
+\$\$"
+psql -qXc "$into($half + 1, $ONCEWARD_PEER_MESSAGES - ${LOST:-0}) AS n"
+)sh";
+
+class BenchWithPeers : public BenchCommand {
+  protected:
+    // Row 5 beside a program of this text.
+    nlohmann::json bench(const std::string& program, int exit_code) {
+        const auto file = write("kcat-psql", program);
+        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+        const auto json = folder() / "bench.json";
+        const Outcome outcome =
+            run({"bench", "--bootstrap-server", support::kafka_bootstrap_servers(), "--quick",
+                 "--row", "5", "--peers", folder().string(), "--json", json.string()});
+        EXPECT_EQ(outcome.exit_code, exit_code) << outcome.output;
+        EXPECT_TRUE(std::filesystem::is_empty(temporary()));
+        return nlohmann::json::parse(read(json));
+    }
+};
+
+TEST_F(BenchWithPeers, APeerIsMeasuredBesideTheProgram) {
+    const nlohmann::json result = bench(rows_in_two_parts, 0);
+    ASSERT_EQ(result["rows"].size(), 1U) << result;
+    EXPECT_GT(result["rows"][0]["ratio"].get<double>(), 0);
+    EXPECT_EQ(result["settings"].size(), 2U);
+}
+
+TEST_F(BenchWithPeers, APeerThatLosesARowIsNotMeasured) {
+    std::string program = rows_in_two_parts;
+    program.insert(program.find("set -e"), "LOST=1\n");
+    const nlohmann::json result = bench(program, 1);
+    EXPECT_TRUE(result["rows"].empty()) << result;
+    EXPECT_THAT(result["failed"][0]["why"], HasSubstr("3999 rows"));
+}
+
+TEST_F(BenchWithPeers, WhatAPeerThatFailsSaidIsQuoted) {
+    const nlohmann::json result = bench("#!/bin/sh\necho no topic\nexit 3\n", 1);
+    EXPECT_THAT(result["failed"][0]["why"], HasSubstr("no topic"));
+}
+
+TEST_F(BenchCommand, ARowThatNeedsAPeerIsRefusedWithoutOne) {
     const Outcome outcome = run({"bench", "--bootstrap-server", "127.0.0.1:1", "--row", "4"});
     EXPECT_EQ(outcome.exit_code, 64) << outcome.output;
 }

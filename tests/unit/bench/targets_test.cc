@@ -13,6 +13,8 @@ using testing::ElementsAre;
 TEST(Targets, TheProgramMeasuresWhatNeedsNoPeer) {
     EXPECT_THAT(measured_rows(), ElementsAre("1", "2", "3", "6", "7", "8", "10", "11", "11b", "12",
                                              "13", "14", "15", "16"));
+    EXPECT_THAT(measured_rows(true), ElementsAre("1", "2", "3", "4", "4b", "5", "6", "7", "8", "10",
+                                                 "11", "11b", "12", "13", "14", "15", "16"));
     EXPECT_EQ(targets_of("8").size(), 2U);
     EXPECT_TRUE(targets_of("17").empty());
 }

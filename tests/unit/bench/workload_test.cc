@@ -19,6 +19,17 @@ TEST(Workload, APayloadIsJsonOf374Bytes) {
     }
 }
 
+TEST(Workload, TheConnectFormHoldsTheSameFields) {
+    const std::string key = key_of(workload(false), 7);
+    const auto plain = nlohmann::json::parse(payload(key, 7));
+    const auto connect = nlohmann::json::parse(connect_payload(key, 7));
+    for (const auto& field : connect["schema"]["fields"]) {
+        const std::string name = field["field"];
+        EXPECT_EQ(connect["payload"][name], plain[name]) << name;
+    }
+    EXPECT_EQ(connect["payload"].size(), connect["schema"]["fields"].size());
+}
+
 TEST(Workload, WithoutDuplicatesEachKeyIsItsOwn) {
     std::set<std::string> keys;
     for (std::int64_t number = 0; number < 20'000; ++number) {
