@@ -14,9 +14,13 @@ namespace {
 
 double of_family(const std::optional<pid_t>& parent) {
     if (!parent) return std::nan("");
-    double seconds = cpu_seconds_of(*parent);
-    for (const pid_t child : children_of(*parent)) seconds += cpu_seconds_of(child);
-    return seconds;
+    for (int tries = 1;; ++tries) {
+        const double before = cpu_seconds_of(*parent);
+        double seconds = before;
+        for (const pid_t child : children_of(*parent)) seconds += cpu_seconds_of(child);
+        // A child that was reaped meanwhile may be in neither of them.
+        if (cpu_seconds_of(*parent) <= before || tries == 10) return seconds;
+    }
 }
 
 }  // namespace

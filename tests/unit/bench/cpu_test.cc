@@ -1,9 +1,13 @@
 #include "cli/bench/cpu.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "cli/bench/machine.h"
 
@@ -21,6 +25,28 @@ TEST(Cpu, AnUnknownProcessIsNoNumber) {
     const CpuTimes times = CpuMeter{.postgres = getpid()}.read();
     EXPECT_GE(times.postgres, 0);
     EXPECT_TRUE(std::isnan(times.broker));
+}
+
+TEST(Cpu, AChildThatEndsIsNeverForgotten) {
+    const CpuMeter meter{.postgres = getpid()};
+    double most = 0;
+    for (int number = 0; number < 5; ++number) {
+        const pid_t child = fork();
+        if (child == 0) {
+            while (own_cpu_seconds() < 0.1) continue;
+            _exit(0);
+        }
+        std::atomic<bool> reaped = false;
+        const std::jthread reaper([&] {
+            waitpid(child, nullptr, 0);
+            reaped = true;
+        });
+        while (!reaped) {
+            const double seconds = meter.read().postgres;
+            EXPECT_GT(seconds, most - 0.05);
+            most = std::max(most, seconds);
+        }
+    }
 }
 
 TEST(Machine, ValuesStandBehindTheirName) {
