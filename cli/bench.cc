@@ -111,7 +111,7 @@ void add_extent(CLI::App& bench, bench::Extent& extent) {
     bench.add_option("--timed-messages", extent.timed_messages, "Of a run that times each")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    bench.add_option("--claims", extent.claims, "That the ledger of rows 7 and 12-14 holds")
+    bench.add_option("--claims", extent.claims, "That the ledger of rows 7, 9 and 12-14 holds")
         ->check(CLI::Range(10'000, 1'000'000'000))
         ->capture_default_str();
     bench.add_option("--partitions", extent.partitions, "Of a topic")

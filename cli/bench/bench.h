@@ -36,6 +36,7 @@ class Bench {
     RowResult kcat();
     // Rows 7, 12, 13 and 14, of one ledger that is loaded once.
     std::vector<RowResult> loaded(const std::vector<std::string>& rows);
+    RowResult purge();
 
   private:
     Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }
@@ -50,7 +51,9 @@ class Bench {
     Side consumed(const Topic& topic, const Plan& plan, std::optional<std::int64_t> part = {});
     // Each side once in each round.
     std::vector<std::vector<Measurement>> in_turn(const std::vector<Side>& sides);
-    Side loaded_side(Tables& tables);
+    // In a ledger that is loaded; its tables are kept.
+    Measurement consume_loaded(
+        Tables& tables, const std::function<void()>& meanwhile = [] {});
     void say(const std::string& name, const Measurement& run) const;
     RowResult begin(std::string_view row, const std::string& setting) const;
     std::string consumed_setting() const;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "cli/bench/loaded_ledger.h"
 #include "cli/compose.h"
@@ -108,13 +109,30 @@ void wait_until(const std::function<bool()>& holds, std::string_view what) {
     }
 }
 
-// Holds each writer's thread before its first fence.
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Holds each writer's thread before its first fence, and times its commits.
 class Workers::Gate final : public StepObserver {
   public:
     void reached(Step step) override {
-        if (step != Step::before_take_over) return;
+        thread_local Clock::time_point begun;
+        thread_local Clock::time_point sent;
+        if (step == Step::before_begin) begun = Clock::now();
+        if (step == Step::before_commit) sent = Clock::now();
+        if (step != Step::before_take_over && step != Step::after_commit) return;
         std::unique_lock lock(mutex_);
-        opened_.wait_for(lock, limit, [&] { return open_; });
+        if (step == Step::before_take_over) {
+            opened_.wait_for(lock, limit, [&] { return open_; });
+            return;
+        }
+        times_.commits.push_back(seconds_since(sent));
+        times_.transactions.push_back(seconds_since(begun));
+    }
+    CommitTimes take_times() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(times_, {});
     }
     void open() {
         const std::lock_guard lock(mutex_);
@@ -126,6 +144,7 @@ class Workers::Gate final : public StepObserver {
     std::mutex mutex_;
     std::condition_variable opened_;
     bool open_ = false;
+    CommitTimes times_;
 };
 
 Workers::Workers(const Place& place, const Workload& workload, const Plan& plan,
@@ -184,36 +203,40 @@ std::size_t Workers::reading() const {
     return sum;
 }
 
+CommitTimes Workers::take_times() { return gate_->take_times(); }
+
 void Workers::stop() {
     std::vector<std::jthread> threads;
     for (const auto& worker : workers_) threads.emplace_back([&] { worker->stop(); });
 }
 
 Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
-                    std::int64_t messages) {
+                    std::int64_t messages, const std::function<void()>& meanwhile) {
     tables.checkpoint();
     Workers workers(place, workload, plan, tables);
     const auto let_go = Clock::now();
     workers.begin();
     wait_until([&] { return workers.totals().passed() > 0; }, "for the first commit");
-    const std::chrono::duration<double> first = Clock::now() - let_go;
+    const double first = seconds_since(let_go);
     const auto warm =
         std::max(static_cast<std::int64_t>(static_cast<double>(messages) * plan.not_measured),
                  std::int64_t{1});
     wait_until([&] { return workers.totals().passed() >= warm; }, "for the first messages");
+    workers.take_times();
     const auto begin = Clock::now();
     const std::int64_t passed = workers.totals().passed();
     if (passed >= messages) throw std::runtime_error("too few messages to measure anything");
     const CpuTimes cpu = place.cpu.read();
     const std::int64_t wal = tables.wal();
+    meanwhile();
     wait_until([&] { return workers.totals().passed() >= messages; }, "for the messages");
-    const std::chrono::duration<double> took = Clock::now() - begin;
     Measurement measurement;
-    measurement.first_commit = first.count();
-    measurement.seconds = took.count();
+    measurement.seconds = seconds_since(begin);
+    measurement.first_commit = first;
     measurement.cpu = place.cpu.read() - cpu;
     measurement.messages = workers.totals().passed() - passed;
     measurement.wal_bytes = tables.wal() - wal;
+    measurement.times = workers.take_times();
     workers.stop();
     measurement.applied = workers.totals().applied;
     return measurement;

@@ -3,6 +3,7 @@
 // commit. Used by one thread. Failures are exceptions; a run that takes a quarter of an hour is one
 // too.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,8 @@ class Workers {
     // Throws where a partition is halted: nothing more would come of it.
     Totals totals() const;
     std::size_t reading() const;
+    // Of the commits since it was last called.
+    CommitTimes take_times();
     void stop();
 
   private:
@@ -69,11 +72,14 @@ class Workers {
 const char* table_of(const Workload& workload);
 const char* key_column_of(const Workload& workload);
 
-// Consumes so many messages that are in the topic already.
-Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
-                    std::int64_t messages);
+// Consumes so many messages that are in the topic already; `meanwhile` is called when the clock
+// runs.
+Measurement consume(
+    const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
+    std::int64_t messages, const std::function<void()>& meanwhile = [] {});
 
 // Polls until it holds; std::runtime_error with `what` where it never does.
 void wait_until(const std::function<bool()>& holds, std::string_view what);
+double seconds_since(std::chrono::steady_clock::time_point begin);
 
 }  // namespace onceward::bench

@@ -26,10 +26,6 @@ constexpr auto idle = 5ms;
 constexpr int warm_up = 10;
 constexpr int fsyncs = 200;
 
-double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 class Clerk {
   public:
     Clerk(const Place& place, const Workload& workload, const ConnectionOptions& postgres)

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cli/bench/consumption.h"
 #include "dedup/claims/log_store.h"
 #include "dedup/ledger.h"
 #include "dedup/postgres/binary.h"
@@ -17,7 +18,17 @@ namespace onceward::bench {
 namespace {
 
 constexpr std::int64_t batch_claims = 5'000;
+constexpr std::int64_t deleted_at_once = 10'000;
+constexpr int most_looks = 1'000;
 constexpr std::int64_t copy_claims = 1'000'000;  // in one COPY, so that none takes long
+
+using Clock = std::chrono::steady_clock;
+
+// Of what takes its time.
+ConnectionOptions patient(ConnectionOptions options) {
+    options.statement_timeout = std::chrono::hours(1);
+    return options;
+}
 
 LedgerOptions options() {
     LedgerOptions options;
@@ -62,9 +73,7 @@ std::string random_digests(std::mt19937_64& random, std::int64_t count) {
 }  // namespace
 
 LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables), claims_(claims) {
-    ConnectionOptions patient = tables.options();
-    patient.statement_timeout = std::chrono::hours(1);
-    Connection connection(patient);
+    Connection connection(patient(tables.options()));
     const RegisteredLedger registered =
         register_ledger(connection, options(), "onceward-bench", "loaded");
     ledger_ = registered.ledger;
@@ -100,9 +109,15 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
                 .integer(0, 0);
         in_generation = 0;
     }
-    RetentionJob job({.connection = patient, .ledgers = {options()}});
-    // One look seals one generation.
-    for (std::int64_t look = 1; look < current_; ++look) job.look(connection, options());
+    RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
+    // One look seals one generation. Autovacuum comes within a minute, and a DROP waits until it
+    // has given way: what is a day old has that behind it.
+    for (std::int64_t sealed = 1; sealed < current_; ++sealed) {
+        job.look(connection, options());
+        const std::string generation = std::to_string(sealed);
+        connection.query(sql::bench_vacuum_claims, {},
+                         {{"ledger", ledger}, {"generation", generation}});
+    }
 }
 
 double LoadedLedger::disk_bytes_a_claim() const {
@@ -119,6 +134,59 @@ double LoadedLedger::memory_bytes_a_claim() const {
     LogStore store(ledger_, source_, std::make_shared<LogWindows>());
     store.catch_up(connection);
     return static_cast<double>(store.window()->bytes()) / static_cast<double>(claims_);
+}
+
+double LoadedLedger::purge() const {
+    Connection connection(patient(tables_.options()));
+    RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
+    const auto begin = Clock::now();
+    int left = connection.execute(sql::bench_unlist).rows();
+    for (int looks = 0; left > 0; ++looks) {
+        if (looks == most_looks) throw std::runtime_error("the claims' tables were not dropped");
+        left -= job.look(connection, options()).dropped;
+    }
+    return seconds_since(begin);
+}
+
+std::int64_t LoadedLedger::dead_rows() const {
+    const std::string ledger = std::to_string(ledger_);
+    const std::string generation = std::to_string(current_);
+    std::int64_t dead = 0;
+    const auto all_counted = [&] {
+        const Result rows =
+            tables_.connection().query(sql::bench_dead_rows, Parameters{}.text(ledger),
+                                       {{"ledger", ledger}, {"generation", generation}});
+        dead = rows.integer(0, 0);
+        return rows.boolean(0, 1);
+    };
+    wait_until(all_counted, "for the server to count the rows");
+    return dead;
+}
+
+double delete_in_batches(const Tables& tables, std::int64_t claims) {
+    Connection connection(patient(tables.options()));
+    LedgerOptions plain;
+    plain.name = "onceward-bench-deleted";
+    const RegisteredLedger registered =
+        register_ledger(connection, plain, "onceward-bench", "deleted");
+    const std::string ledger = std::to_string(registered.ledger);
+    const Connection::Names names{{"ledger", ledger}, {"generation", "1"}};
+    connection.query(sql::bench_fill_claims,
+                     Parameters{}.integer(registered.source).integer(claims), names);
+    const std::int64_t pages = connection.query(sql::bench_claim_pages, {}, names).integer(0, 0);
+    const std::int64_t step = std::max<std::int64_t>(pages * deleted_at_once / claims, 1);
+    connection.execute(sql::bench_checkpoint);
+    std::int64_t deleted = 0;
+    const auto begin = Clock::now();
+    for (std::int64_t page = 0; page < pages; page += step) {
+        deleted += connection
+                       .prepared(sql::bench_delete_claims,
+                                 Parameters{}.integer(page).integer(page + step), names)
+                       .affected();
+    }
+    const double seconds = seconds_since(begin);
+    if (deleted != claims) throw std::runtime_error("the batched DELETE left claims behind");
+    return seconds;
 }
 
 }  // namespace onceward::bench

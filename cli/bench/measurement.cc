@@ -29,6 +29,11 @@ std::vector<double> wal_bytes(const std::vector<Measurement>& runs) {
     return values(runs, [](const Measurement& run) { return run.wal_bytes_per_message(); });
 }
 
+std::vector<double> p99s(const std::vector<Measurement>& runs,
+                         std::vector<double> CommitTimes::*times) {
+    return values(runs, [&](const Measurement& run) { return percentile(run.times.*times, 0.99); });
+}
+
 Line line(std::string setting, const std::vector<Measurement>& runs) {
     Line made;
     made.setting = std::move(setting);

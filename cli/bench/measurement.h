@@ -11,6 +11,12 @@
 
 namespace onceward::bench {
 
+// Seconds, one of each for each transaction.
+struct CommitTimes {
+    std::vector<double> commits;       // from when COMMIT is sent to its answer
+    std::vector<double> transactions;  // from before BEGIN to COMMIT's answer
+};
+
 struct Measurement {
     std::int64_t messages = 0;  // that were measured
     std::int64_t applied = 0;   // of all, those before the measuring began included
@@ -18,6 +24,7 @@ struct Measurement {
     double seconds = 0;
     CpuTimes cpu;
     std::int64_t wal_bytes = 0;
+    CommitTimes times;
     double rate() const { return static_cast<double>(messages) / seconds; }
     double wal_bytes_per_message() const {
         return static_cast<double>(wal_bytes) / static_cast<double>(messages);
@@ -26,6 +33,9 @@ struct Measurement {
 
 std::vector<double> rates(const std::vector<Measurement>& runs);
 std::vector<double> wal_bytes(const std::vector<Measurement>& runs);  // a message
+// The 99th percentile of each run.
+std::vector<double> p99s(const std::vector<Measurement>& runs,
+                         std::vector<double> CommitTimes::*times);
 
 // One of the settings that a row compares.
 struct Line {

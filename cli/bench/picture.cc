@@ -60,7 +60,7 @@ std::string bar(const Outcome& outcome, double top) {
 double times_the_floor(const Target& target, double value) {
     switch (target.better) {
         case Better::higher: return value / target.floor;
-        case Better::lower: return target.floor / value;
+        case Better::lower: return value == target.floor ? 1 : target.floor / value;
     }
     return 0;
 }

@@ -11,7 +11,8 @@ namespace onceward::bench {
 // one axis; a stroke where the goal is.
 std::string as_svg(const Report& report);
 
-// How often `value` meets the floor, whichever side is the good one; REQUIRES: above 0.
+// How often `value` meets the floor, whichever side is the good one; REQUIRES: above 0, or
+// the floor itself.
 double times_the_floor(const Target& target, double value);
 
 }  // namespace onceward::bench

@@ -71,7 +71,6 @@ std::string why_missing(const Report& report, const Target& target) {
     switch (target.by) {
         case MeasuredBy::peers:
             return "not run: it needs a peer beside the program (`make bench-peers`)";
-        case MeasuredBy::nobody: return "not run: the program does not measure it yet";
         case MeasuredBy::bench: break;
     }
     const auto row = std::ranges::find(report.rows, target.row, &RowResult::row);

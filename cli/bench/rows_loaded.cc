@@ -1,23 +1,35 @@
-// Rows of a ledger that holds many claims already: 7, 12, 13, 14.
+// Rows of a ledger that holds many claims already: 7, 9, 12, 13, 14.
 
 #include <algorithm>
 
 #include "cli/bench/bench.h"
 #include "cli/bench/format.h"
 #include "cli/bench/loaded_ledger.h"
+#include "schemas/queries.h"
 
 namespace onceward::bench {
+namespace {
 
-// The tables are kept, for the sake of the ledger, and the keys are others in each run.
-Side Bench::loaded_side(Tables& tables) {
+constexpr std::int64_t most_deleted = 1'000'000;
+
+// Nothing that dies meanwhile can be taken away before the session's end.
+Connection hold_snapshot(ConnectionOptions options) {
+    options.idle_in_transaction_timeout = std::chrono::hours(1);
+    Connection connection(options);
+    connection.execute(sql::bench_snapshot);
+    return connection;
+}
+
+}  // namespace
+
+// The keys are others in each run.
+Measurement Bench::consume_loaded(Tables& tables, const std::function<void()>& meanwhile) {
     const Workload& workload = plain().workload();
-    return {"the loaded ledger", [this, &tables, &workload] {
-                tables.begin_anew();
-                const Measurement run =
-                    consume(setup_.place, workload, plan(Claims::log), tables, workload.messages);
-                tables.expect_rows(plain_table, distinct_keys(workload));
-                return run;
-            }};
+    tables.begin_anew();
+    Measurement run =
+        consume(setup_.place, workload, plan(Claims::log), tables, workload.messages, meanwhile);
+    tables.expect_rows(plain_table, distinct_keys(workload));
+    return run;
 }
 
 std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
@@ -46,7 +58,8 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
     if (!wanted("7") && !wanted("14")) return results;
     Side empty = consumed(plain(), plan(Claims::log));
     empty.name = "an empty ledger";
-    const std::vector<Side> sides{loaded_side(tables), empty};
+    const std::vector<Side> sides{{"the loaded ledger", [&] { return consume_loaded(tables); }},
+                                  empty};
     const auto runs = in_turn(sides);
     if (wanted("7")) {
         RowResult result = begin("7", consumed_setting() + ", no duplicates, one worker; " + held);
@@ -64,6 +77,63 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
         results.push_back(std::move(result));
     }
     return results;
+}
+
+RowResult Bench::purge() {
+    const std::vector<std::string> names{"a snapshot is held open",
+                                         "the same, and the claims are purged"};
+    const std::int64_t deleted = std::min(extent_.claims, most_deleted);
+    const double scale = static_cast<double>(extent_.claims) / static_cast<double>(deleted);
+    std::vector<std::vector<Measurement>> runs(2);
+    std::vector<double> purges, deletes, dead;
+    for (round_ = 1; round_ <= extent_.pairs; ++round_) {
+        setup_.progress("loading a ledger with " + grouped(extent_.claims) + " claims");
+        Tables tables(setup_.postgres, loaded_schema);
+        const LoadedLedger ledger(tables, extent_.claims);
+        const std::vector<std::function<void()>> meanwhile{
+            [] {}, [&] { purges.push_back(ledger.purge()); }};
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Connection snapshot = hold_snapshot(tables.options());
+            runs[i].push_back(consume_loaded(tables, meanwhile[i]));
+            say(names[i], runs[i].back());
+        }
+        dead.push_back(static_cast<double>(ledger.dead_rows()));
+        deletes.push_back(delete_in_batches(tables, deleted) * scale);
+        setup_.progress("  " + std::to_string(round_) +
+                        ". the purge: " + fixed(purges.back() * 1e3, 0) +
+                        " ms, a batched DELETE: " + fixed(deletes.back(), 1) + " s");
+    }
+    const auto commits = [&](std::size_t i) { return p99s(runs[i], &CommitTimes::commits); };
+    const auto transactions = [&](std::size_t i) {
+        return p99s(runs[i], &CommitTimes::transactions);
+    };
+    const auto milliseconds = [](const std::vector<double>& seconds) {
+        return fixed(summarize(seconds).median * 1e3, 2) + " ms";
+    };
+    RowResult result = begin(
+        "9",
+        consumed_setting() + ", no duplicates, one worker, `log`, reach global; " +
+            grouped(extent_.claims) +
+            " random claims put there before each pair and purged behind the first 5 %: "
+            "unlisted under the ledger's lock without waiting for the watermark, dropped by "
+            "retention's job; a REPEATABLE READ snapshot is open through each run; p99 is how "
+            "long COMMIT takes to be answered; the DELETE goes through " +
+            grouped(deleted) +
+            " claims of a `table` ledger by where they lie, 10,000 a transaction, with nothing "
+            "beside it and no VACUUM after it, and counts " +
+            fixed(scale, 0) + " times");
+    const auto targets = targets_of("9");
+    result.outcomes = {{targets[0], ratio(rates(runs[1]), rates(runs[0]))},
+                       {targets[1], ratio(commits(1), commits(0))},
+                       {targets[2], summarize(dead)},
+                       {targets[3], ratio(deletes, purges)}};
+    result.lines = {line(names[1], runs[1]), line(names[0], runs[0])};
+    result.notes = {"the purge " + milliseconds(purges) + ", p99 of a commit " +
+                        milliseconds(commits(1)) + " against " + milliseconds(commits(0)),
+                    "p99 of a whole transaction, its wait for the ledger's lock included, " +
+                        milliseconds(transactions(1)) + " against " +
+                        milliseconds(transactions(0)) + " (medians)"};
+    return result;
 }
 
 }  // namespace onceward::bench

@@ -10,9 +10,8 @@ namespace onceward::bench {
 
 enum class Better : std::uint8_t { higher, lower };
 enum class MeasuredBy : std::uint8_t {
-    bench,   // this program
-    peers,   // needs another program beside it
-    nobody,  // not yet
+    bench,  // this program
+    peers,  // needs another program beside it
 };
 
 // A row may ask for several things; each is a target of its own.

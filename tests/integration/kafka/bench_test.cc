@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/bench/consumption.h"
+#include "cli/bench/loaded_ledger.h"
 #include "cli/bench/tables.h"
 #include "cli/bench/targets.h"
 #include "dedup/migration.h"
@@ -30,7 +32,7 @@ class BenchCommand : public ProgramTest {
 };
 
 // A worker needs seconds for its first fences, so that only some rows are here: a ratio of workers,
-// one without Kafka, a loaded ledger, a lone message.
+// one without Kafka, loaded ledgers, a lone message.
 TEST_F(BenchCommand, RowsRunAndAreWritten) {
     const auto json = folder() / "bench.json";
     const auto page = folder() / "performance.md";
@@ -43,7 +45,7 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
                                        "--write",
                                        page.string()};
     std::vector<std::string> wanted;
-    for (const char* row : {"1", "6", "12", "13", "15"}) {
+    for (const char* row : {"1", "6", "9", "12", "13", "15"}) {
         arguments.insert(arguments.end(), {"--row", row});
         for (const bench::Target* target : bench::targets_of(row)) {
             wanted.emplace_back(target->name);
@@ -70,6 +72,18 @@ TEST(BenchTables, WhatIsLoadedStaysWhileOtherRunsComeAndGo) {
     { const bench::Tables other(superuser); }
     EXPECT_NO_THROW(require_version(loaded.connection()));
     EXPECT_NO_THROW(loaded.begin_anew());
+}
+
+TEST(BenchLedger, ItsPurgeTakesAllThatWasLoadedAndLeavesNothingDead) {
+    ConnectionOptions superuser;
+    superuser.dsn = Secret(support::postgres().dsn);
+    bench::Tables tables(superuser, bench::loaded_schema);
+    const bench::LoadedLedger ledger(tables, 20'000);
+    Connection(tables.options()).execute("DELETE FROM {schema}.sealed_1_1");
+    bench::wait_until([&] { return ledger.dead_rows() > 0; }, "for what was deleted");
+    ledger.purge();
+    EXPECT_EQ(ledger.dead_rows(), 0);
+    EXPECT_LT(ledger.disk_bytes_a_claim(), 10);
 }
 
 // Stands in for the other program of row 5. Its second half comes when the clock runs: the position

@@ -80,6 +80,8 @@ TEST(BenchReport, ThePageHasEveryRowAndSaysWhichWereNotRun) {
 TEST(BenchReport, ABarIsAsLongAsItsFloorIsMet) {
     EXPECT_DOUBLE_EQ(times_the_floor(*targets_of("3").front(), 0.6), 2);
     EXPECT_DOUBLE_EQ(times_the_floor(*targets_of("8")[1], 10), 2);
+    EXPECT_DOUBLE_EQ(times_the_floor(*targets_of("9")[2], 0), 1);
+    EXPECT_DOUBLE_EQ(times_the_floor(*targets_of("9")[2], 5), 0);
     const std::string picture = as_svg(example());
     EXPECT_THAT(picture, HasSubstr("1  `log`, reach global, one worker"));
     EXPECT_THAT(picture, HasSubstr("<rect x=\"430.0\" y=\"30.0\" width=\"107.7\""));

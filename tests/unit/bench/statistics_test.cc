@@ -53,6 +53,15 @@ TEST(Statistics, ALineHasTheMediansOfItsRunsForAMillionMessages) {
     EXPECT_DOUBLE_EQ(made.wal, 5);
 }
 
+TEST(Statistics, EachRunHasAPercentileOfItsOwn) {
+    std::vector<Measurement> runs(2);
+    for (int i = 1; i <= 100; ++i) {
+        runs[0].times.commits.push_back(i);
+        runs[1].times.commits.push_back(2 * i);
+    }
+    EXPECT_EQ(p99s(runs, &CommitTimes::commits), (std::vector<double>{99, 198}));
+}
+
 TEST(Statistics, NumbersAreForPeople) {
     EXPECT_EQ(grouped(1'000'000), "1,000,000");
     EXPECT_EQ(grouped(999), "999");

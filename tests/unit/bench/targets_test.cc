@@ -11,10 +11,10 @@ namespace {
 using testing::ElementsAre;
 
 TEST(Targets, TheProgramMeasuresWhatNeedsNoPeer) {
-    EXPECT_THAT(measured_rows(), ElementsAre("1", "2", "3", "6", "7", "8", "10", "11", "11b", "12",
-                                             "13", "14", "15", "16"));
-    EXPECT_THAT(measured_rows(true), ElementsAre("1", "2", "3", "4", "4b", "5", "6", "7", "8", "10",
-                                                 "11", "11b", "12", "13", "14", "15", "16"));
+    EXPECT_THAT(measured_rows(), ElementsAre("1", "2", "3", "6", "7", "8", "9", "10", "11", "11b",
+                                             "12", "13", "14", "15", "16"));
+    EXPECT_THAT(measured_rows(true), ElementsAre("1", "2", "3", "4", "4b", "5", "6", "7", "8", "9",
+                                                 "10", "11", "11b", "12", "13", "14", "15", "16"));
     EXPECT_EQ(targets_of("8").size(), 2U);
     EXPECT_TRUE(targets_of("17").empty());
 }
@@ -22,7 +22,8 @@ TEST(Targets, TheProgramMeasuresWhatNeedsNoPeer) {
 TEST(Targets, NoGoalIsEasierThanItsFloor) {
     for (const Target& target : targets()) {
         EXPECT_TRUE(reached(target, target.goal)) << target.row << " " << target.name;
-        EXPECT_NE(target.floor, target.goal) << target.row;
+        // Two things of row 9 have a goal alone.
+        EXPECT_TRUE(target.floor != target.goal || target.row == "9") << target.row;
     }
 }
 
