@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds tool_limit{120'000};
 constexpr milliseconds stop_limit{60'000};
-constexpr int port_attempts = 5;
+constexpr int start_attempts = 5;
 
 std::string random_password() {
     unsigned char bytes[16];
@@ -110,8 +110,7 @@ PrivatePostgres::PrivatePostgres(PrivatePostgres&& other) noexcept
       password_(std::move(other.password_)),
       port_(std::move(other.port_)),
       identity_(other.identity_),
-      server_(std::move(other.server_)),
-      started_once_(other.started_once_) {}
+      server_(std::move(other.server_)) {}
 
 std::string PrivatePostgres::dsn_for(const std::string& user, const std::string& password) const {
     return "host=127.0.0.1 port=" + std::to_string(port()) + " user=" + user +
@@ -167,7 +166,6 @@ void PrivatePostgres::write_settings(
 void PrivatePostgres::start() {
     if (running()) return;
     for (int attempt = 1;; ++attempt) {
-        if (!port_) port_.emplace();
         ChildOptions options;
         options.command = {postgres_program("postgres"), "-D", data().string(), "-p",
                            std::to_string(port())};
@@ -184,10 +182,9 @@ void PrivatePostgres::start() {
         if (ready()) return;
         const std::string tail = tail_of(log());
         server_.reset();
-        if (attempt == port_attempts)
+        if (attempt == start_attempts)
             throw std::runtime_error("the private PostgreSQL did not start: " + tail);
-        // Somebody took the port in between, or what was killed has not let go of its memory yet.
-        if (!started_once_) port_.reset();
+        // What was killed has not let go of its memory yet: once more.
     }
 }
 
@@ -195,10 +192,8 @@ bool PrivatePostgres::ready() {
     std::ifstream file(data() / "postmaster.pid");
     std::vector<std::string> lines;
     for (std::string line; lines.size() < 8 && std::getline(file, line);) lines.push_back(line);
-    const bool is_ready = lines.size() == 8 && lines[0] == std::to_string(server_->pid()) &&
-                          lines[7].starts_with("ready");
-    started_once_ = started_once_ || is_ready;
-    return is_ready;
+    return lines.size() == 8 && lines[0] == std::to_string(server_->pid()) &&
+           lines[7].starts_with("ready");
 }
 
 bool PrivatePostgres::running() { return server_ && server_->running(); }

@@ -55,7 +55,7 @@ class PrivatePostgres {
     // libpq's connection string of the superuser, password included.
     std::string dsn() const { return dsn_for("postgres", password_); }
     std::string dsn_for(const std::string& user, const std::string& password) const;
-    std::uint16_t port() const { return port_ ? port_->number() : 0; }
+    std::uint16_t port() const { return port_.number(); }
     const std::filesystem::path& folder() const { return folder_; }
     std::filesystem::path log() const { return folder_ / "server.log"; }
     bool running();
@@ -85,10 +85,9 @@ class PrivatePostgres {
     PrivatePostgresOptions options_;
     std::filesystem::path folder_;
     std::string password_;
-    std::optional<ReservedPort> port_;  // from the first start on
+    ReservedPort port_;
     std::optional<ChildOptions::Identity> identity_;
     std::optional<ChildProcess> server_;
-    bool started_once_ = false;  // its port is known to others and must stay
 };
 
 }  // namespace onceward
