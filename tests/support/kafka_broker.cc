@@ -11,9 +11,8 @@ namespace onceward::support {
 
 using std::chrono::milliseconds;
 
-KafkaBroker::KafkaBroker(KafkaBrokerOptions options)
-    : options_(std::move(options)), port_(options_.port) {
-    if (port_ == 0) port_ = own_port_.emplace().number();
+KafkaBroker::KafkaBroker(KafkaBrokerOptions options) : options_(std::move(options)) {
+    if (options_.port == 0) options_.port = own_port_.emplace().number();
     std::string pattern =
         (std::filesystem::temp_directory_path() / "onceward-kafka-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
@@ -46,7 +45,7 @@ std::vector<std::string> KafkaBroker::properties() const {
                         std::to_string(options_.advertised_port));
     if (options_.direct) {
         const std::uint16_t advertised =
-            options_.advertised_port != 0 ? options_.advertised_port : port_;
+            options_.advertised_port != 0 ? options_.advertised_port : options_.port;
         const std::string direct = ",DIRECT://" + direct_bootstrap_servers();
         lines.push_back("listeners=PLAINTEXT://" + bootstrap_servers() + direct +
                         ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
@@ -58,7 +57,7 @@ std::vector<std::string> KafkaBroker::properties() const {
         lines.push_back("inter.broker.listener.name=DIRECT");
     }
     if (!options_.secure) return lines;
-    const std::string plain = "127.0.0.1:" + std::to_string(port_);
+    const std::string plain = "127.0.0.1:" + std::to_string(options_.port);
     const std::string secure = "127.0.0.1:" + std::to_string(secure_port_.number());
     lines.push_back("listeners=PLAINTEXT://" + plain + ",SECURE://" + secure +
                     ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
@@ -80,7 +79,7 @@ void KafkaBroker::start() {
     if (process_ && process_->running()) return;
     ChildOptions options;
     options.command = {std::string(ONCEWARD_SOURCE_FOLDER) + "/scripts/kafka/run-broker",
-                       (folder_ / "data").string(), std::to_string(port_),
+                       (folder_ / "data").string(), std::to_string(options_.port),
                        std::to_string(controller_port_.number())};
     for (const std::string& line : properties()) options.command.push_back(line);
     options.environment = {"ONCEWARD_KAFKA_JARS=" ONCEWARD_KAFKA_JARS};

@@ -41,8 +41,8 @@ class KafkaBroker {
     KafkaBroker(const KafkaBroker&) = delete;
     KafkaBroker& operator=(const KafkaBroker&) = delete;
 
-    std::string bootstrap_servers() const { return "127.0.0.1:" + std::to_string(port_); }
-    std::uint16_t port() const { return port_; }
+    std::string bootstrap_servers() const { return "127.0.0.1:" + std::to_string(options_.port); }
+    std::uint16_t port() const { return options_.port; }
     // Of the direct listener.
     std::string direct_bootstrap_servers() const;
     // Of the SASL_SSL listener; what its certificate is signed by is in ca_file().
@@ -66,8 +66,7 @@ class KafkaBroker {
     std::vector<std::string> properties() const;
     KafkaBrokerOptions options_;
     std::filesystem::path folder_;
-    std::optional<ReservedPort> own_port_;  // where the options name none
-    std::uint16_t port_ = 0;
+    std::optional<ReservedPort> own_port_;  // where the caller named none
     ReservedPort controller_port_;
     ReservedPort secure_port_;
     ReservedPort direct_port_;
