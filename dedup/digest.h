@@ -21,6 +21,11 @@ struct Digest {
     friend auto operator<=>(const Digest&, const Digest&) = default;
 };
 
+// The digest's bytes, for as long as it lives.
+inline std::string_view bytes_of(const Digest& digest) {
+    return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
+
 // A key is never global: `42` of one operation, tenant or source is not `42` of another.
 struct IdempotencyKey {
     std::string_view operation;  // which command; defaults to `<group>/<topic>`

@@ -53,7 +53,7 @@ Misfit append_present(const Value& value, const ColumnType& type, Provenance pro
 Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
                     std::string& out) {
     if (value.kind == Value::Kind::absent || value.kind == Value::Kind::null) {
-        binary::put32(out, 0xFFFFFFFF);
+        binary::put32(out, binary::null_length);
         return {};
     }
     const std::size_t start = out.size();

@@ -54,7 +54,7 @@ std::optional<Rejection> append_row(const TablePlan& plan, const Message& messag
     for (std::size_t place = 0; place < plan.live_types.size(); ++place) {
         binary::put32(out, plan.live_types[place]);
         if (plan.column_at[place] < 0) {
-            binary::put32(out, 0xFFFFFFFF);
+            binary::put32(out, binary::null_length);
             continue;
         }
         const PlannedColumn& column = plan.columns[static_cast<std::size_t>(plan.column_at[place])];

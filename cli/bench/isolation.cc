@@ -109,10 +109,8 @@ std::string ready_copy(std::int64_t first, std::int64_t end) {
         binary::put64(bytes, static_cast<std::uint64_t>(value));
     };
     for (std::int64_t number = first; number < end; ++number) {
-        const Digest digest = digest_number(number);
         binary::put16(bytes, 5);
-        binary::put_field(
-            bytes, {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
+        binary::put_field(bytes, bytes_of(digest_number(number)));
         binary::put_field(bytes, account(number));
         put_number(number);
         binary::put_field(bytes, "EUR");

@@ -8,26 +8,20 @@ namespace onceward {
 namespace {
 
 constexpr int most_shard_bits = 16;
-constexpr std::uint32_t null_field = 0xFFFFFFFFU;
-
-void put(std::string& out, const Digest& digest) {
-    out.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
-}
 
 void put_block(std::string& out, std::span<const SealedClaim> block) {
     const auto count = static_cast<std::uint32_t>(block.size());
     binary::put16(out, 4);
-    binary::put32(out, 16);
-    put(out, block.front().digest);
+    binary::put_field(out, bytes_of(block.front().digest));
     binary::put32(out, 16 * count);
-    for (const SealedClaim& claim : block) put(out, claim.digest);
+    for (const SealedClaim& claim : block) out.append(bytes_of(claim.digest));
     binary::put32(out, 4 * count);
     for (const SealedClaim& claim : block) binary::put32(out, claim.batch);
     const bool any = std::ranges::any_of(
         block, [](const SealedClaim& claim) { return claim.fingerprint != Digest{}; });
-    if (!any) return binary::put32(out, null_field);
+    if (!any) return binary::put32(out, binary::null_length);
     binary::put32(out, 16 * count);
-    for (const SealedClaim& claim : block) put(out, claim.fingerprint);
+    for (const SealedClaim& claim : block) out.append(bytes_of(claim.fingerprint));
 }
 
 }  // namespace

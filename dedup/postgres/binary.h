@@ -26,6 +26,9 @@ inline void put_field(std::string& out, std::string_view bytes) {
     out.append(bytes);
 }
 
+// In the place of a field's length: NULL, and no bytes behind it.
+inline constexpr std::uint32_t null_length = 0xFFFFFFFF;
+
 // Around the rows of a binary COPY, as PostgreSQL's documentation of COPY has them: signature, no
 // flags, no extension of the header; and the number of fields -1.
 inline constexpr std::string_view copy_header{"PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19};

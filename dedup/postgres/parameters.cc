@@ -18,7 +18,10 @@ std::string array_header(std::uint32_t element_type, std::size_t size, bool has_
     return out;
 }
 
-constexpr std::uint32_t null_length = 0xFFFFFFFFU;
+void put_element(std::string& out, std::optional<std::string_view> bytes) {
+    if (bytes) return binary::put_field(out, *bytes);
+    binary::put32(out, binary::null_length);
+}
 
 }  // namespace
 
@@ -42,28 +45,20 @@ Parameters& Parameters::bytes(std::string_view value) {
 Parameters& Parameters::null() { return add(0, std::nullopt, 0); }
 
 Parameters& Parameters::digest(const Digest& value) {
-    return add(binary::uuid_type,
-               std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()),
-               1);
+    return add(binary::uuid_type, std::string(bytes_of(value)), 1);
 }
 
 Parameters& Parameters::digests(std::span<const Digest> values) {
     std::string out = array_header(binary::uuid_type, values.size(), false);
     out.reserve(out.size() + values.size() * 20);
-    for (const Digest& value : values) {
-        binary::put32(out, 16);
-        out.append(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
-    }
+    for (const Digest& value : values) binary::put_field(out, bytes_of(value));
     return add(binary::uuid_array_type, std::move(out), 1);
 }
 
 Parameters& Parameters::optional_digests(std::span<const std::optional<Digest>> values) {
     std::string out = array_header(binary::uuid_type, values.size(), true);
     for (const auto& value : values) {
-        binary::put32(out, value ? 16 : null_length);
-        if (value) {
-            out.append(reinterpret_cast<const char*>(value->bytes.data()), value->bytes.size());
-        }
+        put_element(out, value ? std::optional(bytes_of(*value)) : std::nullopt);
     }
     return add(binary::uuid_array_type, std::move(out), 1);
 }
@@ -97,10 +92,7 @@ Parameters& Parameters::byte_strings(std::span<const std::optional<std::string_v
 Parameters& Parameters::binary_array(std::uint32_t array_type, std::uint32_t element_type,
                                      std::span<const std::optional<std::string_view>> elements) {
     std::string out = array_header(element_type, elements.size(), true);
-    for (const auto& element : elements) {
-        binary::put32(out, element ? static_cast<std::uint32_t>(element->size()) : null_length);
-        if (element) out.append(*element);
-    }
+    for (const auto& element : elements) put_element(out, element);
     return add(array_type, std::move(out), 1);
 }
 

@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "dedup/postgres/binary.h"
 #include "tests/integration/sinks/table_fixture.h"
 #include "tests/support/eventually.h"
 
@@ -25,11 +26,10 @@ class Guard : public TableSinkTest {
 TEST_F(Guard, BinaryCopyItselfTakesAnIntegerForADouble) {
     database().execute("ALTER TABLE target ALTER amount TYPE double precision");
     OwnedTransaction transaction(connection_);
-    const std::string header("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
     transaction.copy_begin("COPY " + options_.table + " (id, amount) FROM STDIN (FORMAT binary)");
-    transaction.copy_send(header);
+    transaction.copy_send(binary::copy_header);
     transaction.copy_send(messages_[0].encoded.substr(4));
-    transaction.copy_send("\xff\xff");
+    transaction.copy_send(binary::copy_trailer);
     transaction.copy_end();
     transaction.commit();
     EXPECT_EQ(database().value("SELECT round(amount::numeric, 2) FROM target"), "3.14");
