@@ -23,10 +23,7 @@ std::uint64_t head_of(const Digest& digest) {
     return head;
 }
 
-}  // namespace
 #ifdef ONCEWARD_MUTANTS
-namespace {
-
 // Each key where it was first met; messages with the same key stay together.
 void by_first_place(std::span<Message* const> messages, std::vector<std::uint32_t>& order) {
     std::map<Digest, std::uint32_t> first;
@@ -37,9 +34,9 @@ void by_first_place(std::span<Message* const> messages, std::vector<std::uint32_
         return one != two ? one < two : left < right;
     });
 }
+#endif
 
 }  // namespace
-#endif
 
 FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messages) {
     std::vector<Place> places;
