@@ -1,7 +1,7 @@
 #pragma once
 // The idempotency key and the 16 bytes of it that are stored.
-// Thread-safe as plain values; digest_of() uses one OpenSSL context per thread. It throws
-// std::runtime_error only where OpenSSL itself fails, which is a broken installation.
+// Thread-safe as plain values. digest_of() throws std::runtime_error only where OpenSSL itself
+// fails, which is a broken installation.
 
 #include <array>
 #include <compare>
@@ -18,7 +18,13 @@ namespace onceward {
 // NUL.
 struct Digest {
     std::array<std::uint8_t, 16> bytes{};
-    friend auto operator<=>(const Digest&, const Digest&) = default;
+    // Not defaulted: GCC makes a call and a loop of an array's own comparison.
+    friend bool operator==(const Digest& left, const Digest& right) {
+        return std::memcmp(left.bytes.data(), right.bytes.data(), 16) == 0;
+    }
+    friend std::strong_ordering operator<=>(const Digest& left, const Digest& right) {
+        return std::memcmp(left.bytes.data(), right.bytes.data(), 16) <=> 0;
+    }
 };
 
 // The digest's bytes, for as long as it lives.
