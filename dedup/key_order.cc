@@ -58,4 +58,12 @@ Rejection behind(const KeyOrder::Place& first) {
             "", 1};
 }
 
+bool stood_behind(Message& message, const KeyOrder& order) {
+    if (!message.rejection || message.rejection->kind != Rejection::Kind::behind) return false;
+    const auto first = order.first(message);
+    message.rejection.reset();
+    if (first) message.rejection = behind(*first);
+    return !first;
+}
+
 }  // namespace onceward

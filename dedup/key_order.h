@@ -40,4 +40,8 @@ class KeyOrder {
 // As the dead letter says it.
 Rejection behind(const KeyOrder::Place& first);
 
+// A verdict of an attempt before, `behind`: whether it is true no more, as the dead letter was
+// resolved meanwhile. Else the reason names the one that is the first now.
+bool stood_behind(Message& message, const KeyOrder& order);
+
 }  // namespace onceward

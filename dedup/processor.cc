@@ -29,16 +29,6 @@ std::string describe(const Rejection& rejection) {
     return kind + ", " + rejection.reason;
 }
 
-// A verdict of an attempt before, `behind`: whether it is true no more, as the dead letter was
-// resolved meanwhile. Else the reason names the one that is the first now.
-bool stood_behind(Message& message, const KeyOrder& order) {
-    if (!message.rejection || message.rejection->kind != Rejection::Kind::behind) return false;
-    const auto first = order.first(message);
-    message.rejection.reset();
-    if (first) message.rejection = behind(*first);
-    return !first;
-}
-
 // DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
 // and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) {
@@ -67,7 +57,7 @@ struct Processor::Sorted {
     std::vector<Message*> conflicts;  // rejected in this attempt only
     std::vector<FenceMove> moves;
     std::int64_t behind = 0;  // of the rejected: followers of another, and no fault of their own
-    bool again = false;       // a verdict on an order of keys has changed: claim anew
+    bool again = false;       // a presumption or an order of keys did not hold: claim anew
     Sorted() = default;
     Sorted(Sorted&&) = default;  // Never copied: the copy's end would take back the verdicts.
     ~Sorted() {
@@ -226,8 +216,12 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
     std::vector<std::optional<Verdict>> verdicts;
     if (parts_.claims != nullptr) {
         const FoldedClaims folded(slice.messages);
-        verdicts =
-            folded.verdicts(parts_.claims->claim(transaction, context_.topic, folded.claims()));
+        const auto answers = parts_.claims->claim(transaction, context_.topic, folded.claims());
+        if (!answers) {
+            sorted.again = true;
+            return sorted;
+        }
+        verdicts = folded.verdicts(*answers);
     } else {
         verdicts.assign(slice.messages.size(), Verdict::fresh);
     }

@@ -53,9 +53,12 @@ class ClaimStore {
     // what others have claimed since the last time.
     virtual void catch_up(Connection&) {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
-    // workers that claimed in different orders would deadlock). Answers in the same order.
-    virtual std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
-                                           std::span<const Claim> claims) = 0;
+    // workers that claimed in different orders would deadlock). Answers in the same order; none
+    // where what was presumed new is there, of which the transaction has failed: roll back, and do
+    // the batch anew.
+    virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                          const std::string& topic,
+                                                          std::span<const Claim> claims) = 0;
     // The sink refused its rows for what they hold, and the transaction is rolled back: whether
     // some of what claim() presumed fresh was claimed by others meanwhile, so that the refusal may
     // have been their rows' doing. Then the batch is done anew.

@@ -72,8 +72,9 @@ void LogStore::catch_up(Connection& connection) {
 
 // What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
 // filter says yes.
-std::vector<ClaimAnswer> LogStore::claim(Transaction& transaction, const std::string&,
-                                         std::span<const Claim> claims) {
+std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
+                                                        const std::string&,
+                                                        std::span<const Claim> claims) {
     append_.clear();
     nothing_claimed_ = claims.empty();
     std::vector<ClaimAnswer> answers(claims.size());

@@ -16,8 +16,9 @@ class LogStore final : public ClaimStore {
     // `ledger` and `source` as register_ledger() gave them; `windows` is the process's.
     LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows);
     void catch_up(Connection& connection) override;
-    std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
-                                   std::span<const Claim> claims) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
     bool reconsider(Connection& connection) override;
     Settlement settle(Transaction& transaction) override;
     void committed() override;

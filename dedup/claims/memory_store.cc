@@ -2,8 +2,8 @@
 
 namespace onceward {
 
-std::vector<ClaimAnswer> MemoryStore::claim(Transaction&, const std::string&,
-                                            std::span<const Claim> claims) {
+std::optional<std::vector<ClaimAnswer>> MemoryStore::claim(Transaction&, const std::string&,
+                                                           std::span<const Claim> claims) {
     return claim(claims);
 }
 

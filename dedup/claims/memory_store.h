@@ -12,8 +12,9 @@ namespace onceward {
 
 class MemoryStore final : public ClaimStore {
   public:
-    std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
-                                   std::span<const Claim> claims) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
     // The same without a transaction, where a test has no database.
     std::vector<ClaimAnswer> claim(std::span<const Claim> claims);
     void committed() override;

@@ -79,8 +79,8 @@ void PartitionLogStore::catch_up(Connection& connection) {
     must_load_ = false;
 }
 
-std::vector<ClaimAnswer> PartitionLogStore::claim(Transaction&, const std::string&,
-                                                  std::span<const Claim> claims) {
+std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction&, const std::string&,
+                                                                 std::span<const Claim> claims) {
     forget_batch();
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto found = parts_.find(claims[i].partition);

@@ -21,8 +21,9 @@ class PartitionLogStore final : public ClaimStore {
                           std::span<const TopicPartition> partitions) override;
     void partitions_lost(std::span<const TopicPartition> partitions) override;
     void catch_up(Connection& connection) override;
-    std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
-                                   std::span<const Claim> claims) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
     Settlement settle(Transaction& transaction) override;
     void committed() override;
     void connection_lost() override;

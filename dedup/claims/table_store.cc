@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
+
+constexpr std::string_view unique_violation = "23505";
+// Below that a COPY's further round trips cost more than it saves.
+constexpr std::size_t fewest_copied = 100;
+constexpr std::size_t row_bytes = 64;
 
 std::vector<Digest> digests_of(std::span<const Claim> claims) {
     std::vector<Digest> digests;
@@ -24,8 +30,9 @@ ClaimAnswer earlier(const Claim& claim, const Result& result, int row) {
 
 TableStore::TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
 
-std::vector<ClaimAnswer> TableStore::claim(Transaction& transaction, const std::string&,
-                                           std::span<const Claim> claims) {
+std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transaction,
+                                                          const std::string&,
+                                                          std::span<const Claim> claims) {
     std::vector<ClaimAnswer> answers(claims.size());
     if (claims.empty()) return answers;
     // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
@@ -34,7 +41,22 @@ std::vector<ClaimAnswer> TableStore::claim(Transaction& transaction, const std::
     const Generations generations = read_generations(transaction);
     if (generations.current.empty()) try_again("the ledger has no current generation yet");
     if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
-    insert(transaction, generations.current, claims, answers);
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (answers[i].verdict == Verdict::fresh) places.push_back(i);
+    }
+    if (places.empty()) return answers;
+    const std::string ledger = std::to_string(ledger_);
+    const Connection::Names current{{"ledger", ledger}, {"generation", generations.current}};
+    if (places.size() >= fewest_copied && presumption_.presumes_new()) {
+        if (copy(transaction, current, claims, places)) {
+            presumption_.was_right();
+            return answers;
+        }
+        presumption_.was_wrong();
+        return std::nullopt;
+    }
+    insert(transaction, current, claims, places, answers);
     return answers;
 }
 
@@ -80,24 +102,51 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     }
 }
 
-void TableStore::insert(Transaction& transaction, const std::string& current,
-                        std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const {
-    const std::string ledger = std::to_string(ledger_);
-    const Connection::Names names{{"ledger", ledger}, {"generation", current}};
-    std::vector<std::size_t> places;
+bool TableStore::copy(Transaction& transaction, const Connection::Names& generation,
+                      std::span<const Claim> claims, std::span<const std::size_t> places) const {
+    std::string rows(binary::copy_header);
+    rows.reserve(places.size() * row_bytes);
+    for (const std::size_t place : places) {
+        const Claim& claim = claims[place];
+        binary::put16(rows, 5);
+        binary::put_field(rows, bytes_of(claim.digest));
+        if (claim.fingerprint) {
+            binary::put_field(rows, bytes_of(*claim.fingerprint));
+        } else {
+            binary::put32(rows, binary::null_length);
+        }
+        binary::put32(rows, 8);
+        binary::put64(rows, static_cast<std::uint64_t>(claim.offset.raw()));
+        binary::put32(rows, 4);
+        binary::put32(rows, static_cast<std::uint32_t>(claim.partition.raw()));
+        binary::put32(rows, 4);
+        binary::put32(rows, static_cast<std::uint32_t>(source_));
+    }
+    rows.append(binary::copy_trailer);
+    try {
+        transaction.copy_begin(sql::claims_copy, generation);
+        transaction.copy_send(rows);
+        transaction.copy_end();
+        return true;
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != unique_violation) throw;
+        return false;
+    }
+}
+
+void TableStore::insert(Transaction& transaction, const Connection::Names& generation,
+                        std::span<const Claim> claims, std::span<const std::size_t> places,
+                        std::vector<ClaimAnswer>& answers) const {
     std::vector<Digest> digests;
     std::vector<std::optional<Digest>> fingerprints;
     std::vector<std::int64_t> offsets;
     std::vector<std::int32_t> partitions;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        if (answers[i].verdict != Verdict::fresh) continue;
-        places.push_back(i);
-        digests.push_back(claims[i].digest);
-        fingerprints.push_back(claims[i].fingerprint);
-        offsets.push_back(claims[i].offset.raw());
-        partitions.push_back(claims[i].partition.raw());
+    for (const std::size_t place : places) {
+        digests.push_back(claims[place].digest);
+        fingerprints.push_back(claims[place].fingerprint);
+        offsets.push_back(claims[place].offset.raw());
+        partitions.push_back(claims[place].partition.raw());
     }
-    if (places.empty()) return;
     const Result inserted = transaction.prepared(sql::claims_insert,
                                                  Parameters{}
                                                      .digests(digests)
@@ -105,7 +154,7 @@ void TableStore::insert(Transaction& transaction, const std::string& current,
                                                      .integers(offsets)
                                                      .small_integers(partitions)
                                                      .integer(source_),
-                                                 names, true);
+                                                 generation, true);
     if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
     // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody
     // else.
@@ -123,8 +172,8 @@ void TableStore::insert(Transaction& transaction, const std::string& current,
     // DANGER: a further statement, for a snapshot of its own. The winner may have committed after
     // the insert's snapshot; read in the same statement its fingerprint is not there, and a
     // conflict is taken for a duplicate.
-    const Result winners =
-        transaction.prepared(sql::claims_probe, Parameters{}.digests(lost_digests), names, true);
+    const Result winners = transaction.prepared(
+        sql::claims_probe, Parameters{}.digests(lost_digests), generation, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
         try_again("the claim that was in the way went while we looked");
     }

@@ -3,6 +3,7 @@
 // window. Used by the writer's thread; failures are PostgresErrors.
 
 #include "dedup/claims/claim_store.h"
+#include "dedup/claims/presumption.h"
 
 namespace onceward {
 
@@ -10,8 +11,9 @@ class TableStore final : public ClaimStore {
   public:
     // `ledger` and `source` as register_ledger() and register_feed() gave them.
     TableStore(int ledger, int source);
-    std::vector<ClaimAnswer> claim(Transaction& transaction, const std::string& topic,
-                                   std::span<const Claim> claims) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
     void connection_lost() override { known_.clear(); }
 
   private:
@@ -22,13 +24,20 @@ class TableStore final : public ClaimStore {
     Generations read_generations(Transaction& transaction);
     void probe(Transaction& transaction, const Generations& generations,
                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
-    void insert(Transaction& transaction, const std::string& current, std::span<const Claim> claims,
+    // Whether all of these were new and are written now; else the transaction has failed. No
+    // savepoint: claims and effects are of one transaction to whoever compares their xmin.
+    bool copy(Transaction& transaction, const Connection::Names& generation,
+              std::span<const Claim> claims, std::span<const std::size_t> places) const;
+    // Those that are new; answers for the others.
+    void insert(Transaction& transaction, const Connection::Names& generation,
+                std::span<const Claim> claims, std::span<const std::size_t> places,
                 std::vector<ClaimAnswer>& answers) const;
 
     int ledger_;
     int source_;
     // the generations of the last look; prepared statements go when they change
     std::string known_;
+    Presumption presumption_;
 };
 
 }  // namespace onceward

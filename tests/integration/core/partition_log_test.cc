@@ -153,7 +153,7 @@ TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     store.partitions_taken(connection, {&one, 1});
     for (const Verdict verdict : {Verdict::fresh, Verdict::duplicate}) {
         OwnedTransaction transaction(connection);
-        EXPECT_EQ(store.claim(transaction, "topic", {&claim, 1})[0].verdict, verdict);
+        EXPECT_EQ(store.claim(transaction, "topic", {&claim, 1})->at(0).verdict, verdict);
         EXPECT_EQ(store.settle(transaction), Settlement::settled);
         transaction.commit();
         store.committed();

@@ -183,7 +183,7 @@ TEST_F(SegmentTest, AWorkerThatLaggedBehindTheSegmentStartsAnew) {
         const auto answers = lagging.claim(transaction, "topic", {&known, 1});
         try {
             if (lagging.settle(transaction) == Settlement::settled) {
-                EXPECT_EQ(answers[0].verdict, Verdict::duplicate);
+                EXPECT_EQ(answers->at(0).verdict, Verdict::duplicate);
                 break;
             }
         } catch (const PostgresError& error) {
