@@ -29,6 +29,14 @@ std::string describe(const Rejection& rejection) {
     return kind + ", " + rejection.reason;
 }
 
+// Whatever way a transaction ends, its claims are under way no longer.
+struct Ending {
+    ClaimStore* claims;
+    ~Ending() {
+        if (claims != nullptr) claims->ended();
+    }
+};
+
 // DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
 // and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) {
@@ -161,6 +169,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     origin_ = Origin::ours;
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
     reached(parts_.observer, Step::before_begin);
+    const Ending ending{parts_.claims};
     OwnedTransaction transaction(connection);
     for (const Partition partition : parts_.fences.hold(transaction, context_.topic, slice.spans)) {
         missed.insert(partition);

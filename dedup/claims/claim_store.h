@@ -1,8 +1,8 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its eight
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its nine
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
-// transactions, (claim, settle, committed), with reconsider where the sink refused its rows;
+// transactions, (claim, settle, committed, ended), with reconsider where the sink refused its rows;
 // partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
 // reason.
 
@@ -68,6 +68,8 @@ class ClaimStore {
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
     // COMMIT was answered: what this transaction claimed may now be known to memory.
     virtual void committed() {}
+    // The transaction is over, whichever way.
+    virtual void ended() {}
     // DANGER: what memory knew belongs to the lost session; a fail-over may have lost commits.
     // Forget all of it.
     virtual void connection_lost() {}

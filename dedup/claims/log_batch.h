@@ -51,6 +51,10 @@ class LogAppend {
     void add(const Claim& claim);
     bool empty() const { return digests_.empty(); }
     std::span<const Digest> digests() const { return digests_; }
+    std::optional<Digest> fingerprint(std::size_t place) const {
+        if (fingerprints_.empty() || fingerprints_[place] == Digest{}) return std::nullopt;
+        return fingerprints_[place];
+    }
     LogBatch batch(std::int64_t seq) const { return {seq, digests_, fingerprints_}; }
     // The parameters of sql::log_append.
     Parameters parameters(int source) const;

@@ -22,16 +22,22 @@ constexpr std::size_t largest_most_news = 1024;
 // never wakes to a long catch-up.
 constexpr auto read_every = 1s;
 constexpr int most_joins = 3;
+// For the transactions that this one relies on, with the sink's rows locked: one of those may want
+// the same row and wait for us.
+constexpr auto longest_wait = 200ms;
 
 }  // namespace
 
 LogStore::LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
     : ledger_(ledger), source_(source), windows_(std::move(windows)) {}
 
+LogStore::~LogStore() { ended(); }
+
 // DANGER: what the window holds was read from, or committed on, sessions with one server. With a
 // session gone, a fail-over may have taken commits back, and a digest that only memory knows is a
 // lost message: nobody goes on with this window.
 void LogStore::connection_lost() {
+    ended();
     append_.clear();
     must_read_ = true;
     if (mutant(Mutant::window_kept_over_a_reconnect)) return;
@@ -75,7 +81,9 @@ void LogStore::catch_up(Connection& connection) {
 std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
                                                         const std::string&,
                                                         std::span<const Claim> claims) {
+    ended();
     append_.clear();
+    reliance_ = {};
     nothing_claimed_ = claims.empty();
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
@@ -87,15 +95,23 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
         windows_->discard(window_);
         try_again("a segment was dropped");
     }
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        if (answers[i].verdict == Verdict::fresh) append_.add(claims[i]);
-    }
+    number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
+    listed_ = window_;
     return answers;
 }
 
 bool LogStore::known_by_now() const {
     return window_->position().version != version_ &&
            window_->knows_any(append_.digests(), version_);
+}
+
+// DANGER: what another worker was about to claim is a duplicate only if that was committed, and
+// with the fingerprint that was compared.
+bool LogStore::reliance_holds() {
+    if (reliance_.claims.empty()) return true;
+    relies_ = window_->under_way().wait(reliance_.transactions, longest_wait) &&
+              window_->holds(reliance_.claims);
+    return relies_;
 }
 
 bool LogStore::reconsider(Connection& connection) {
@@ -157,6 +173,7 @@ void LogStore::read_ahead(Transaction& transaction) {
 
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
+    if (!reliance_holds()) return Settlement::again;
     if (append_.empty()) return settle_duplicates(transaction);
     try {
         if (most_news_ > first_most_news) {
@@ -194,10 +211,18 @@ Settlement LogStore::settle(Transaction& transaction) {
 }
 
 void LogStore::committed() {
-    if (append_.empty()) return;
-    const LogBatch mine = append_.batch(seq_);
-    window_->take_in(generation_, {&mine, 1});
+    relies_ = true;
+    if (!append_.empty()) {
+        const LogBatch mine = append_.batch(seq_);
+        window_->take_in(generation_, {&mine, 1});
+    }
+    ended();
     append_.clear();
+}
+
+void LogStore::ended() {
+    if (listed_) listed_->under_way().end(number_);
+    listed_.reset();
 }
 
 }  // namespace onceward

@@ -15,6 +15,7 @@ class LogStore final : public ClaimStore {
   public:
     // `ledger` and `source` as register_ledger() gave them; `windows` is the process's.
     LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows);
+    ~LogStore() override;
     void catch_up(Connection& connection) override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
@@ -22,6 +23,7 @@ class LogStore final : public ClaimStore {
     bool reconsider(Connection& connection) override;
     Settlement settle(Transaction& transaction) override;
     void committed() override;
+    void ended() override;
     void connection_lost() override;
     // For tests.
     const LogWindow* window() const { return window_.get(); }
@@ -36,6 +38,8 @@ class LogStore final : public ClaimStore {
     // What others committed while the sink wrote, still without the lock.
     void read_ahead(Transaction& transaction);
     bool known_by_now() const;
+    // Waits for the transactions that this one relies on.
+    bool reliance_holds();
 
     int ledger_;
     int source_;
@@ -46,6 +50,11 @@ class LogStore final : public ClaimStore {
     // were presumed fresh.
     LogAppend append_;
     std::vector<LogWindow::Suspect> suspects_;
+    // Where append_ is listed as under way, and its number there.
+    std::shared_ptr<LogWindow> listed_;
+    std::uint64_t number_ = 0;
+    Reliance reliance_;
+    bool relies_ = true;  // not where that was in vain since the last commit
     std::uint64_t version_ = 0;
     std::int64_t generation_ = 0;
     std::int64_t seq_ = 0;

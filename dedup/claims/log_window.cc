@@ -102,6 +102,17 @@ bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) 
     return false;
 }
 
+bool LogWindow::holds(std::span<const Reliance::OnClaim> claims) const {
+    const std::shared_lock lock(mutex_);
+    return std::ranges::all_of(claims, [&](const Reliance::OnClaim& claim) {
+        return std::ranges::any_of(generations_, [&](const auto& entry) {
+            const DigestTable& table = entry.second.digests;
+            return table.contains(claim.digest) &&
+                   table.fingerprint(claim.digest) == claim.fingerprint;
+        });
+    });
+}
+
 std::size_t LogWindow::size() const {
     const std::shared_lock lock(mutex_);
     std::size_t size = 0;

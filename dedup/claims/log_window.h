@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "dedup/claims/claims_under_way.h"
 #include "dedup/claims/digest_table.h"
 #include "dedup/claims/log_batch.h"
 #include "dedup/claims/segment.h"
@@ -62,6 +63,9 @@ class LogWindow {
     // Whether one of these may be known by now, to who looked at version `since`: it is beside the
     // segments, or a segment came after that look.
     bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
+    // Whether all of these are known beside the segments, each with this very fingerprint.
+    bool holds(std::span<const Reliance::OnClaim> claims) const;
+    ClaimsUnderWay& under_way() { return under_way_; }
 
     void discard() { discarded_ = true; }
     bool discarded() const { return discarded_; }
@@ -84,6 +88,7 @@ class LogWindow {
     std::uint64_t segment_came_ = 0;  // the version with which the last one came
     // One table of digests for each of the log's, so that they go together.
     std::map<std::int64_t, Generation> generations_;
+    ClaimsUnderWay under_way_;
     std::atomic<bool> discarded_{false};
     std::atomic<Clock::time_point> looked_{Clock::time_point{}};
     std::atomic<Clock::time_point> segments_looked_{Clock::time_point{}};

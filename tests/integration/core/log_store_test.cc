@@ -143,6 +143,47 @@ TEST_F(LogStoreTest, WhatANeighbourPutIntoTheSharedWindowMeanwhileIsSeen) {
     EXPECT_EQ(two.verdict("k"), Verdict::duplicate);
 }
 
+// Without it the second one writes its rows, finds out at its end, and writes all of them anew.
+TEST_F(LogStoreTest, AKeyUnderWayInANeighbourIsADuplicateWithoutARedo) {
+    windows_ = std::make_shared<LogWindows>();
+    Session one = session(), two = session();
+    EXPECT_EQ(one.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
+    EXPECT_EQ(two.begin(claim("k", digest_of_bytes("2"))).verdict, Verdict::conflict);
+    ASSERT_EQ(one.settle(), Settlement::settled);
+    std::future<Settlement> settled = std::async(std::launch::async, [&] { return two.settle(); });
+    one.commit();
+    EXPECT_EQ(settled.get(), Settlement::settled);
+    two.commit();
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
+}
+
+// DANGER: taken for a duplicate all the same, the message is lost.
+TEST_F(LogStoreTest, AKeyThatANeighbourRolledBackIsFreshInTheNextTry) {
+    windows_ = std::make_shared<LogWindows>();
+    Session one = session(), two = session();
+    one.begin(claim("k"));
+    EXPECT_EQ(two.begin(claim("k")).verdict, Verdict::duplicate);
+    ASSERT_EQ(one.settle(), Settlement::settled);
+    one.open.reset();
+    one.store.ended();
+    EXPECT_EQ(two.settle(), Settlement::again);
+    two.open.reset();
+    EXPECT_EQ(two.verdict("k"), Verdict::fresh);
+    EXPECT_EQ(one.verdict("k"), Verdict::duplicate);
+}
+
+// The neighbour may want a row that this one's transaction has locked.
+TEST_F(LogStoreTest, ANeighbourThatDoesNotEndIsNotWaitedForForEver) {
+    windows_ = std::make_shared<LogWindows>();
+    Session one = session(), two = session();
+    one.begin(claim("k"));
+    EXPECT_EQ(two.begin(claim("k")).verdict, Verdict::duplicate);
+    EXPECT_EQ(two.settle(), Settlement::again);
+    two.open.reset();
+    EXPECT_EQ(two.verdict("k"), Verdict::fresh);
+    EXPECT_EQ(one.settle(), Settlement::again);
+}
+
 TEST_F(LogStoreTest, OtherKeysOfOthersAskForNoRedo) {
     Session one = session(), two = session();
     EXPECT_EQ(two.begin(claim("mine")).verdict, Verdict::fresh);
