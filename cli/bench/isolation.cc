@@ -37,7 +37,7 @@ class Stopwatch {
         begin_ = Clock::now();
     }
     void end() {
-        seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count();
+        seconds_ += seconds_since(begin_);
         worker_ += own_cpu_seconds() - worker_begin_;
     }
     Measurement result(std::int64_t messages) const {

@@ -93,9 +93,8 @@ Measurement consume_by_peer(const Place& place, const Workload& workload, const 
     const CpuTimes cpu = meter.read();
     const std::int64_t wal = tables.wal();
     if (!wait_until_gone(child.pid(), limit)) fail(peer, "did not end", output);
-    const std::chrono::duration<double> took = Clock::now() - begin;
     Measurement measurement;
-    measurement.seconds = took.count();
+    measurement.seconds = seconds_since(begin);
     measurement.cpu = meter.read() - cpu;  // before it is reaped
     const std::optional<int> status = child.wait(1s);
     if (!status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 0) fail(peer, "failed", output);

@@ -13,6 +13,15 @@ namespace {
 // there on.
 constexpr double not_measured = 0.2;
 
+// Ours against the other program, and a line for each.
+void add_pair(RowResult& result, const Target* target, const std::vector<Side>& sides,
+              const std::vector<std::vector<Measurement>>& runs, const std::string& share = "") {
+    result.outcomes.push_back({target, ratio(rates(runs[0]), rates(runs[1]))});
+    for (std::size_t i = 0; i < 2; ++i) {
+        result.lines.push_back(line(sides[i].name + share, runs[i]));
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<Topic> Bench::filled(std::int64_t messages, bool duplicates, Form form) const {
@@ -61,8 +70,7 @@ RowResult Bench::debezium() {
                  " bytes or so with its schema, into five columns; Debezium's upsert by one task, "
                  "up to 5,000 rows a statement, into a table with the key as its primary key, "
                  "which it needs; `log` into one without an index");
-    result.outcomes.push_back({targets_of("4").front(), ratio(rates(runs[0]), rates(runs[1]))});
-    for (std::size_t i = 0; i < 2; ++i) result.lines.push_back(line(sides[i].name, runs[i]));
+    add_pair(result, targets_of("4").front(), sides, runs);
     return result;
 }
 
@@ -78,11 +86,7 @@ RowResult Bench::spring() {
         const std::vector<Side> sides{
             beside_peers(*topic),
             peer(*topic, "spring-kafka, a batch listener", "spring", plain_table)};
-        const auto runs = in_turn(sides);
-        result.outcomes.push_back({target, ratio(rates(runs[0]), rates(runs[1]))});
-        for (std::size_t i = 0; i < 2; ++i) {
-            result.lines.push_back(line(sides[i].name + share, runs[i]));
-        }
+        add_pair(result, target, sides, in_turn(sides), share);
     }
     // Far slower, hence fewer messages.
     const auto topic =
@@ -110,8 +114,7 @@ RowResult Bench::kcat() {
         "JSON of 374 bytes under its record key, into a text, an integer, a bigint and a "
         "jsonb column without an index; kcat's text goes into one COPY without any "
         "guarantee, whose rows count from when the server takes them");
-    result.outcomes.push_back({targets_of("5").front(), ratio(rates(runs[0]), rates(runs[1]))});
-    for (std::size_t i = 0; i < 2; ++i) result.lines.push_back(line(sides[i].name, runs[i]));
+    add_pair(result, targets_of("5").front(), sides, runs);
     return result;
 }
 
