@@ -6,9 +6,9 @@ namespace onceward {
 namespace {
 
 // Both are sorted by digest. Whether the claims rely on `other`.
-bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const LogAppend& other,
+bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const LogBatch& other,
           Reliance& reliance) {
-    const std::span<const Digest> digests = other.digests();
+    const std::span<const Digest> digests = other.digests;
     const std::size_t before = reliance.claims.size();
     std::size_t at = 0;
     for (std::size_t i = 0; i < claims.size() && at < digests.size(); ++i) {
@@ -28,13 +28,13 @@ std::uint64_t ClaimsUnderWay::begin(std::span<const Claim> claims, std::span<Cla
     const std::lock_guard lock(mutex_);
     if (reliance != nullptr) {
         for (const auto& [number, other] : open_) {
-            if (rely(claims, answers, *other, *reliance)) reliance->transactions.push_back(number);
+            if (rely(claims, answers, other, *reliance)) reliance->transactions.push_back(number);
         }
     }
     for (std::size_t i = 0; i < claims.size(); ++i) {
         if (answers[i].verdict == Verdict::fresh) mine.add(claims[i]);
     }
-    open_.emplace(++last_, &mine);
+    open_.emplace(++last_, mine.batch(0));
     return last_;
 }
 

@@ -44,7 +44,7 @@ class ClaimsUnderWay {
     std::mutex mutex_;
     std::condition_variable ended_;
     std::uint64_t last_ = 0;
-    std::map<std::uint64_t, const LogAppend*> open_;
+    std::map<std::uint64_t, LogBatch> open_;
 };
 
 }  // namespace onceward

@@ -21,6 +21,10 @@ struct LogBatch {
     std::span<const Digest> digests;
     // In the same order, zeros for none; empty where the batch has none at all.
     std::span<const Digest> fingerprints;
+    std::optional<Digest> fingerprint(std::size_t place) const {
+        if (fingerprints.empty() || fingerprints[place] == Digest{}) return std::nullopt;
+        return fingerprints[place];
+    }
 };
 
 // What the ledger says of its log.
@@ -51,10 +55,6 @@ class LogAppend {
     void add(const Claim& claim);
     bool empty() const { return digests_.empty(); }
     std::span<const Digest> digests() const { return digests_; }
-    std::optional<Digest> fingerprint(std::size_t place) const {
-        if (fingerprints_.empty() || fingerprints_[place] == Digest{}) return std::nullopt;
-        return fingerprints_[place];
-    }
     LogBatch batch(std::int64_t seq) const { return {seq, digests_, fingerprints_}; }
     // The parameters of sql::log_append.
     Parameters parameters(int source) const;

@@ -35,11 +35,7 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
     for (const LogBatch& batch : batches) {
         for (std::size_t i = 0; i < batch.digests.size(); ++i) {
             if (i + ahead < batch.digests.size()) into.digests.prefetch(batch.digests[i + ahead]);
-            std::optional<Digest> fingerprint;
-            if (!batch.fingerprints.empty() && batch.fingerprints[i] != Digest{}) {
-                fingerprint = batch.fingerprints[i];
-            }
-            into.digests.insert(batch.digests[i], fingerprint);
+            into.digests.insert(batch.digests[i], batch.fingerprint(i));
         }
         position_.last = std::max(position_.last, batch.seq);
     }

@@ -110,11 +110,8 @@ bool TableStore::copy(Transaction& transaction, const Connection::Names& generat
         const Claim& claim = claims[place];
         binary::put16(rows, 5);
         binary::put_field(rows, bytes_of(claim.digest));
-        if (claim.fingerprint) {
-            binary::put_field(rows, bytes_of(*claim.fingerprint));
-        } else {
-            binary::put32(rows, binary::null_length);
-        }
+        binary::put_optional_field(
+            rows, claim.fingerprint ? std::optional(bytes_of(*claim.fingerprint)) : std::nullopt);
         binary::put32(rows, 8);
         binary::put64(rows, static_cast<std::uint64_t>(claim.offset.raw()));
         binary::put32(rows, 4);

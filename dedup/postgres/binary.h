@@ -2,6 +2,7 @@
 // PostgreSQL's binary form of numbers and rows: network byte order. Pure, thread-safe.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,10 @@ inline void put_field(std::string& out, std::string_view bytes) {
 
 // In the place of a field's length: NULL, and no bytes behind it.
 inline constexpr std::uint32_t null_length = 0xFFFFFFFF;
+inline void put_optional_field(std::string& out, std::optional<std::string_view> bytes) {
+    if (bytes) return put_field(out, *bytes);
+    put32(out, null_length);
+}
 
 // Around the rows of a binary COPY, as PostgreSQL's documentation of COPY has them: signature, no
 // flags, no extension of the header; and the number of fields -1.

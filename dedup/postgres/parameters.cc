@@ -18,11 +18,6 @@ std::string array_header(std::uint32_t element_type, std::size_t size, bool has_
     return out;
 }
 
-void put_element(std::string& out, std::optional<std::string_view> bytes) {
-    if (bytes) return binary::put_field(out, *bytes);
-    binary::put32(out, binary::null_length);
-}
-
 }  // namespace
 
 Parameters& Parameters::add(std::uint32_t type, std::optional<std::string> value, int format) {
@@ -58,7 +53,7 @@ Parameters& Parameters::digests(std::span<const Digest> values) {
 Parameters& Parameters::optional_digests(std::span<const std::optional<Digest>> values) {
     std::string out = array_header(binary::uuid_type, values.size(), true);
     for (const auto& value : values) {
-        put_element(out, value ? std::optional(bytes_of(*value)) : std::nullopt);
+        binary::put_optional_field(out, value ? std::optional(bytes_of(*value)) : std::nullopt);
     }
     return add(binary::uuid_array_type, std::move(out), 1);
 }
@@ -92,7 +87,7 @@ Parameters& Parameters::byte_strings(std::span<const std::optional<std::string_v
 Parameters& Parameters::binary_array(std::uint32_t array_type, std::uint32_t element_type,
                                      std::span<const std::optional<std::string_view>> elements) {
     std::string out = array_header(element_type, elements.size(), true);
-    for (const auto& element : elements) put_element(out, element);
+    for (const auto& element : elements) binary::put_optional_field(out, element);
     return add(array_type, std::move(out), 1);
 }
 
