@@ -13,10 +13,15 @@ constexpr auto try_every = 5s;  // A process that ends may hold the port for a w
 }  // namespace
 
 AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
-                     const ConnectionOptions& connection, std::chrono::milliseconds totals_every)
+                     const std::vector<ConnectionOptions>& servers,
+                     std::chrono::milliseconds totals_every)
     : address_(std::move(address)), slots_(slots) {
-    if (address_)
-        totals_ = std::make_unique<GroupTotals>(connection, slots.status().group, totals_every);
+    if (address_) {
+        const std::string group = slots.status().group;
+        for (const ConnectionOptions& server : servers) {
+            totals_.push_back(std::make_unique<GroupTotals>(server, group, totals_every));
+        }
+    }
     tend();
 }
 
@@ -27,7 +32,7 @@ std::optional<ListenAddress> AdminPort::address() const {
 
 std::string AdminPort::metrics() {
     ProcessStatus status = slots_.status();
-    status.durable = totals_->get();
+    for (const auto& server : totals_) add(status.durable, server->get());
     return metrics_text(status);
 }
 

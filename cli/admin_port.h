@@ -15,10 +15,10 @@ namespace onceward {
 class AdminPort {
   public:
     // The slots outlive it.
-    // `connection`: for the group's durable totals, read when they are asked for, not more often
-    // than `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often.
+    // `servers`: for the group's durable totals, read when they are asked for, not more often than
+    // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
-              const ConnectionOptions& connection,
+              const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10));
     // To be called again and again: opens the port as long as it is not open.
     void tend();
@@ -29,7 +29,7 @@ class AdminPort {
     std::string metrics();
     std::optional<ListenAddress> address_;
     const WorkerSlots& slots_;
-    std::unique_ptr<GroupTotals> totals_;
+    std::vector<std::unique_ptr<GroupTotals>> totals_;  // of each server
     std::unique_ptr<AdminServer> server_;
     std::chrono::steady_clock::time_point next_try_{};
     bool told_ = false;

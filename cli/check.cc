@@ -14,6 +14,7 @@
 #include "cli/check/sample.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
 #include "cli/configuration/setup_check.h"
 
@@ -99,12 +100,16 @@ CheckResult look(const CheckOptions& options) {
     result.findings = loaded.findings;
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
-    result.add(check_database(loaded.configuration));
-    if (!result.has_errors()) result.add(check_fences(loaded.configuration));
+    const std::vector<Configuration> databases = by_database(loaded.configuration);
+    for (const Configuration& database : databases) result.add(check_database(database));
+    if (result.has_errors()) return result;
+    for (const Configuration& database : databases) result.add(check_fences(database));
     if (result.has_errors() || options.sample == 0) return result;
-    Sample sample = sample_records(loaded.configuration, options.sample);
-    result.samples = std::move(sample.records);
-    result.add(std::move(sample.spread));
+    for (const Configuration& database : databases) {
+        Sample sample = sample_records(database, options.sample);
+        std::ranges::move(sample.records, std::back_inserter(result.samples));
+        result.add(std::move(sample.spread));
+    }
     return result;
 }
 

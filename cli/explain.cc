@@ -216,7 +216,7 @@ void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
 }
 
 int explain(const ExplainOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "explain");
+    const OperatorSetup setup = operator_setup(options.common, "explain", options.topic);
     const std::vector<Candidate> wanted = candidates(options, setup);
     Connection connection(setup.connection);
     require_version(connection);

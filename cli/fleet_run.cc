@@ -6,6 +6,7 @@
 #include "cli/admin_port.h"
 #include "cli/command.h"
 #include "cli/compose.h"
+#include "cli/configuration/databases.h"
 #include "cli/memory_watch.h"
 #include "cli/stop_request.h"
 #include "cli/worker_slots.h"
@@ -26,15 +27,19 @@ constexpr auto report_every = 60s;
 
 // A server that is away is waited for by the workers; one that is there must have the right schema
 // before anything runs.
-void check_schema(const Configuration& configuration) {
+void check_schema(const Configuration& configuration) try {
     try {
         Connection connection(configuration.postgres);
         check_server(connection);
         require_version(connection);
     } catch (const PostgresError& error) {
         if (!error.diagnosis().connection_lost) throw;
-        log_warning("postgres.unreachable", {{"error", error.what()}});
+        log_warning("postgres.unreachable",
+                    {{"database", configuration.database}, {"error", error.what()}});
     }
+} catch (const std::runtime_error& error) {
+    if (configuration.databases.empty()) throw;
+    throw std::runtime_error(database_text(configuration.database) + ": " + error.what());
 }
 
 RetentionOptions retention_options(const Configuration& configuration) {
@@ -47,6 +52,31 @@ RetentionOptions retention_options(const Configuration& configuration) {
     }
     options.every = std::max(options.every, std::chrono::milliseconds(100));
     return options;
+}
+
+// What the process has for one PostgreSQL server, beside the workers on it.
+struct Server {
+    explicit Server(Configuration part)
+        : configuration(std::move(part)),
+          guard(GuardOptions{.connection = configuration.postgres}),
+          retention(retention_options(configuration)),
+          retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {}
+    Configuration configuration;
+    Guard guard;
+    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
+    RetentionJob retention;
+    std::jthread retention_thread;
+};
+
+std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer) {
+    WorkerOptions options = make_worker_options(server.configuration, number);
+    options.log_windows = server.log_windows;
+    options.observer = observer;
+    options.session_opened = [&server](int pid) { server.guard.watch(pid); };
+    options.session_closed = [&server](int pid) { server.guard.forget(pid); };
+    auto worker = std::make_unique<Worker>(std::move(options));
+    worker->start();
+    return worker;
 }
 
 void report(const WorkerState& worker) {
@@ -73,29 +103,27 @@ void report(const WorkerState& worker) {
 
 int run_workers(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
-    check_schema(configuration);
-    Guard guard(GuardOptions{.connection = configuration.postgres});
-    RetentionJob retention(retention_options(configuration));
-    std::jthread retention_thread([&](const std::stop_token& stop) { retention.run(stop); });
-
-    const auto log_windows = std::make_shared<LogWindows>();
-    const auto make = [&](int number) {
-        WorkerOptions options = make_worker_options(configuration, number);
-        options.log_windows = log_windows;
-        options.observer = observer;
-        options.session_opened = [&guard](int pid) { guard.watch(pid); };
-        options.session_closed = [&guard](int pid) { guard.forget(pid); };
-        auto worker = std::make_unique<Worker>(std::move(options));
-        worker->start();
-        return worker;
-    };
-    WorkerSlots slots(configuration.group, configuration.workers, make);
+    const std::vector<Configuration> parts = by_database(configuration);
+    for (const Configuration& part : parts) check_schema(part);
+    std::vector<std::unique_ptr<Server>> servers;
+    std::vector<ConnectionOptions> connections;
+    std::vector<std::string> of_workers;
+    for (const Configuration& part : parts) {
+        servers.push_back(std::make_unique<Server>(part));
+        connections.push_back(part.postgres);
+        of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
+    }
+    // A worker is on one server alone: where that is away, the topics of the others go on.
+    WorkerSlots slots(configuration.group, of_workers, [&](int number) {
+        const int server = number / configuration.workers;
+        return make_worker(*servers[static_cast<std::size_t>(server)], number, observer);
+    });
     slots.start();
     MemoryWatch memory(configuration, slots);
     log_info("onceward.started", {{"group", configuration.group},
-                                  {"workers", configuration.workers},
+                                  {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
-    AdminPort admin(configuration.admin, slots, configuration.postgres);
+    AdminPort admin(configuration.admin, slots, connections);
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {

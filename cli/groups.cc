@@ -27,13 +27,10 @@ struct GroupsOptions {
     bool json = false;
 };
 
-int list(const GroupsOptions& options) {
-    Connection connection(operator_setup(options.common, "groups").connection);
+void list_on(const OperatorSetup& setup, nlohmann::json& list, TextTable& table) {
+    Connection connection(setup.connection);
     require_version(connection);
     const Result rows = connection.query(sql::groups_list, {});
-    nlohmann::json list = nlohmann::json::array();
-    TextTable table(
-        {"group", "topic", "ledgers", "fences", "retired", "last moved", "watermark", "paused"});
     for (int row = 0; row < rows.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(rows.optional_text(row, column).value_or(""));
@@ -42,8 +39,10 @@ int list(const GroupsOptions& options) {
             return rows.is_null(row, column) ? nlohmann::json(nullptr)
                                              : nlohmann::json(cell(column));
         };
-        table.add({cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6), cell(7)});
-        list.push_back({{"group", cell(0)},
+        table.add({setup.database, cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6),
+                   cell(7)});
+        list.push_back({{"database", setup.database},
+                        {"group", cell(0)},
                         {"topic", cell(1)},
                         {"ledgers", optional(2)},
                         {"fences", rows.integer(row, 3)},
@@ -52,12 +51,23 @@ int list(const GroupsOptions& options) {
                         {"watermark", optional(6)},
                         {"paused", optional(7)}});
     }
+}
+
+int list(const GroupsOptions& options) {
+    nlohmann::json list = nlohmann::json::array();
+    TextTable table({"database", "group", "topic", "ledgers", "fences", "retired", "last moved",
+                     "watermark", "paused"});
+    const int code =
+        on_each(operator_setups(options.common, "groups"), [&](const OperatorSetup& setup) {
+            list_on(setup, list, table);
+            return exit_ok;
+        });
     if (options.json) {
         std::cout << list.dump(2) << '\n';
     } else {
         table.print(std::cout);
     }
-    return exit_ok;
+    return code;
 }
 
 void add_optional(Parameters& parameters, const std::string& text) {
@@ -95,7 +105,7 @@ int retire(const GroupsOptions& options) {
     if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
         throw UsageError("--partition needs --topic and goes without --ledger");
     }
-    Connection connection(operator_setup(options.common, "groups").connection);
+    Connection connection(operator_setup(options.common, "groups", options.topic).connection);
     require_version(connection);
     const std::string verb =
         std::string(options.yes ? "" : "would be ") + (options.undo ? "brought back" : "retired");

@@ -1,5 +1,6 @@
 #include "cli/memory_watch.h"
 
+#include "cli/configuration/databases.h"
 #include "cli/memory_budget.h"
 #include "dedup/log.h"
 #include "dedup/partition_suspects.h"
@@ -26,7 +27,7 @@ void MemoryWatch::note_suspect() const {
     if (!suspect_) return;
     const TopicPartition& partition = suspect_->partition;
     try {
-        Connection connection(configuration_.postgres);
+        Connection connection(database_of(configuration_, partition.topic).postgres);
         const auto offset = onceward::note_suspect(connection, configuration_.group, partition,
                                                    {resident_, *budget_}, suspect_->record);
         if (!offset) return;

@@ -30,21 +30,35 @@ std::string numbers(const std::vector<int>& applied) {
     return text;
 }
 
-int up(const MigrateOptions& options) {
-    Connection connection(operator_setup(options.common, "migrate").connection);
+// Where one server's lines begin; the only server needs no name.
+std::string beginning(const OperatorSetup& setup, bool several) {
+    return several ? database_text(setup.database) + ": " : "";
+}
+
+void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
+    Connection connection(setup.connection);
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
-    std::cout << "schema " << connection.schema() << " is at version " << expected_version()
+    std::cout << begin << "schema " << connection.schema() << " is at version "
+              << expected_version()
               << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
               << '\n';
     if (!options.grant_to.empty()) {
-        std::cout << "granted to " << options.grant_to << " what a worker needs\n";
+        std::cout << begin << "granted to " << options.grant_to << " what a worker needs\n";
     }
     if (!options.grant_operator_to.empty()) {
-        std::cout << "granted to " << options.grant_operator_to << " what an operator needs\n";
+        std::cout << begin << "granted to " << options.grant_operator_to
+                  << " what an operator needs\n";
     }
-    return exit_ok;
+}
+
+int up(const MigrateOptions& options) {
+    const std::vector<OperatorSetup> setups = operator_setups(options.common, "migrate");
+    return on_each(setups, [&](const OperatorSetup& setup) {
+        up_on(options, setup, beginning(setup, setups.size() > 1));
+        return exit_ok;
+    });
 }
 
 int down(const MigrateOptions& options) {
@@ -69,8 +83,8 @@ int down(const MigrateOptions& options) {
     return exit_ok;
 }
 
-int status(const MigrateOptions& options) {
-    Connection connection(operator_setup(options.common, "migrate").connection);
+int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
+    Connection connection(setup.connection);
     bool complete = true;
     TextTable table({"number", "name", "standing", "applied at"});
     nlohmann::json list = nlohmann::json::array();
@@ -93,6 +107,16 @@ int status(const MigrateOptions& options) {
         table.print(std::cout);
     }
     return complete ? exit_ok : exit_failure;
+}
+
+int status(const MigrateOptions& options) {
+    const std::vector<OperatorSetup> setups =
+        options.json ? std::vector{operator_setup(options.common, "migrate")}
+                     : operator_setups(options.common, "migrate");
+    return on_each(setups, [&](const OperatorSetup& setup) {
+        if (setups.size() > 1) std::cout << database_text(setup.database) << ":\n";
+        return status_on(options, setup);
+    });
 }
 
 int script(const MigrateOptions& options) {

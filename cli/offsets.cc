@@ -76,23 +76,22 @@ std::vector<std::optional<Offset>> ends_of(const OperatorSetup& setup, const Res
     return ends;
 }
 
-int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
-         const std::string& group) {
+// The rows of one server.
+void show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
+             nlohmann::json& rows, TextTable& table) {
+    Connection connection(setup.connection);
+    require_version(connection);
     const Result list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
     std::map<std::string, std::string> paused;
     for (const TopicPause& pause : open_pauses(connection, group)) {
         paused[pause.topic] = describe(pause);
     }
-    nlohmann::json rows = nlohmann::json::array();
-    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
-                     "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
-                     "retired at", "paused"});
     for (int row = 0; row < list.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(list.optional_text(row, column).value_or(""));
         };
-        nlohmann::json entry;
+        nlohmann::json entry{{"database", setup.database}};
         for (std::size_t column = 0; column < columns.size(); ++column) {
             const int at = static_cast<int>(column);
             if (list.is_null(row, at)) {
@@ -122,14 +121,28 @@ int show(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
                    cell(13), cell(4), cell(6), cell(7), cell(8),
                    pause == paused.end() ? "" : pause->second});
     }
+}
+
+int show(const OffsetsOptions& options) {
+    const std::vector<OperatorSetup> setups =
+        operator_setups(options.common, "offsets", options.topic);
+    const std::string group = group_of(setups.front(), options.group);
+    nlohmann::json rows = nlohmann::json::array();
+    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
+                     "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
+                     "retired at", "paused"});
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        show_on(options, setup, group, rows, table);
+        return exit_ok;
+    });
     if (options.json) {
         std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
-    } else if (list.rows() == 0) {
+    } else if (rows.empty()) {
         std::cout << "group " << group << " has no fence here\n";
     } else {
         table.print(std::cout);
     }
-    return list.rows() == 0 ? exit_not_found : exit_ok;
+    return code == exit_ok && rows.empty() ? exit_not_found : code;
 }
 
 std::string describe(const FenceMovePlan& plan) {
@@ -212,16 +225,16 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
 }
 
 int offsets(const OffsetsOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "offsets");
-    const std::string group = group_of(setup, options.group);
     if (options.adopt && options.position.empty()) {
         throw UsageError(
             "--adopt-topic-id needs --set: where does the new log begin for this group?");
     }
+    if (options.position.empty()) return show(options);
+    const OperatorSetup setup = operator_setup(options.common, "offsets", options.topic);
+    const std::string group = group_of(setup, options.group);
     Connection connection(setup.connection);
     require_version(connection);
-    return options.position.empty() ? show(options, setup, connection, group)
-                                    : move(options, setup, connection, group);
+    return move(options, setup, connection, group);
 }
 
 }  // namespace

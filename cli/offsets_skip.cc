@@ -83,7 +83,7 @@ int not_there(const SkipOptions& options, const std::string& group,
 }
 
 int skip(const SkipOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "offsets skip");
+    const OperatorSetup setup = operator_setup(options.common, "offsets skip", options.topic);
     const std::string group = group_of(setup, options.group);
     if (options.reason.empty()) throw UsageError("why? Say it with --reason");
     if (options.to && *options.to <= options.offset) {
@@ -116,7 +116,7 @@ int skip(const SkipOptions& options) {
 }
 
 int retry(const SkipOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "offsets retry");
+    const OperatorSetup setup = operator_setup(options.common, "offsets retry", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection(setup.connection);
     require_version(connection);

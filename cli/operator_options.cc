@@ -4,6 +4,35 @@
 #include "dedup/migration.h"
 
 namespace onceward {
+namespace {
+
+// What is left of the configuration's servers.
+std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& topic,
+                                  const Configuration& configuration) {
+    std::vector<Configuration> parts = by_database(configuration);
+    const auto keep = [&](const auto& is_wanted) {
+        std::erase_if(parts, [&](const Configuration& part) { return !is_wanted(part); });
+    };
+    if (!options.database.empty()) {
+        keep([&](const Configuration& part) { return part.database == options.database; });
+        if (parts.empty()) {
+            throw UsageError("the configuration has no topic on a database " + options.database);
+        }
+        return parts;
+    }
+    const auto has_topic = [&](const Configuration& part) {
+        return std::ranges::find(part.topics, topic, &TopicConfiguration::name) !=
+               part.topics.end();
+    };
+    if (std::ranges::any_of(parts, has_topic)) keep(has_topic);
+    return parts;
+}
+
+UsageError name_one(const std::string& why) {
+    return UsageError(why + ": name one of the configuration's databases with --database");
+}
+
+}  // namespace
 
 void add_operator_options(CLI::App& command, OperatorOptions& options) {
     command.add_option("-c,--config", options.config, "The configuration")
@@ -14,25 +43,43 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
         "PostgreSQL connection string, instead of the configuration's (a password is "
         "better left to PGPASSWORD or a password file)");
     command.add_option("--schema", options.schema, "The schema of Onceward's tables");
+    command.add_option("--database", options.database,
+                       "Only this PostgreSQL server of the configuration: `postgres` or a name in "
+                       "`databases`; default: the topic's, else all");
 }
 
-OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command) {
-    OperatorSetup setup;
-    if (options.config_given || options.dsn.empty()) {
-        setup.configuration = load_or_throw(options.config);
-        setup.connection = setup.configuration->postgres;
+std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
+                                           const std::string& command, const std::string& topic) {
+    std::vector<OperatorSetup> setups;
+    if (options.config_given || options.dsn.empty() || !options.database.empty()) {
+        const Configuration configuration = load_or_throw(options.config);
+        for (const Configuration& part : wanted(options, topic, configuration)) {
+            setups.push_back({part.postgres, part.database, configuration});
+        }
+    } else {
+        setups.emplace_back();
     }
-    if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
-    if (!options.schema.empty()) setup.connection.schema = options.schema;
-    if (!valid_schema_name(setup.connection.schema)) {
-        throw UsageError(
-            "`" + setup.connection.schema +
-            "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
+    if (!options.dsn.empty() && setups.size() > 1) throw name_one("--dsn is one server");
+    for (OperatorSetup& setup : setups) {
+        if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
+        if (!options.schema.empty()) setup.connection.schema = options.schema;
+        if (!valid_schema_name(setup.connection.schema)) {
+            throw UsageError(
+                "`" + setup.connection.schema +
+                "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
+        }
+        setup.connection.application_name = "onceward " + command;
+        // A look-up over many claims, or a migration, takes the time that it takes.
+        setup.connection.statement_timeout = std::chrono::milliseconds(0);
     }
-    setup.connection.application_name = "onceward " + command;
-    // A look-up over many claims, or a migration, takes the time that it takes.
-    setup.connection.statement_timeout = std::chrono::milliseconds(0);
-    return setup;
+    return setups;
+}
+
+OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
+                             const std::string& topic) {
+    std::vector<OperatorSetup> setups = operator_setups(options, command, topic);
+    if (setups.size() > 1) throw name_one("this is for one server");
+    return std::move(setups.front());
 }
 
 std::string group_of(const OperatorSetup& setup, const std::string& named) {

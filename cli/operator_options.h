@@ -2,13 +2,15 @@
 // What the operator's commands share: which database and schema, and whose configuration. Plain
 // values.
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
-#include "cli/configuration/configuration.h"
+#include "cli/configuration/databases.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -23,23 +25,50 @@ struct OperatorOptions {
     std::string config = "onceward.yaml";
     std::string dsn;
     std::string schema;
+    std::string database;
     bool config_given = false;
 };
 
-// Adds -c/--config, --dsn and --schema. `options` must outlive the program's run.
+// Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
 
 struct OperatorSetup {
     ConnectionOptions connection;
+    std::string database = default_database;     // the server's name in the configuration
     std::optional<Configuration> configuration;  // none where only a dsn was given
 };
 
-// A dsn goes before the configuration's: migrations are for the schema's owner, not for the
-// worker's role. Throws ConfigurationError.
-OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command);
+// Each server that the command is for: the one that --database names, that of `topic`, or all. A
+// dsn goes before the configuration's: migrations are for the schema's owner, not for the worker's
+// role. Throws ConfigurationError; UsageError where the configuration has no such database, or a
+// dsn may be that of any.
+std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
+                                           const std::string& command,
+                                           const std::string& topic = "");
+// The only one. Throws UsageError where there are more.
+OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
+                             const std::string& topic = "");
 
 // The group that was named, else the configuration's. Throws UsageError where there is neither.
 std::string group_of(const OperatorSetup& setup, const std::string& named);
+
+// Runs the work on each server, whatever another one says: the worst of its exit codes. Where there
+// are several, a server's failure is its line on standard error.
+template <class Work>
+int on_each(const std::vector<OperatorSetup>& setups, Work work) {
+    int code = exit_ok;
+    for (const OperatorSetup& setup : setups) {
+        try {
+            code = std::max<int>(code, work(setup));
+        } catch (const std::runtime_error& error) {
+            if (setups.size() == 1) throw;
+            std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
+                      << '\n';
+            code = exit_failure;
+        }
+    }
+    return code;
+}
 
 // Runs a command's work; a UsageError becomes its line on standard error and exit_usage.
 template <class Work>

@@ -27,12 +27,16 @@ struct Target {
 };
 
 Target target_of(const PauseOptions& options, const std::string& command) {
-    Target target{operator_setup(options.common, command), {}};
+    Target target{operator_setup(options.common, command, options.topic), {}};
     target.group = group_of(target.setup, options.group);
     if (!target.setup.configuration || !options.group.empty()) return target;
     std::string known;
     for (const TopicConfiguration& topic : target.setup.configuration->topics) {
-        if (topic.name == options.topic) return target;
+        if (topic.name == options.topic) {
+            // Anywhere else no worker of the topic would see it.
+            if (topic.database == target.setup.database) return target;
+            throw UsageError("topic " + options.topic + " is on " + database_text(topic.database));
+        }
         known += (known.empty() ? "" : ", ") + topic.name;
     }
     throw UsageError("the configuration has no topic " + options.topic + "; it has " + known);

@@ -24,7 +24,13 @@ std::chrono::milliseconds restart_pause(int failures) {
 }
 
 WorkerSlots::WorkerSlots(std::string group, int workers, Make make)
-    : make_(std::move(make)), slots_(static_cast<std::size_t>(workers)) {
+    : WorkerSlots(std::move(group),
+                  std::vector<std::string>(static_cast<std::size_t>(workers), default_database),
+                  std::move(make)) {}
+
+WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, Make make)
+    : make_(std::move(make)), slots_(databases.size()) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].database = std::move(databases[i]);
     common_.group = std::move(group);
     common_.started = std::chrono::system_clock::now();
 }
@@ -110,6 +116,7 @@ ProcessStatus WorkerSlots::status() const {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         WorkerState state;
         state.number = static_cast<int>(i);
+        state.database = slots_[i].database;
         state.ended = slots_[i].ended;
         if (slots_[i].worker) state.status = slots_[i].worker->status();
         status.workers.push_back(std::move(state));

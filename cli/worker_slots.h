@@ -21,6 +21,8 @@ class WorkerSlots {
   public:
     using Make = std::function<std::unique_ptr<Worker>(int number)>;
     WorkerSlots(std::string group, int workers, Make make);
+    // A worker for each of `databases`: the name of the server that it is on.
+    WorkerSlots(std::string group, std::vector<std::string> databases, Make make);
     void start();
     // To be called again and again.
     void tend();
@@ -33,6 +35,7 @@ class WorkerSlots {
   private:
     using Clock = std::chrono::steady_clock;
     struct Slot {
+        std::string database;
         std::unique_ptr<Worker> worker;
         Clock::time_point begun{};
         Clock::time_point restart{};

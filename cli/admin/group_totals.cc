@@ -1,5 +1,7 @@
 #include "cli/admin/group_totals.h"
 
+#include <algorithm>
+
 #include "dedup/log.h"
 #include "schemas/queries.h"
 
@@ -13,6 +15,16 @@ constexpr auto close_after = 60s;  // without a question
 constexpr auto answer_within = 5s;
 
 }  // namespace
+
+void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& server) {
+    if (!server) return;
+    if (!sum) {
+        sum = server;
+        return;
+    }
+    for (const auto& [topic, totals] : server->topics) sum->topics[topic] += totals;
+    sum->read_at = std::min(sum->read_at, server->read_at);
+}
 
 GroupTotals::GroupTotals(ConnectionOptions connection, std::string group,
                          std::chrono::milliseconds every)

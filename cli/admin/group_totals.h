@@ -16,6 +16,9 @@
 
 namespace onceward {
 
+// Adds what one server knows; the time is that of the oldest.
+void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& server);
+
 class GroupTotals {
   public:
     // `every`: the shortest time between two reads.

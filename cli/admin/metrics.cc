@@ -105,7 +105,7 @@ void add_worker(Families& families, const WorkerState& worker) {
                    worker.status ? 1 : 0, labels);
     families.gauge("onceward_postgres_connected",
                    "1 if the worker has a session and the schema is the right one.",
-                   status.connected ? 1 : 0, labels);
+                   status.connected ? 1 : 0, {labels.front(), {"database", worker.database}});
     families.gauge("onceward_group_joined", "1 if the worker is a member of its group.",
                    status.joined ? 1 : 0, labels);
     families.gauge("onceward_partitions_assigned", "Partitions that the group gave the worker.",

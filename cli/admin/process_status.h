@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/configuration/databases.h"
 #include "consumer/worker.h"
 
 namespace onceward {
@@ -15,7 +16,8 @@ struct WorkerState {
     int number = 0;
     // None while a worker that ended is about to be made again.
     std::optional<Worker::Status> status;
-    std::string ended;  // why
+    std::string ended;                        // why
+    std::string database = default_database;  // the name of its PostgreSQL server
 };
 
 // The group's totals by topic, as the fences' rows held them at a time.

@@ -43,7 +43,7 @@ HealthVerdict readiness(const ProcessStatus& process) {
         const Worker::Status& status = *worker.status;
         if (!status.connected) {
             verdict.reasons.push_back(
-                named(worker) + ": postgres: " +
+                named(worker) + ": " + database_text(worker.database) + ": " +
                 (status.postgres_failure.empty() ? "not connected yet" : status.postgres_failure));
         }
         if (!status.joined) {

@@ -1,6 +1,7 @@
 #include "cli/check/connect.h"
 
 #include "cli/compose.h"
+#include "cli/configuration/databases.h"
 #include "cli/log_view.h"
 #include "consumer/kafka_error.h"
 #include "dedup/migration.h"
@@ -10,18 +11,21 @@
 namespace onceward {
 namespace {
 
-std::string topic_path(std::size_t index) { return "topics[" + std::to_string(index) + "]"; }
+// Where there is one server, it needs no name.
+std::string good_of(const Configuration& configuration, const std::string& line) {
+    const bool only = configuration.databases.empty();
+    return (only ? "database" : database_text(configuration.database)) + ": " + line;
+}
 
 void add_error(ConnectResult& result, Mark mark, const std::string& path, std::string message) {
     result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
 }
 
-void check_topic(LogView& log, const Configuration& configuration, std::size_t index,
+void check_topic(LogView& log, const Configuration& configuration, const TopicConfiguration& topic,
                  ConnectResult& result) {
-    const TopicConfiguration& topic = configuration.topics[index];
     const int partitions = log.partition_count(topic.name);
     if (partitions == 0) {
-        add_error(result, topic.mark, topic_path(index) + ".name",
+        add_error(result, topic.mark, topic.path + ".name",
                   "The brokers know no topic `" + topic.name +
                       "`, or this user may not see it. Create it, or allow Describe and Read.");
         return;
@@ -31,7 +35,7 @@ void check_topic(LogView& log, const Configuration& configuration, std::size_t i
                           " partitions");
     if (configuration.workers > partitions && configuration.topics.size() == 1) {
         result.findings.push_back(
-            {Finding::Severity::warning, topic.mark, topic_path(index),
+            {Finding::Severity::warning, topic.mark, topic.path,
              "There are " + std::to_string(configuration.workers) + " workers for " +
                  std::to_string(partitions) +
                  " partitions: the others stand idle. Write fewer `workers`."});
@@ -40,18 +44,16 @@ void check_topic(LogView& log, const Configuration& configuration, std::size_t i
 }
 
 // A failing look at the topic's sink is the sink's finding, not the connection's.
-void check_sink(Connection& connection, const Configuration& configuration, std::size_t index,
-                ConnectResult& result) {
-    const TopicConfiguration& topic = configuration.topics[index];
+void check_sink(Connection& connection, const TopicConfiguration& topic, ConnectResult& result) {
     try {
         const std::unique_ptr<Sink> sink = make_sink(topic.sink);
         sink->prepare(connection);
         result.good.push_back("sink of topic " + topic.name + ": its columns and types fit");
     } catch (const SinkMismatch& error) {
-        add_error(result, topic.sink_mark, topic_path(index) + ".sink", error.what());
+        add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
     } catch (const PostgresError& error) {
         if (error.diagnosis().connection_lost) throw;
-        add_error(result, topic.sink_mark, topic_path(index) + ".sink", error.what());
+        add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
     }
 }
 
@@ -60,12 +62,13 @@ void check_privileges(Connection& connection, const Configuration& configuration
     const Result lacking = connection.query(sql::worker_privileges, {});
     for (int row = 0; row < lacking.rows(); ++row) {
         add_error(
-            result, configuration.postgres_mark, "postgres",
+            result, configuration.postgres_mark, configuration.postgres_path,
             "The role lacks " + std::string(lacking.text(row, 0)) +
                 ". `onceward migrate up --grant-to ROLE`, as the schema's owner, grants what a "
                 "worker needs.");
     }
-    if (lacking.rows() == 0) result.good.push_back("database: the role may do what a worker does");
+    if (lacking.rows() > 0) return;
+    result.good.push_back(good_of(configuration, "the role may do what a worker does"));
 }
 
 }  // namespace
@@ -74,8 +77,8 @@ ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;
     LogView log(configuration.kafka);
     try {
-        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-            check_topic(log, configuration, index, result);
+        for (const TopicConfiguration& topic : configuration.topics) {
+            check_topic(log, configuration, topic, result);
         }
         result.good.push_back("group " + configuration.group + ": its offsets can be read");
     } catch (const KafkaError& error) {
@@ -95,18 +98,19 @@ ConnectResult check_brokers(const Configuration& configuration) {
 ConnectResult check_database(const Configuration& configuration) {
     ConnectResult result;
     const auto fail = [&](const std::string& message) {
-        add_error(result, configuration.postgres_mark, "postgres", message);
+        add_error(result, configuration.postgres_mark, configuration.postgres_path, message);
     };
     try {
         Connection connection(configuration.postgres);
         check_server(connection);
-        result.good.push_back("database: reached, fit for a worker");
+        result.good.push_back(good_of(configuration, "reached, fit for a worker"));
         require_version(connection);
-        result.good.push_back("schema " + configuration.postgres.schema + ": version " +
-                              std::to_string(expected_version()));
+        result.good.push_back(good_of(configuration, "schema " + configuration.postgres.schema +
+                                                         ", version " +
+                                                         std::to_string(expected_version())));
         check_privileges(connection, configuration, result);
-        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-            check_sink(connection, configuration, index, result);
+        for (const TopicConfiguration& topic : configuration.topics) {
+            check_sink(connection, topic, result);
         }
     } catch (const PostgresError& error) {
         // The first line says it; libpq's further ones are guesses.

@@ -32,10 +32,8 @@ void check_fence(LogView& log, const TopicConfiguration& topic, const Finding& f
 
 // Answers with the number of fences that it looked at.
 int check_topic(Connection& connection, LogView& log, const Configuration& configuration,
-                std::size_t index, ConnectResult& result) {
-    const TopicConfiguration& topic = configuration.topics[index];
-    const Finding found{Finding::Severity::error, topic.mark,
-                        "topics[" + std::to_string(index) + "]", ""};
+                const TopicConfiguration& topic, ConnectResult& result) {
+    const Finding found{Finding::Severity::error, topic.mark, topic.path, ""};
     const Result fences = connection.query(
         sql::offsets_list, Parameters{}.text(configuration.group).text(topic.name).null());
     if (fences.rows() == 0) return 0;
@@ -69,8 +67,8 @@ ConnectResult check_fences(const Configuration& configuration) {
     Connection connection(configuration.postgres);
     int fences = 0;
     try {
-        for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-            fences += check_topic(connection, log, configuration, index, result);
+        for (const TopicConfiguration& topic : configuration.topics) {
+            fences += check_topic(connection, log, configuration, topic, result);
         }
     } catch (const KafkaError& error) {
         result.findings.push_back({Finding::Severity::error, configuration.kafka_mark, "kafka",

@@ -72,9 +72,8 @@ SampledRecord describe(const std::string& topic, const Message& message) {
 }
 
 // With `reach: partition` a key that comes in two partitions is a promise broken by the producers.
-void report_spread(const Configuration& configuration, std::size_t index, const SpreadKeys& spread,
+void report_spread(const TopicConfiguration& topic, const SpreadKeys& spread,
                    ConnectResult& result) {
-    const TopicConfiguration& topic = configuration.topics[index];
     if (spread.in_partitions == 0) {
         result.good.push_back("reach of topic " + topic.name + ": none of " +
                               std::to_string(spread.keys) +
@@ -82,17 +81,16 @@ void report_spread(const Configuration& configuration, std::size_t index, const 
         return;
     }
     result.findings.push_back(
-        {Finding::Severity::warning, topic.reach_mark,
-         "topics[" + std::to_string(index) + "].ledger.reach",
+        {Finding::Severity::warning, topic.reach_mark, topic.path + ".ledger.reach",
          std::to_string(spread.in_partitions) + " of " + std::to_string(spread.keys) +
              " sampled keys were seen in two partitions or more (one at " + spread.example +
              "): with `reach: partition` such a key takes effect once in each. Write `reach: "
              "global`, or let the producers key the record by the idempotency key."});
 }
 
-void sample_topic(const Configuration& configuration, std::size_t index, Connection& connection,
-                  LogView& log, Sampler& sampler, int count, Sample& sample) {
-    const TopicConfiguration& topic = configuration.topics[index];
+void sample_topic(const Configuration& configuration, const TopicConfiguration& topic,
+                  Connection& connection, LogView& log, Sampler& sampler, int count,
+                  Sample& sample) {
     const Reach reach = configuration.ledgers.at(topic.ledger).reach;
     const std::unique_ptr<Sink> sink = make_sink(topic.sink);
     Intake intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
@@ -111,7 +109,7 @@ void sample_topic(const Configuration& configuration, std::size_t index, Connect
     const KnownClaims known = known_claims(connection, topic.ledger, digests);
     find_duplicates(records, known, reach);
     if (reach == Reach::partition) {
-        report_spread(configuration, index, find_spread_keys(records, known), sample.spread);
+        report_spread(topic, find_spread_keys(records, known), sample.spread);
     }
     std::ranges::move(records, std::back_inserter(sample.records));
 }
@@ -123,8 +121,8 @@ Sample sample_records(const Configuration& configuration, int count) {
     LogView log(configuration.kafka);
     Sampler sampler(configuration.kafka);
     Sample sample;
-    for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-        sample_topic(configuration, index, connection, log, sampler, count, sample);
+    for (const TopicConfiguration& topic : configuration.topics) {
+        sample_topic(configuration, topic, connection, log, sampler, count, sample);
     }
     return sample;
 }

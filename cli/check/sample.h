@@ -15,8 +15,8 @@ struct Sample {
     ConnectResult spread;  // of topics with `reach: partition`: whether keys keep to a partition
 };
 
-// Up to `count` records of each topic. REQUIRES: check_brokers() and check_database() found no
-// error.
+// Up to `count` records of each topic of one server: see by_database(). REQUIRES: check_brokers()
+// and check_database() found no error.
 Sample sample_records(const Configuration& configuration, int count);
 
 }  // namespace onceward

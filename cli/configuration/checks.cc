@@ -145,15 +145,26 @@ void check_kafka(const Configuration& configuration, Report& report) {
     check_security(configuration, report);
 }
 
-void check_postgres(const Configuration& configuration, Report& report) {
-    const ConnectionOptions& postgres = configuration.postgres;
-    if (!postgres.dsn.empty() && !valid_connection_string(postgres.dsn)) {
+void check_server_address(const Secret& dsn, const std::string& schema, const std::string& path,
+                          Report& report) {
+    if (!dsn.empty() && !valid_connection_string(dsn)) {
         report.error_at(
-            "postgres.dsn",
+            path + ".dsn",
             "libpq does not understand this connection string (not shown, as it may hold a "
             "password). Write `host=... dbname=... user=...` or "
             "`postgresql://user@host/database`; quote values with blanks.");
     }
+    if (!schema.empty() && !valid_schema_name(schema)) {
+        report.error_at(path + ".schema",
+                        "`" + schema +
+                            "` cannot be the schema's name. Write a-z, 0-9 and `_`, not a digit or "
+                            "`pg_` first, 40 at most, such as `onceward`.");
+    }
+}
+
+void check_postgres(const Configuration& configuration, Report& report) {
+    const ConnectionOptions& postgres = configuration.postgres;
+    check_server_address(postgres.dsn, postgres.schema, "postgres", report);
     if (postgres.lock_timeout >= postgres.statement_timeout) {
         report.error_at(report.given("postgres.lock_timeout") ? "postgres.lock_timeout"
                                                               : "postgres.statement_timeout",
@@ -181,12 +192,6 @@ void check_postgres(const Configuration& configuration, Report& report) {
                               duration_text(postgres.lock_timeout) +
                               "). Raise it above `lock_timeout`.");
     }
-    if (!postgres.schema.empty() && !valid_schema_name(postgres.schema)) {
-        report.error_at("postgres.schema",
-                        "`" + postgres.schema +
-                            "` cannot be the schema's name. Write a-z, 0-9 and `_`, not a digit or "
-                            "`pg_` first, 40 at most, such as `onceward`.");
-    }
 }
 
 void check_admin(const Configuration& configuration, Report& report) {
@@ -199,6 +204,7 @@ void check_admin(const Configuration& configuration, Report& report) {
 void check_combinations(const Configuration& configuration, Report& report) {
     check_kafka(configuration, report);
     check_postgres(configuration, report);
+    check_databases(configuration, report);
     check_admin(configuration, report);
     std::map<std::string, Mark> seen;
     for (std::size_t index = 0; index < configuration.topics.size(); ++index) {

@@ -11,6 +11,10 @@ void check_combinations(const Configuration& configuration, Report& report);
 // Its parts.
 void check_kafka(const Configuration& configuration, Report& report);
 void check_postgres(const Configuration& configuration, Report& report);
+// Where a server is; `path` is `postgres` or an entry of `databases`.
+void check_server_address(const Secret& dsn, const std::string& schema, const std::string& path,
+                          Report& report);
+void check_databases(const Configuration& configuration, Report& report);
 void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
                  const std::string& path, Report& report);
 void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& sink,

@@ -31,11 +31,24 @@ struct Mark {
     int column = 0;
 };
 
+// What topics call the server in `postgres`.
+inline constexpr const char* default_database = "postgres";
+
+// A further PostgreSQL server.
+struct DatabaseConfiguration {
+    std::string name;
+    Mark mark;
+    Secret dsn;
+    std::string schema;  // '': that of `postgres`
+};
+
 using SinkOptions = std::variant<TableSinkOptions>;
 
 struct TopicConfiguration {
     std::string name;
-    Mark mark;  // where the topic stands in the file
+    Mark mark;         // where the topic stands in the file
+    std::string path;  // such as `topics[0]`
+    std::string database = default_database;
     FormatOptions
         format;          // with its tombstone policy; paths are resolved against the file's folder
     KeyOptions key;      // `operation` is filled in
@@ -55,6 +68,9 @@ struct Configuration {
     Mark kafka_mark;
     ConnectionOptions postgres;
     Mark postgres_mark;
+    std::string postgres_path = "postgres";
+    std::string database = default_database;       // the name of that server
+    std::vector<DatabaseConfiguration> databases;  // in the file's order; names are unique
     int workers = 1;
     BatchLimits batch;
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.

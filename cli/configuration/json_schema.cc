@@ -110,7 +110,8 @@ Json tree_schema(const OptionTree& tree) {
     for (const OptionTree& child : tree.children) {
         properties[child.name] = tree_schema(child);
         const bool needed = child.spec != nullptr && child.spec->required;
-        if (needed || !tree_schema(child).value("required", Json::array()).empty() || child.list) {
+        if (needed || !tree_schema(child).value("required", Json::array()).empty() ||
+            child.name == "topics") {
             required.push_back(child.name);
         }
     }

@@ -46,9 +46,10 @@ struct OptionValue {
     std::vector<ColumnOptions> columns;
 };
 
-// What is being filled. `topic` is null outside of topics[].
+// What is being filled; null outside of databases[] and of topics[].
 struct OptionTarget {
     Configuration& configuration;
+    DatabaseConfiguration* database = nullptr;
     TopicConfiguration* topic = nullptr;
     LedgerOptions* ledger = nullptr;    // the topic's own
     TableSinkOptions* table = nullptr;  // the topic's own

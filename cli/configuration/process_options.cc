@@ -20,7 +20,8 @@ const OptionSpec entries[] = {
     {.path = "workers",
      .type = OptionType::integer,
      .default_text = "1",
-     .meaning = "Workers in this process, each with a consumer and a session of its own.",
+     .meaning = "Workers in this process, each with a consumer and a session of its own; so many "
+                "for each PostgreSQL server that topics are on.",
      .cost = "Each holds up to three batches in memory, one session and two threads. More than "
              "there are partitions stand idle.",
      .bind = [](To& to,
@@ -130,6 +131,22 @@ const OptionSpec entries[] = {
          },
      .minimum = 100,
      .maximum = hour},
+    {.path = "databases[].name",
+     .required = true,
+     .meaning = "A further PostgreSQL server, with its own fences, ledgers and dead letters: what "
+                "topics call it in `database`. Letters, digits, `-` and `_`.",
+     .cost = "Each server whose topics there are has `workers` of its own, a guard and a retention "
+             "job. While it is away its topics wait, and the others go on.",
+     .bind = [](To& to, const In& value) { to.database->name = value.text; }},
+    {.path = "databases[].dsn",
+     .type = OptionType::secret,
+     .required = true,
+     .meaning = "As `postgres.dsn`. The time-outs in `postgres` hold for every server.",
+     .bind = [](To& to, const In& value) { to.database->dsn = value.text; }},
+    {.path = "databases[].schema",
+     .default_text = "<postgres.schema>",
+     .meaning = "As `postgres.schema`.",
+     .bind = [](To& to, const In& value) { to.database->schema = value.text; }},
     {.path = "batch.messages",
      .type = OptionType::integer,
      .default_text = "5000",

@@ -91,7 +91,11 @@ class Reader {
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
         } else if (child.list) {
-            read_topics(node, child, parent.mark, path);
+            if (child.name == "topics") {
+                read_topics(node, child, parent.mark, path);
+            } else if (node != nullptr) {
+                read_databases(*node, child, path);
+            }
         } else if (node != nullptr) {
             read_mapping(*node, child, path);
         } else {
@@ -115,6 +119,24 @@ class Reader {
         }
     }
 
+    void read_databases(const Node& node, const OptionTree& tree, const std::string& path) {
+        if (node.kind != Node::Kind::sequence) {
+            report_.error(node.mark, path,
+                          shown(node) +
+                              " stands where a list of databases is wanted. Write `databases:`, "
+                              "and below it `- name: ...` for each.");
+            return;
+        }
+        for (std::size_t index = 0; index < node.items.size(); ++index) {
+            const std::string item_path = path + "[" + std::to_string(index) + "]";
+            report_.locate(item_path, node.items[index].mark);
+            DatabaseConfiguration& database = configuration_.databases.emplace_back();
+            database.mark = node.items[index].mark;
+            to_.database = &database;
+            read_mapping(node.items[index], tree, item_path);
+        }
+    }
+
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,
                      const std::string& path) {
         if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
@@ -131,6 +153,7 @@ class Reader {
             report_.locate(item_path, item.mark);
             TopicConfiguration& topic = configuration_.topics.emplace_back();
             topic.mark = item.mark;
+            topic.path = item_path;
             LedgerOptions ledger;
             TableSinkOptions table;
             to_.topic = &topic;

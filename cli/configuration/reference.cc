@@ -24,7 +24,7 @@ last newline; relative to the configuration's folder) are put into values after 
 so what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`, an
 error with `--strict-env` and in `run`.
 
-**Secrets** (`postgres.dsn`, passwords and keys among librdkafka's properties) are never printed,
+**Secrets** (each `dsn`, passwords and keys among librdkafka's properties) are never printed,
 neither in logs nor in messages about mistakes.
 )";
 

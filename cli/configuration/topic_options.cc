@@ -10,6 +10,13 @@ const OptionSpec entries[] = {
      .required = true,
      .meaning = "The topic's name; no pattern.",
      .bind = [](To& to, const In& value) { to.topic->name = value.text; }},
+    {.path = "topics[].database",
+     .default_text = "postgres",
+     .meaning = "The PostgreSQL server that has the topic's fences, ledger, dead letters and sink: "
+                "`postgres`, or a name in `databases`.",
+     .cost = "Another server knows nothing of what was applied on the one before: the topic halts "
+             "until `onceward offsets --set` says where it begins there.",
+     .bind = [](To& to, const In& value) { to.topic->database = value.text; }},
     {.path = "topics[].format",
      .type = OptionType::choice,
      .default_text = "json",

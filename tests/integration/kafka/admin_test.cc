@@ -33,7 +33,7 @@ class AdminScene {
                      worker->start();
                      return worker;
                  }),
-          port_(ListenAddress{"127.0.0.1", 0}, slots_, scene_.schema().worker(), 100ms) {
+          port_(ListenAddress{"127.0.0.1", 0}, slots_, {scene_.schema().worker()}, 100ms) {
         slots_.start();
     }
     ~AdminScene() { slots_.drain(); }

@@ -66,7 +66,8 @@ TEST(Metrics, AWorkerThatEndedStaysCounted) {
 
 TEST(Metrics, TellsOfTheWorkersAndTheProcess) {
     const std::string text = metrics_text(one_worker());
-    EXPECT_THAT(text, HasSubstr("onceward_postgres_connected{worker=\"0\"} 1\n"));
+    EXPECT_THAT(text,
+                HasSubstr("onceward_postgres_connected{worker=\"0\",database=\"postgres\"} 1\n"));
     const std::string halted = "onceward_partitions_halted{topic=\"orders\",";
     EXPECT_THAT(text, HasSubstr("onceward_partitions_assigned{worker=\"0\"} 2\n"));
     EXPECT_THAT(text, HasSubstr(halted + "reason=\"out_of_range\"} 1\n"));

@@ -56,6 +56,15 @@ TEST(Readiness, AMemberWithoutPartitionsIsReady) {
     EXPECT_THAT(readiness(process).reasons, IsEmpty());
 }
 
+TEST(Readiness, NamesTheServerThatAWorkerDoesNotReach) {
+    ProcessStatus process = well();
+    process.workers.push_back({1, well().workers[0].status, "", "east"});
+    process.workers[1].status->connected = false;
+    process.workers[1].status->postgres_failure = "connection refused";
+    EXPECT_THAT(readiness(process).reasons,
+                ElementsAre("worker 1: database east: connection refused"));
+}
+
 TEST(Readiness, SaysWhatEachWorkerLacks) {
     ProcessStatus process = well();
     process.workers[0].status->connected = false;

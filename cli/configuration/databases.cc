@@ -1,0 +1,59 @@
+#include "cli/configuration/databases.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace onceward {
+namespace {
+
+bool any_topic_on(const Configuration& configuration, const std::string& database) {
+    return std::ranges::any_of(configuration.topics, [&](const TopicConfiguration& topic) {
+        return topic.database == database;
+    });
+}
+
+Configuration only(const Configuration& whole, const std::string& database) {
+    Configuration part = whole;
+    part.database = database;
+    std::erase_if(part.topics, [&](const auto& topic) { return topic.database != database; });
+    std::erase_if(part.ledgers, [&](const auto& ledger) {
+        return std::ranges::none_of(part.topics, [&](const TopicConfiguration& topic) {
+            return topic.ledger == ledger.first;
+        });
+    });
+    return part;
+}
+
+}  // namespace
+
+std::vector<Configuration> by_database(const Configuration& configuration) {
+    std::vector<Configuration> parts;
+    if (any_topic_on(configuration, configuration.database)) {
+        parts.push_back(only(configuration, configuration.database));
+    }
+    for (std::size_t index = 0; index < configuration.databases.size(); ++index) {
+        const DatabaseConfiguration& database = configuration.databases[index];
+        if (!any_topic_on(configuration, database.name)) continue;
+        Configuration& part = parts.emplace_back(only(configuration, database.name));
+        part.postgres.dsn = database.dsn;
+        if (!database.schema.empty()) part.postgres.schema = database.schema;
+        part.postgres_mark = database.mark;
+        part.postgres_path = "databases[" + std::to_string(index) + "]";
+    }
+    return parts;
+}
+
+Configuration database_of(const Configuration& configuration, const std::string& topic) {
+    for (Configuration& part : by_database(configuration)) {
+        for (const TopicConfiguration& candidate : part.topics) {
+            if (candidate.name == topic) return std::move(part);
+        }
+    }
+    throw std::logic_error("the configuration has no topic " + topic);
+}
+
+std::string database_text(const std::string& name) {
+    return name == default_database ? name : "database " + name;
+}
+
+}  // namespace onceward

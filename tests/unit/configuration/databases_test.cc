@@ -1,0 +1,95 @@
+// Topics on several PostgreSQL servers: what each server's part of a configuration is.
+
+#include "cli/configuration/databases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/configuration/texts.h"
+
+namespace onceward {
+namespace {
+
+using test::all_findings;
+using test::good_text;
+using test::load;
+using testing::ElementsAre;
+
+// `payments` on the default server, `refunds` and `fees` on `east`.
+std::string text(const std::string& east = "") {
+    const auto topic = [](const std::string& name, const std::string& more) {
+        return "  - name: " + name +
+               "\n    key: {preset: idempotency-key}\n    sink: {table: " + name +
+               ", columns: {id: /id}}\n    database: east\n" + more;
+    };
+    return good_text("workers: 3\ndatabases:\n  - name: east\n    dsn: host=east\n" + east) +
+           topic("refunds", "    ledger: {name: shared}\n") +
+           topic("fees", "    ledger: {name: shared}\n");
+}
+
+std::vector<std::string> topics(const Configuration& part) {
+    std::vector<std::string> names;
+    for (const TopicConfiguration& topic : part.topics) names.push_back(topic.name);
+    return names;
+}
+
+TEST(Databases, EachHasItsTopicsAndTheirLedgersAndNothingElse) {
+    const LoadResult result = load(text());
+    ASSERT_TRUE(result.findings.empty()) << all_findings(result);
+    const std::vector<Configuration> parts = by_database(result.configuration);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].database, "postgres");
+    EXPECT_EQ(parts[0].postgres.dsn.reveal(), "host=localhost");
+    EXPECT_THAT(topics(parts[0]), ElementsAre("payments"));
+    EXPECT_TRUE(parts[0].ledgers.contains("orders/payments"));
+    EXPECT_EQ(parts[0].ledgers.size(), 1U);
+    EXPECT_EQ(parts[1].database, "east");
+    EXPECT_EQ(parts[1].postgres.dsn.reveal(), "host=east");
+    EXPECT_THAT(topics(parts[1]), ElementsAre("refunds", "fees"));
+    EXPECT_TRUE(parts[1].ledgers.contains("shared"));
+    EXPECT_EQ(parts[1].ledgers.size(), 1U);
+    EXPECT_EQ(parts[1].workers, 3);
+}
+
+TEST(Databases, FindingsNameTheServersOwnPlaceAndTheTopicsInTheWholeFile) {
+    const std::vector<Configuration> parts = by_database(load(text()).configuration);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].postgres_path, "postgres");
+    EXPECT_EQ(parts[1].postgres_path, "databases[0]");
+    EXPECT_EQ(parts[1].postgres_mark.line, 6);
+    EXPECT_EQ(parts[1].topics[0].path, "topics[1]");
+}
+
+TEST(Databases, ASchemaIsThatOfPostgresUnlessItIsGiven) {
+    const auto schema = [](const std::string& east) {
+        return by_database(load(text(east)).configuration).at(1).postgres.schema;
+    };
+    EXPECT_EQ(schema(""), "onceward");
+    EXPECT_EQ(schema("    schema: other\n"), "other");
+}
+
+TEST(Databases, TheSameServerWithAnotherSchemaIsAnotherOne) {
+    const std::string same = "databases:\n  - name: east\n    dsn: 'host=localhost'\n";
+    EXPECT_FALSE(load(good_text(same, "    database: east\n")).usable());
+    const LoadResult other = load(good_text(same + "    schema: other\n", "    database: east\n"));
+    EXPECT_TRUE(other.usable()) << all_findings(other);
+}
+
+TEST(Databases, AServerWithoutTopicsHasNoPart) {
+    const LoadResult result =
+        load(good_text("databases:\n  - name: east\n    dsn: host=east\n", "    database: east\n"));
+    ASSERT_TRUE(result.usable()) << all_findings(result);
+    const std::vector<Configuration> parts = by_database(result.configuration);
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].database, "east");
+    EXPECT_EQ(database_of(result.configuration, "payments").postgres.dsn.reveal(), "host=east");
+}
+
+TEST(Databases, AListIsWanted) {
+    const LoadResult result = load(good_text("databases: {east: {dsn: host=east}}\n"));
+    EXPECT_NE(all_findings(result).find("a list of databases is wanted"), std::string::npos)
+        << all_findings(result);
+}
+
+}  // namespace
+}  // namespace onceward
