@@ -1,7 +1,10 @@
 #include "cli/configuration/databases.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+
+#include "dedup/digest.h"
 
 namespace onceward {
 namespace {
@@ -10,6 +13,17 @@ bool any_topic_on(const Configuration& configuration, const std::string& databas
     return std::ranges::any_of(configuration.topics, [&](const TopicConfiguration& topic) {
         return topic.database == database;
     });
+}
+
+// DANGER: the brokers give a static member that comes back the partitions that it had, whatever it
+// subscribes to by now (KAFKA-12759): those of a topic that left its configuration, or went to
+// another server, and none of a topic that is new there. So with other topics it is another member.
+std::string digits_of(const std::vector<TopicConfiguration>& topics) {
+    std::set<std::string> names;
+    for (const TopicConfiguration& topic : topics) names.insert(topic.name);
+    std::string all;
+    for (const std::string& name : names) all += name + '\n';
+    return hex(digest_of_bytes(all)).substr(0, 8);
 }
 
 Configuration only(const Configuration& whole, const std::string& database) {
@@ -21,6 +35,7 @@ Configuration only(const Configuration& whole, const std::string& database) {
             return topic.ledger == ledger.first;
         });
     });
+    if (!part.kafka.instance_id.empty()) part.kafka.instance_id += "." + digits_of(part.topics);
     return part;
 }
 

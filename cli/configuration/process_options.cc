@@ -43,10 +43,12 @@ const OptionSpec entries[] = {
      .bind = [](To& to,
                 const In& value) { to.configuration.kafka.bootstrap_servers = value.text; }},
     {.path = "kafka.instance_id",
-     .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `-` and the "
-                "worker's number. Each process needs a name of its own, such as `${HOSTNAME}`.",
+     .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `.`, eight "
+                "digits that stand for the worker's topics, `-` and the worker's number. Each "
+                "process needs a name of its own, such as `${HOSTNAME}`.",
      .cost = "A restart within the session timeout then moves no partition; a process that is "
-             "gone for good is noticed only after that timeout.",
+             "gone for good is noticed only after that timeout, and so are the members from before "
+             "a change of the topics.",
      .bind = [](To& to, const In& value) { to.configuration.kafka.instance_id = value.text; }},
     {.path = "kafka.properties",
      .type = OptionType::properties,

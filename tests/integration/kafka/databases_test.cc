@@ -270,5 +270,30 @@ TEST_F(TwoDatabases, ATopicThatIsMovedToAnotherServerHaltsUntilSomebodySaysWhere
     stop(after);
 }
 
+TEST_F(TwoDatabases, StaticMembersLeaveATopicThatIsMovedAndGoOnWithTheirOthers) {
+    ASSERT_EQ(onceward({"migrate", "up"}).exit_code, 0);
+    const std::string fees = support::unique_name("fees");
+    support::kafka().create_topic(fees, 2);
+    replace("kafka: {", "kafka: {instance_id: process, properties: {session.timeout.ms: 6000}, ");
+    replace(refunds_ + "\n    database: east", refunds_ + "\n    database: postgres");
+    std::ofstream(file_, std::ios::app) << topic(fees, "east");
+    send(fees, 60, 20);
+    send(orders_, 0, 20);
+    send(refunds_, 20, 20);
+    ChildProcess before = run();
+    ASSERT_TRUE(fences_reach(*west_, orders_, 40)) << tail_of(log_);
+    ASSERT_TRUE(fences_reach(*west_, refunds_, 40)) << tail_of(log_);
+    ASSERT_TRUE(fences_reach(*east_, fees, 40)) << tail_of(log_);
+    stop(before);
+    replace(refunds_ + "\n    database: postgres", refunds_ + "\n    database: east");
+
+    ChildProcess after = run();
+    send(orders_, 40, 20);
+    // The members from before are missed after their session's time-out.
+    EXPECT_TRUE(fences_reach(*west_, orders_, 80)) << tail_of(log_);
+    EXPECT_TRUE(ready_says(503, "partition " + refunds_ + "/0 halted: ")) << tail_of(log_);
+    stop(after);
+}
+
 }  // namespace
 }  // namespace onceward::kafka_tests

@@ -14,6 +14,7 @@ using test::all_findings;
 using test::good_text;
 using test::load;
 using testing::ElementsAre;
+using testing::MatchesRegex;
 
 // `payments` on the default server, `refunds` and `fees` on `east`.
 std::string text(const std::string& east = "") {
@@ -73,6 +74,20 @@ TEST(Databases, TheSameServerWithAnotherSchemaIsAnotherOne) {
     EXPECT_FALSE(load(good_text(same, "    database: east\n")).usable());
     const LoadResult other = load(good_text(same + "    schema: other\n", "    database: east\n"));
     EXPECT_TRUE(other.usable()) << all_findings(other);
+}
+
+TEST(Databases, AStaticMemberWithOtherTopicsIsAnotherMember) {
+    Configuration whole = load(text()).configuration;
+    const auto id = [&](std::size_t part) { return by_database(whole).at(part).kafka.instance_id; };
+    EXPECT_EQ(id(1), "");
+    whole.kafka.instance_id = "host";
+    EXPECT_THAT(id(0), MatchesRegex("host\\.[0-9a-f]+"));
+    EXPECT_NE(id(0), id(1));
+    const std::string both = id(1);
+    std::swap(whole.topics.at(1), whole.topics.at(2));
+    EXPECT_EQ(id(1), both) << "their order does not matter";
+    whole.topics.pop_back();
+    EXPECT_NE(id(1), both);
 }
 
 TEST(Databases, AServerWithoutTopicsHasNoPart) {
