@@ -1,6 +1,10 @@
 #include "cli/fleet_run.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "cli/admin_port.h"
@@ -24,6 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
+constexpr auto leave_within = 5s;  // for what is no batch and no statement: Kafka, joins
 
 // A server that is away is waited for by the workers; one that is there must have the right schema
 // before anything runs.
@@ -79,6 +84,26 @@ std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* ob
     return worker;
 }
 
+// Ends the process where its end takes longer than any statement may. libpq waits for ever for a
+// server that stands still behind a kernel or a proxy that answers; what was under way there is in
+// doubt, as after a kill.
+class EndDeadline {
+  public:
+    EndDeadline(std::chrono::milliseconds limit, int code)
+        : thread_([limit, code](const std::stop_token& stop) {
+              std::mutex mutex;
+              std::unique_lock lock(mutex);
+              std::condition_variable_any ended;
+              ended.wait_for(lock, stop, limit, [] { return false; });
+              if (stop.stop_requested()) return;
+              log_error("onceward.drain_overdue", {{"milliseconds", limit.count()}});
+              std::_Exit(code);
+          }) {}
+
+  private:
+    std::jthread thread_;
+};
+
 void report(const WorkerState& worker) {
     if (!worker.status) return;
     const Worker::Status& status = *worker.status;
@@ -105,6 +130,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
     const std::vector<Configuration> parts = by_database(configuration);
     for (const Configuration& part : parts) check_schema(part);
+    std::optional<EndDeadline> deadline;  // it outlives what it waits for
     std::vector<std::unique_ptr<Server>> servers;
     std::vector<ConnectionOptions> connections;
     std::vector<std::string> of_workers;
@@ -135,6 +161,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         for (const WorkerState& worker : slots.status().workers) report(worker);
     }
     log_info("onceward.draining");
+    const auto limit =
+        configuration.drain_timeout + configuration.postgres.statement_timeout + leave_within;
+    deadline.emplace(limit, memory.exceeded() ? exit_memory : exit_failure);
     slots.drain();
     if (memory.exceeded()) memory.note_suspect();
     log_info("onceward.stopped");

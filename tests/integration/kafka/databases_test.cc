@@ -13,6 +13,7 @@
 #include "cli/embedded/private_postgres.h"
 #include "cli/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
+#include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 
@@ -238,6 +239,37 @@ TEST_F(TwoDatabases, WhileOneIsAwayOnlyItsTopicsWait) {
     expect_once(*west_, 60);
     expect_once(*east_, 40);
     stop(without);
+}
+
+TEST_F(TwoDatabases, OneThatSaysNothingHoldsUpNeitherTheOthersTopicsNorTheProcessesEnd) {
+    ASSERT_EQ(onceward({"migrate", "up"}).exit_code, 0);
+    support::CuttingProxy proxy(support::CuttingProxy::Protocol::postgres, east_->port());
+    const std::string dsn = east_->dsn();
+    replace(dsn, dsn + " port=" + std::to_string(proxy.port()));
+    replace("schema: ", "statement_timeout: 3s, lock_timeout: 1s, schema: ");
+    replace("workers: 2", "drain_timeout: 2s\nworkers: 2");
+    send(orders_, 0, 20);
+    send(refunds_, 0, 20);
+    ChildProcess process = run();
+    ASSERT_TRUE(applied(*west_, 20)) << tail_of(log_);
+    ASSERT_TRUE(applied(*east_, 20)) << tail_of(log_);
+    proxy.black_hole(true);
+    send(orders_, 20, 20);
+    send(refunds_, 20, 20);
+    EXPECT_TRUE(applied(*west_, 40)) << tail_of(log_);
+    process.send(SIGTERM);
+    const auto status = process.wait(30s);
+    ASSERT_TRUE(status && WIFEXITED(*status)) << tail_of(log_);
+    EXPECT_EQ(WEXITSTATUS(*status), 1);
+
+    ChildProcess again = run();
+    send(orders_, 40, 20);
+    EXPECT_TRUE(applied(*west_, 60)) << tail_of(log_);
+    proxy.black_hole(false);
+    EXPECT_TRUE(fences_reach(*east_, refunds_, 80)) << tail_of(log_);
+    expect_once(*west_, 60);
+    expect_once(*east_, 40);
+    stop(again);
 }
 
 TEST_F(TwoDatabases, ARunIsRefusedWhereOneHasAnotherSchemaVersion) {
