@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
-constexpr auto leave_within = 5s;  // for what is no batch and no statement: Kafka, joins
+constexpr auto leave_within = 15s;  // for what is no batch and no statement: Kafka, joins
 
 // A server that is away is waited for by the workers; one that is there must have the right schema
 // before anything runs.

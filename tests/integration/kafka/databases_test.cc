@@ -258,7 +258,7 @@ TEST_F(TwoDatabases, OneThatSaysNothingHoldsUpNeitherTheOthersTopicsNorTheProces
     send(refunds_, 20, 20);
     EXPECT_TRUE(applied(*west_, 40)) << tail_of(log_);
     process.send(SIGTERM);
-    const auto status = process.wait(30s);
+    const auto status = process.wait(60s);
     ASSERT_TRUE(status && WIFEXITED(*status)) << tail_of(log_);
     EXPECT_EQ(WEXITSTATUS(*status), 1);
 
