@@ -54,6 +54,8 @@ class Bench {
     // In a ledger that is loaded; its tables are kept.
     Measurement consume_loaded(
         Tables& tables, const std::function<void()>& meanwhile = [] {});
+    // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
+    double after_a_kill(Tables& tables);
     void say(const std::string& name, const Measurement& run) const;
     RowResult begin(std::string_view row, const std::string& setting) const;
     std::string consumed_setting() const;

@@ -70,7 +70,7 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
     topic.start.kind = StartPosition::Kind::earliest;
     WorkerOptions options;
     options.kafka.bootstrap_servers = place.bootstrap_servers;
-    options.kafka.group = workload.topic + "-" + tables.id();
+    options.kafka.group = group_of(workload, tables);
     // So that several workers share the partitions within a second.
     options.kafka.properties["heartbeat.interval.ms"] = Secret("200");
     options.postgres = tables.options();
@@ -82,6 +82,9 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
 
 }  // namespace
 
+std::string group_of(const Workload& workload, const Tables& tables) {
+    return workload.topic + "-" + tables.id();
+}
 const char* table_of(const Workload& workload) {
     return workload.form == Form::keyed ? raw_table : plain_table;
 }
@@ -210,14 +213,22 @@ void Workers::stop() {
     for (const auto& worker : workers_) threads.emplace_back([&] { worker->stop(); });
 }
 
-Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
-                    std::int64_t messages, const std::function<void()>& meanwhile) {
-    tables.checkpoint();
+double first_commit(const Place& place, const Workload& workload, const Plan& plan,
+                    const Tables& tables) {
     Workers workers(place, workload, plan, tables);
     const auto let_go = Clock::now();
     workers.begin();
     wait_until([&] { return workers.totals().passed() > 0; }, "for the first commit");
-    const double first = seconds_since(let_go);
+    const double seconds = seconds_since(let_go);
+    workers.stop();
+    return seconds;
+}
+
+Measurement consume(const Place& place, const Workload& workload, const Plan& plan, Tables& tables,
+                    std::int64_t messages, const std::function<void()>& meanwhile) {
+    tables.checkpoint();
+    Workers workers(place, workload, plan, tables);
+    workers.begin();
     const auto warm =
         std::max(static_cast<std::int64_t>(static_cast<double>(messages) * plan.not_measured),
                  std::int64_t{1});
@@ -232,7 +243,6 @@ Measurement consume(const Place& place, const Workload& workload, const Plan& pl
     wait_until([&] { return workers.totals().passed() >= messages; }, "for the messages");
     Measurement measurement;
     measurement.seconds = seconds_since(begin);
-    measurement.first_commit = first;
     measurement.cpu = place.cpu.read() - cpu;
     measurement.messages = workers.totals().passed() - passed;
     measurement.wal_bytes = tables.wal() - wal;

@@ -68,9 +68,16 @@ class Workers {
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
+// Of the workers over this topic, in the time of the tables' id.
+std::string group_of(const Workload& workload, const Tables& tables);
 // The table that a topic of this form is written to, and its column that holds the key.
 const char* table_of(const Workload& workload);
 const char* key_column_of(const Workload& workload);
+
+// Seconds until workers that know nothing have committed a batch, from the moment when they have
+// all partitions.
+double first_commit(const Place& place, const Workload& workload, const Plan& plan,
+                    const Tables& tables);
 
 // Consumes so many messages that are in the topic already; `meanwhile` is called when the clock
 // runs.

@@ -20,7 +20,6 @@ struct CommitTimes {
 struct Measurement {
     std::int64_t messages = 0;  // that were measured
     std::int64_t applied = 0;   // of all, those before the measuring began included
-    double first_commit = 0;    // seconds from when the workers were let go to the first of all
     double seconds = 0;
     CpuTimes cpu;
     std::int64_t wal_bytes = 0;

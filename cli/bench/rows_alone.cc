@@ -60,9 +60,10 @@ RowResult Bench::idle() {
         percents.push_back(cost.percent_of_a_core);
         megabytes.push_back(cost.megabytes);
     }
-    RowResult result = begin("16",
-                             "`onceward run` with default settings in a process of its own, an "
-                             "empty topic, an empty ledger by `log`");
+    RowResult result =
+        begin("16",
+              "`onceward run`, a session timeout of 6 s and else default settings, an "
+              "empty topic, an empty ledger by `log`");
     result.outcomes = {{targets_of("16")[0], summarize(percents)},
                        {targets_of("16")[1], summarize(megabytes)}};
     return result;

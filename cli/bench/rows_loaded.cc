@@ -1,16 +1,19 @@
 // Rows of a ledger that holds many claims already: 7, 9, 12, 13, 14.
 
 #include <algorithm>
+#include <csignal>
 
 #include "cli/bench/bench.h"
 #include "cli/bench/format.h"
 #include "cli/bench/loaded_ledger.h"
+#include "cli/bench/worker_process.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {
 namespace {
 
 constexpr std::int64_t most_deleted = 1'000'000;
+constexpr std::int64_t most_before_the_kill = 100'000;
 
 // Nothing that dies meanwhile can be taken away before the session's end.
 Connection hold_snapshot(ConnectionOptions options) {
@@ -55,13 +58,12 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
         add_measured("13", ledger.memory_bytes_a_claim(),
                      "the window that a process reads at its start, as it counts itself");
     }
-    if (!wanted("7") && !wanted("14")) return results;
-    Side empty = consumed(plain(), plan(Claims::log));
-    empty.name = "an empty ledger";
-    const std::vector<Side> sides{{"the loaded ledger", [&] { return consume_loaded(tables); }},
-                                  empty};
-    const auto runs = in_turn(sides);
     if (wanted("7")) {
+        Side empty = consumed(plain(), plan(Claims::log));
+        empty.name = "an empty ledger";
+        const std::vector<Side> sides{{"the loaded ledger", [&] { return consume_loaded(tables); }},
+                                      empty};
+        const auto runs = in_turn(sides);
         RowResult result = begin("7", consumed_setting() + ", no duplicates, one worker; " + held);
         result.outcomes.push_back({targets_of("7").front(), ratio(rates(runs[0]), rates(runs[1]))});
         result.lines = {line(sides[0].name, runs[0]), line(sides[1].name, runs[1])};
@@ -69,14 +71,30 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
     }
     if (wanted("14")) {
         std::vector<double> seconds;
-        for (const Measurement& run : runs[0]) seconds.push_back(run.first_commit);
+        for (round_ = 1; round_ <= extent_.pairs; ++round_) {
+            seconds.push_back(after_a_kill(tables));
+            setup_.progress("  " + std::to_string(round_) +
+                            ". the first commit: " + fixed(seconds.back(), 2) + " s");
+        }
         RowResult result = begin("14", held +
-                                           "; a new worker that knows nothing, from the moment "
-                                           "when all partitions are assigned; nobody is killed");
+                                           "; a worker is killed (SIGKILL) behind its first "
+                                           "commits, and another process takes over, from the "
+                                           "moment when all partitions are assigned to it");
         result.outcomes.push_back({targets_of("14").front(), summarize(std::move(seconds))});
         results.push_back(std::move(result));
     }
     return results;
+}
+
+double Bench::after_a_kill(Tables& tables) {
+    tables.begin_anew();
+    const auto topic = make_topic(std::min(extent_.messages, most_before_the_kill), false);
+    WorkerProcess killed(setup_.place, topic->workload(), tables);
+    topic->fill();
+    killed.wait_until([&] { return tables.arrived(plain_table) > 0; }, "for the first rows");
+    killed.end(SIGKILL);
+    topic->fill();
+    return first_commit(setup_.place, topic->workload(), plan(Claims::log), tables);
 }
 
 RowResult Bench::purge() {
