@@ -49,6 +49,7 @@ struct Intake::State {
     bool decode(Message& message, std::pmr::memory_resource& arena);
     bool tombstone(Message& message);
     void fill_fields(Message& message, std::pmr::memory_resource& arena);
+    void encode(Message& message, std::pmr::memory_resource& arena);
 };
 
 Intake::Intake(IntakeOptions options, Sink& sink)
@@ -123,13 +124,23 @@ void Intake::State::fill_fields(Message& message, std::pmr::memory_resource& are
     message.fields = {fields, sources.size()};
 }
 
+void Intake::State::encode(Message& message, std::pmr::memory_resource& arena) {
+    fill_fields(message, arena);
+    if (std::optional<Rejection> misfit = sink.encode(message, arena)) {
+        message.rejection = std::move(misfit);
+    }
+}
+
 void Intake::take(Record record, Chunk& chunk) {
     State& state = *state_;
     std::pmr::memory_resource& arena = *chunk.arena;
     chunk.bytes += size_of(record);
     Message& message = chunk.messages.emplace_back();
     message.record = std::move(record);
-    if (!state.decode(message, arena)) {
+    // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
+    message.deferred = state.key_values == 0 && state.extract_keys && message.record.payload &&
+                       duplicates_expected_.load(std::memory_order_relaxed);
+    if (!message.deferred && !state.decode(message, arena)) {
         if (message.rejection && state.extract_keys) {
             state.keys.note_key(message, arena);
         }
@@ -145,10 +156,12 @@ void Intake::take(Record record, Chunk& chunk) {
         // A tombstone counts as an empty payload: it conflicts with a row under the same key.
         message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
     }
-    state.fill_fields(message, arena);
-    if (std::optional<Rejection> misfit = state.sink.encode(message, arena)) {
-        message.rejection = std::move(misfit);
-    }
+    if (!message.deferred) state.encode(message, arena);
+}
+
+void Intake::finish(Message& message, std::pmr::memory_resource& arena) {
+    message.deferred = false;
+    if (state_->decode(message, arena)) state_->encode(message, arena);
 }
 
 }  // namespace onceward

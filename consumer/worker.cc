@@ -51,6 +51,7 @@ struct Worker::State final : SourceListener {
     Exchange exchange;
     std::vector<std::unique_ptr<Sink>> sinks;
     std::vector<std::unique_ptr<Intake>> intakes;
+    std::vector<std::unique_ptr<Intake>> finishers;  // the writer's
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
     std::unique_ptr<LagObserver> lag;
@@ -69,18 +70,18 @@ struct Worker::State final : SourceListener {
         : options(std::move(from)),
           activity(names(options.topics), options.observer),
           exchange(names(options.topics), options.batch, pauses(options.kafka)) {
-        std::vector<Sink*> borrowed;
+        std::vector<Writer::TopicParts> parts;
         for (const WorkerTopic& topic : options.topics) {
             sinks.push_back(topic.sink());
-            borrowed.push_back(sinks.back().get());
-            intakes.push_back(std::make_unique<Intake>(
-                IntakeOptions{options.kafka.group, topic.name, topic.format, topic.key},
-                *sinks.back()));
+            const IntakeOptions intake{options.kafka.group, topic.name, topic.format, topic.key};
+            intakes.push_back(std::make_unique<Intake>(intake, *sinks.back()));
+            finishers.push_back(std::make_unique<Intake>(intake, *sinks.back()));
+            parts.push_back({*sinks.back(), *intakes.back(), *finishers.back()});
             if (!topic.dedup) intakes.back()->disable_keys();
         }
         source = std::make_unique<KafkaSource>(options.kafka, options.number, names(options.topics),
                                                *this);
-        writer = std::make_unique<Writer>(options, exchange, *source, borrowed, activity);
+        writer = std::make_unique<Writer>(options, exchange, *source, parts, activity);
         lag = std::make_unique<LagObserver>(options.stalled_after, exchange, *source, activity);
     }
 

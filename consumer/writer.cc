@@ -35,6 +35,13 @@ std::string owner_name(int worker) {
     return host + ":" + std::to_string(getpid()) + "/" + std::to_string(worker);
 }
 
+// Then it pays to look at the keys first, though what is fresh is decoded in the writer's thread.
+bool nearly_all_duplicates(std::span<const FenceMove> moves) {
+    Totals totals;
+    for (const FenceMove& move : moves) totals += move.totals;
+    return totals.duplicates > 0 && totals.duplicates * 10 >= totals.passed() * 9;
+}
+
 // 50 ms, doubled each time, jittered, up to `longest`.
 std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, double jitter) {
     const auto whole = std::min(longest.count(), 50L << std::min(tries, 10));
@@ -45,7 +52,7 @@ std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, 
 }  // namespace
 
 Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
-               std::vector<Sink*> sinks, WorkerActivity& activity)
+               const std::vector<TopicParts>& parts, WorkerActivity& activity)
     : options_(options),
       exchange_(exchange),
       source_(source),
@@ -56,7 +63,9 @@ Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& so
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         Topic topic;
         topic.options = &options.topics[i];
-        topic.sink = sinks[i];
+        topic.sink = &parts[i].sink;
+        topic.reading = &parts[i].reading;
+        topic.finishing = &parts[i].finishing;
         topics_.push_back(std::move(topic));
     }
 }
@@ -133,20 +142,27 @@ void Writer::prepare(Topic& topic) {
                 ? topic.options->claims(topic.registered)
                 : make_claim_store(topic.options->ledger, topic.registered, options_.log_windows);
     }
-    if (!topic.processor) {
-        const std::string name = topic.options->name;
-        topic.processor = std::make_unique<Processor>(
-            BatchContext{options_.kafka.group, name}, topic.options->reject,
-            Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
-                             [this] { return exchange_.overdue(); }},
-            [this, name](std::span<const FenceMove> moves) {
-                exchange_.committed(name, moves);
-                watermarks_->moved(name, moves);
-                activity_.moved(name, moves);
-                retries_ = 0;
-            });
-    }
+    if (!topic.processor) topic.processor = make_processor(topic);
     topic.ready = true;
+}
+
+std::unique_ptr<Processor> Writer::make_processor(Topic& topic) {
+    const std::string name = topic.options->name;
+    return std::make_unique<Processor>(
+        BatchContext{options_.kafka.group, name}, topic.options->reject,
+        Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
+                         [this] { return exchange_.overdue(); },
+                         [&intake = *topic.finishing](Message& message,
+                                                      std::pmr::memory_resource& arena) {
+                             intake.finish(message, arena);
+                         }},
+        [this, name, &reading = *topic.reading](std::span<const FenceMove> moves) {
+            exchange_.committed(name, moves);
+            watermarks_->moved(name, moves);
+            activity_.moved(name, moves);
+            reading.expect_duplicates(nearly_all_duplicates(moves));
+            retries_ = 0;
+        });
 }
 
 // DANGER: all that memory knew is forgotten with the session, and every fence is taken again before

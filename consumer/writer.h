@@ -6,6 +6,7 @@
 
 #include "consumer/exchange.h"
 #include "consumer/first_position.h"
+#include "consumer/intake.h"
 #include "consumer/watermarks.h"
 #include "consumer/worker_activity.h"
 #include "consumer/worker_options.h"
@@ -16,9 +17,15 @@ namespace onceward {
 
 class Writer {
   public:
-    // The sinks, one for each topic of the options, in their order; they outlive the writer.
+    // What a topic's reader and writer share.
+    struct TopicParts {
+        Sink& sink;
+        Intake& reading;    // the reader's
+        Intake& finishing;  // the writer's own
+    };
+    // One for each topic of the options, in their order; what they refer to outlives the writer.
     Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
-           std::vector<Sink*> sinks, WorkerActivity& activity);
+           const std::vector<TopicParts>& parts, WorkerActivity& activity);
     ~Writer();
     // Until the exchange says stop.
     void run();
@@ -28,6 +35,8 @@ class Writer {
     struct Topic {
         const WorkerTopic* options = nullptr;
         Sink* sink = nullptr;
+        Intake* reading = nullptr;
+        Intake* finishing = nullptr;
         RegisteredLedger registered;
         std::unique_ptr<ClaimStore> claims;
         std::unique_ptr<Processor> processor;
@@ -40,6 +49,7 @@ class Writer {
 
     void connect();
     void prepare(Topic& topic);
+    std::unique_ptr<Processor> make_processor(Topic& topic);
     void lose_connection(const PostgresError& error);
     void take_over(const TopicPartition& partition);
     void create_fences(Topic& topic, const TopicPartition& wanted);

@@ -20,6 +20,12 @@ std::string_view to_text(Rejection::Kind kind) {
     return "";
 }
 
+std::string describe(const Rejection& rejection) {
+    const std::string kind(to_text(rejection.kind));
+    if (rejection.kind == Rejection::Kind::sink) return kind + ", SQLSTATE " + rejection.sqlstate;
+    return kind + ", " + rejection.reason;
+}
+
 std::string_view keep(std::pmr::memory_resource& arena, std::string_view bytes) {
     if (bytes.empty()) return {};
     auto* copy = static_cast<char*>(arena.allocate(bytes.size(), 1));

@@ -57,6 +57,8 @@ struct Rejection {
     int attempts = 1;
 };
 std::string_view to_text(Rejection::Kind kind);
+// For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
+std::string describe(const Rejection& rejection);
 
 // what the message asks of its row (a tombstone removes)
 enum class Operation : std::uint8_t { upsert, remove };
@@ -72,7 +74,9 @@ struct Message {
     std::string_view encoded;       // what Sink::encode() made of it; in the chunk's arena
     // set by the decoder, the key's validation or Sink::encode()
     std::optional<Rejection> rejection;
-    bool skipped = false;            // by an explicit policy; counted
+    bool skipped = false;  // by an explicit policy; counted
+    // Of the payload nothing was read yet but its fingerprint: a duplicate needs no more.
+    bool deferred = false;
     std::string_view skip_reason{};  // a literal
 };
 

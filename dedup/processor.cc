@@ -17,17 +17,7 @@ constexpr int halvings = 3;
 // Time-outs of the same statement in a row before it is tried with fewer messages.
 constexpr int patience = 4;
 
-FenceMove& move_of(std::vector<FenceMove>& moves, Partition partition) {
-    return *std::ranges::find(moves, partition,
-                              [](const FenceMove& m) { return m.span.partition; });
-}
-
-// For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
-std::string describe(const Rejection& rejection) {
-    const std::string kind(to_text(rejection.kind));
-    if (rejection.kind == Rejection::Kind::sink) return kind + ", SQLSTATE " + rejection.sqlstate;
-    return kind + ", " + rejection.reason;
-}
+Partition partition_of(const FenceMove& move) { return move.span.partition; }
 
 // Whatever way a transaction ends, its claims are under way no longer.
 struct Ending {
@@ -85,6 +75,7 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
 void Processor::start(Batch batch) {
     if (!idle()) throw std::logic_error("a batch was started while another was open");
     batch_ = std::move(batch);
+    finished_.release();
     failing_slices_ = 0;
     if (batch_.empty()) return;
     pending_.push_back(whole(batch_));
@@ -243,7 +234,7 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
         Message& message = *slice.messages[i];
         if (partition != message.record.partition) {
             partition = message.record.partition;
-            totals = &move_of(sorted.moves, *partition).totals;
+            totals = &std::ranges::find(sorted.moves, *partition, partition_of)->totals;
         }
         if (stood_behind(message, order)) {
             sorted.again = true;
@@ -262,9 +253,12 @@ Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& sli
         }
         switch (*verdicts[i]) {
             case Verdict::fresh:
-                // DANGER: this transaction holds a claim of it by now, and must not commit that.
+                if (message.deferred) parts_.finish(message, finished_);
                 if (const auto first = by_key ? order.first(message) : std::nullopt) {
                     message.rejection = behind(*first);
+                }
+                // DANGER: this transaction holds a claim of it by now, and must not commit that.
+                if (message.rejection || message.skipped) {
                     sorted.again = true;
                     break;
                 }

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -73,6 +74,9 @@ class Processor {
         // Asked before each transaction: the partitions that had to be given back by now. What is
         // left of them is thrown away, so that a batch in many parts holds nobody up.
         std::function<std::set<Partition>()> overdue = {};
+        // Does for a fresh message what the reader deferred: called in this thread, in a
+        // transaction. It clears Message::deferred, and may set a rejection or skip the message.
+        std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -114,7 +118,8 @@ class Processor {
     Committed committed_;
     RejectionWindow rejections_;
     Retries retries_;
-    Batch batch_;                // owns what pending_ points to
+    std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
+    Batch batch_;                                   // owns what pending_ points to
     std::deque<Slice> pending_;  // in order; the front is the next transaction
     int failing_slices_ = 0;
     // of the failure before, for codes that are only worth a few tries

@@ -1,8 +1,8 @@
 #pragma once
 // Where the effects go. Implement this for code of your own; tests/conformance/ holds every sink to
-// the same contract. One object for each worker and topic. encode() runs on the reader's thread
-// while write() runs on the writer's, so encode() must not change what write() reads; prepare()
-// runs on the writer's thread before either.
+// the same contract. One object for each worker and topic. encode() runs on the reader's thread,
+// and sometimes on the writer's at the same time, so it must change nothing that is shared;
+// prepare() and write() run on the writer's thread, prepare() before either.
 
 #include <memory_resource>
 #include <optional>

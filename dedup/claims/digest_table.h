@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "dedup/claims/huge_pages.h"
 #include "dedup/digest.h"
 
 namespace onceward {
@@ -29,11 +30,12 @@ class DigestTable {
 
   private:
     // Many small tables in place of a large one: each grows by itself, so that no growth takes
-    // long.
-    static constexpr int shard_bits = 6;
+    // long; and not too many, so that large tables fill huge pages.
+    static constexpr int shard_bits = 4;
+    using Slots = std::vector<Digest, HugePages<Digest>>;
     struct Shard {
-        std::vector<Digest> slots;         // a digest of zeros: free
-        std::vector<Digest> fingerprints;  // parallel, or empty; zeros: none
+        Slots slots;         // a digest of zeros: free
+        Slots fingerprints;  // parallel, or empty; zeros: none
         std::size_t used = 0;
         int shift = 64;  // of the hash, to a slot
     };

@@ -9,6 +9,8 @@
 namespace onceward {
 namespace {
 
+constexpr std::size_t ahead = 16;
+
 // A message by the first bytes of its digest, which all but decide: the messages themselves lie
 // too far apart to be read for each comparison.
 struct Place {
@@ -60,6 +62,12 @@ FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messa
 #endif
     claims_.reserve(order_.size());
     for (std::size_t i = 0; i < order_.size(); ++i) {
+        // In the order of their digests the messages lie anywhere.
+        if (i + ahead < order_.size()) {
+            const Message& soon = *messages[order_[i + ahead]];
+            __builtin_prefetch(&soon.digest);
+            __builtin_prefetch(&soon.record);
+        }
         const Message& message = *messages[order_[i]];
         if (!claims_.empty() && claims_.back().digest == message.digest) continue;
         first_.push_back(i);

@@ -82,16 +82,16 @@ void CoreWorker::register_ledger_once() {
         register_ledger(*connection_, ledger, options_.group, options_.topic);
     ledger_ = registered.ledger;
     claims_ = make_claim_store(ledger, registered, options_.log_windows);
-    processor_ =
-        std::make_unique<Processor>(BatchContext{options_.group, options_.topic}, options_.policy,
-                                    Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_,
-                                                     options_.observer, options_.overdue},
-                                    [this](std::span<const FenceMove> moves) {
-                                        for (const FenceMove& move : moves) {
-                                            totals += move.totals;
-                                            if (options_.on_commit) options_.on_commit(move);
-                                        }
-                                    });
+    processor_ = std::make_unique<Processor>(
+        BatchContext{options_.group, options_.topic}, options_.policy,
+        Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_, options_.observer,
+                         options_.overdue, options_.finish},
+        [this](std::span<const FenceMove> moves) {
+            for (const FenceMove& move : moves) {
+                totals += move.totals;
+                if (options_.on_commit) options_.on_commit(move);
+            }
+        });
 }
 
 void CoreWorker::connect() {
@@ -136,6 +136,9 @@ bool CoreWorker::fill() {
     for (auto& [partition, position] : positions_) {
         Chunk chunk = log_.read(partition, position, each);
         if (chunk.spans.empty()) continue;
+        for (Message& message : chunk.messages) {
+            message.deferred = options_.finish != nullptr;
+        }
         position = chunk.spans[0].end;
         append(batch, std::move(chunk));
     }

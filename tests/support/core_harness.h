@@ -63,6 +63,8 @@ struct CoreWorkerOptions {
     RejectPolicy policy{.cap_share = 1.0};
     StepObserver* observer = nullptr;
     std::function<std::set<Partition>()> overdue;
+    // Where there is one, every message is deferred to it.
+    std::function<void(Message&, std::pmr::memory_resource&)> finish;
     Guard* guard = nullptr;
     std::function<void(const FenceMove&)> on_commit;
     // Forgets the fence's offsets at a reconnect and begins where the memory says; a broken build.

@@ -159,6 +159,30 @@ TEST_P(ProcessorTest, ARejectedMessageHoldsNoClaim) {
     expect_no_violations(log);
 }
 
+// What was deferred is read once its key is found to be fresh, and then claimed already: where it
+// can not be applied, that claim must go, or the corrected message would be a duplicate of nothing.
+TEST_P(ProcessorTest, ADeferredMessageIsReadWhereItIsFreshAndHoldsNoClaimWhereItIsBad) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "bad first", .payload = "bad"});
+    log.append(0, {.key = "bad first"});
+    log.append(0, {.key = "twice"});
+    log.append(0, {.key = "twice", .payload = "bad"});
+    CoreWorkerOptions deferring = options();
+    std::vector<std::int64_t> read;
+    deferring.finish = [&](Message& message, std::pmr::memory_resource&) {
+        message.deferred = false;
+        read.push_back(message.record.offset.raw());
+        if (message.record.payload != "bad") return;
+        message.rejection = Rejection{Rejection::Kind::undecodable, "not JSON", "", 1};
+    };
+    CoreWorker worker(log, sink_, deferring);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals, (Totals{.applied = 2, .duplicates = 1, .dead_lettered = 1}));
+    EXPECT_EQ(effects("key = 'bad first' AND record_offset = 1"), 1);
+    std::ranges::sort(read);
+    EXPECT_THAT(read, ElementsAre(0, 1, 2));
+}
+
 TEST_P(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
     ScriptedLog log(1);
     for (const char* payload : {"1", "2", "1"}) {

@@ -180,5 +180,27 @@ TEST(Log, TombstonesGoByThePolicy) {
     }
 }
 
+// The reader leaves payloads alone by then, and what is new among the old is read all the same.
+TEST(Log, ATopicProducedASecondTimeIsAllDuplicatesAndWhatIsNewOrBrokenInItIsFound) {
+    Scene scene;
+    const auto messages = scene.make(400, 0);
+    scene.kafka().produce(scene.topic(), messages);
+    scene.count(messages);
+    WorkerOptions options = scene.options();
+    options.batch.messages = 50;
+    Worker& worker = scene.start(std::move(options));
+    ASSERT_TRUE(scene.all_applied());
+    scene.kafka().produce(scene.topic(), messages);
+    auto broken = scene.make(1, 0);
+    broken.front().payload = "{";
+    scene.kafka().produce(scene.topic(), broken);
+    scene.send(1);
+    scene.kafka().produce(scene.topic(), messages);
+    ASSERT_TRUE(eventually([&] { return worker.status().totals.passed() == 1202; }));
+    EXPECT_EQ(worker.status().totals,
+              (Totals{.applied = 401, .duplicates = 800, .dead_lettered = 1}));
+    scene.expect_exact();
+}
+
 }  // namespace
 }  // namespace onceward::kafka_tests

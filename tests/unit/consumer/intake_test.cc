@@ -181,5 +181,43 @@ TEST(Tombstone, AKeyInThePayloadIsMissing) {
     EXPECT_EQ(taking.take(std::nullopt).rejection->kind, Rejection::Kind::missing_key);
 }
 
+TEST(Intake, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
+    KeyOptions key = header_key();
+    key.fingerprint_payload = true;
+    Taking eager(key, {}, {{From::field, "/amount"}});
+    Taking taking(key, {}, {{From::field, "/amount"}});
+    const Digest digest = eager.take(R"({"amount":5})", {{"key", "K"}}).digest;
+    taking.intake.expect_duplicates(true);
+    taking.take(R"({"amount":5})", {{"key", "K"}});
+    Message& message = taking.chunk.messages.back();
+    EXPECT_TRUE(message.deferred);
+    EXPECT_EQ(message.digest, digest);
+    EXPECT_EQ(message.fingerprint, eager.chunk.messages.back().fingerprint);
+    EXPECT_EQ(message.key_text, "K");
+    EXPECT_EQ(taking.sink.encoded, 0);
+    eager.intake.finish(message, *taking.chunk.arena);
+    EXPECT_FALSE(message.deferred);
+    EXPECT_EQ(message.fields[0].text, "5");
+    EXPECT_EQ(message.encoded, "encoded");
+
+    taking.take("{", {{"key", "K"}});
+    Message& broken = taking.chunk.messages.back();
+    EXPECT_FALSE(broken.rejection.has_value());
+    eager.intake.finish(broken, *taking.chunk.arena);
+    ASSERT_TRUE(broken.rejection.has_value());
+    EXPECT_EQ(broken.rejection->kind, Rejection::Kind::undecodable);
+}
+
+TEST(Intake, ATombstoneAndAKeyInThePayloadAreReadAtOnceWhateverIsExpected) {
+    Taking by_header(header_key(), {}, {{From::field, "/amount"}});
+    by_header.intake.expect_duplicates(true);
+    EXPECT_EQ(by_header.take(std::nullopt, {{"key", "K"}}).operation, Operation::remove);
+    EXPECT_FALSE(by_header.take(std::nullopt, {{"key", "K"}}).deferred);
+    Taking by_field(keys({key_from(KeySource::Kind::field, "/id")}), {}, {{From::field, "/id"}});
+    by_field.intake.expect_duplicates(true);
+    EXPECT_FALSE(by_field.take(R"({"id":"o-1"})").deferred);
+    EXPECT_EQ(by_field.sink.encoded, 1);
+}
+
 }  // namespace
 }  // namespace onceward::test
