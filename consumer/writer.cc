@@ -150,12 +150,12 @@ std::unique_ptr<Processor> Writer::make_processor(Topic& topic) {
     const std::string name = topic.options->name;
     return std::make_unique<Processor>(
         BatchContext{options_.kafka.group, name}, topic.options->reject,
-        Processor::Parts{fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
-                         [this] { return exchange_.overdue(); },
-                         [&intake = *topic.finishing](Message& message,
-                                                      std::pmr::memory_resource& arena) {
-                             intake.finish(message, arena);
-                         }},
+        Processor::Parts{
+            fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
+            [this] { return exchange_.overdue(); },
+            [&intake = *topic.finishing](Message& message, std::pmr::memory_resource& arena) {
+                intake.finish(message, arena);
+            }},
         [this, name, &reading = *topic.reading](std::span<const FenceMove> moves) {
             exchange_.committed(name, moves);
             watermarks_->moved(name, moves);

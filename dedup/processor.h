@@ -120,7 +120,7 @@ class Processor {
     Retries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to
-    std::deque<Slice> pending_;  // in order; the front is the next transaction
+    std::deque<Slice> pending_;                     // in order; the front is the next transaction
     int failing_slices_ = 0;
     // of the failure before, for codes that are only worth a few tries
     std::string last_sqlstate_;

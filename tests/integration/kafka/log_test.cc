@@ -196,7 +196,7 @@ TEST(Log, ATopicProducedASecondTimeIsAllDuplicatesAndWhatIsNewOrBrokenInItIsFoun
     scene.kafka().produce(scene.topic(), broken);
     scene.send(1);
     scene.kafka().produce(scene.topic(), messages);
-    ASSERT_TRUE(eventually([&] { return worker.status().totals.passed() == 1202; }));
+    ASSERT_TRUE(eventually(patience, [&] { return worker.status().totals.passed() == 1202; }));
     EXPECT_EQ(worker.status().totals,
               (Totals{.applied = 401, .duplicates = 800, .dead_lettered = 1}));
     scene.expect_exact();

@@ -211,8 +211,9 @@ TEST(Intake, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
 TEST(Intake, ATombstoneAndAKeyInThePayloadAreReadAtOnceWhateverIsExpected) {
     Taking by_header(header_key(), {}, {{From::field, "/amount"}});
     by_header.intake.expect_duplicates(true);
-    EXPECT_EQ(by_header.take(std::nullopt, {{"key", "K"}}).operation, Operation::remove);
-    EXPECT_FALSE(by_header.take(std::nullopt, {{"key", "K"}}).deferred);
+    const Message& tombstone = by_header.take(std::nullopt, {{"key", "K"}});
+    EXPECT_FALSE(tombstone.deferred);
+    EXPECT_EQ(tombstone.rejection->kind, Rejection::Kind::tombstone);
     Taking by_field(keys({key_from(KeySource::Kind::field, "/id")}), {}, {{From::field, "/id"}});
     by_field.intake.expect_duplicates(true);
     EXPECT_FALSE(by_field.take(R"({"id":"o-1"})").deferred);
