@@ -91,7 +91,10 @@ int run_bench(const BenchOptions& options) {
             rows.emplace_back(row);
         }
     }
+    const bench::MachineTime begin = bench::machine_time();
     report.rows = bench::measure(setup, rows);
+    report.circumstances.emplace_back("taken by the host",
+                                      bench::stolen_between(begin, bench::machine_time()));
     std::cout << bench::as_text(report);
     if (!options.json.empty()) write_file(options.json, bench::as_json(report));
     if (!options.markdown.empty()) write_file(options.markdown, bench::as_markdown(report));

@@ -56,6 +56,8 @@ class Bench {
         Tables& tables, const std::function<void()>& meanwhile = [] {});
     // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
     double after_a_kill(Tables& tables);
+    // What another process pays that only reads what is claimed.
+    std::string cost_of_reading_along();
     void say(const std::string& name, const Measurement& run) const;
     RowResult begin(std::string_view row, const std::string& setting) const;
     std::string consumed_setting() const;

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <thread>
 
+#include "cli/bench/format.h"
+
 namespace onceward::bench {
 namespace {
 
@@ -38,6 +40,27 @@ std::string value_in(const std::string& text, const std::string& name) {
         return begin == std::string::npos ? "" : line.substr(begin);
     }
     return "";
+}
+
+MachineTime machine_time_in(const std::string& stat) {
+    std::istringstream line(stat);
+    std::string name;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, hard = 0, soft = 0;
+    std::int64_t stolen = 0;
+    if (!(line >> name >> user >> nice >> system >> idle >> waiting >> hard >> soft >> stolen) ||
+        name != "cpu") {
+        return {};
+    }
+    return {user + nice + system + hard + soft + stolen, stolen};
+}
+
+MachineTime machine_time() { return machine_time_in(content("/proc/stat")); }
+
+std::string stolen_between(const MachineTime& begin, const MachineTime& end) {
+    const auto wanted = static_cast<double>(end.wanted - begin.wanted);
+    const double share =
+        wanted > 0 ? static_cast<double>(end.stolen - begin.stolen) / wanted * 100 : 0;
+    return fixed(share, 1) + " % of the processors' time that was wanted in this run";
 }
 
 std::vector<std::pair<std::string, std::string>> describe_machine() {

@@ -1,6 +1,7 @@
 #pragma once
 // What a run was made on: for the report's head. Reads /proc; what cannot be read is left out.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,18 @@ namespace onceward::bench {
 
 // Processor, cores, memory, kernel, day.
 std::vector<std::pair<std::string, std::string>> describe_machine();
+
+// Of all processors since the machine began, in the kernel's ticks.
+struct MachineTime {
+    std::int64_t wanted = 0;  // not idle, what the host took away included
+    std::int64_t stolen = 0;  // what it took away (proc_stat(5), steal)
+};
+MachineTime machine_time();
+// Pure: from the first line of /proc/stat; zeros where it is none.
+MachineTime machine_time_in(const std::string& stat);
+// Pure: how much the host took away in between, for the report's head; ratios of a run with more
+// than a few percent say little.
+std::string stolen_between(const MachineTime& begin, const MachineTime& end);
 
 // Pure: the first value under this name in text such as /proc/cpuinfo's and /proc/meminfo's; ''
 // where there is none.

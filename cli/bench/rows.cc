@@ -1,14 +1,19 @@
 #include "cli/bench/rows.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "cli/bench/bench.h"
 #include "cli/bench/format.h"
 #include "cli/bench/latency.h"
+#include "cli/bench/worker_process.h"
 #include "dedup/fence.h"
 
 namespace onceward::bench {
 namespace {
+
+// A worker without messages looks at its ledger each second.
+constexpr auto reads_within = std::chrono::seconds(2);
 
 std::string name_of(Claims claims) {
     switch (claims) {
@@ -171,7 +176,28 @@ RowResult Bench::workers() {
         result.outcomes.push_back({target, ratio(rates(runs[0]), rates(runs[1]))});
         for (std::size_t i = 0; i < 2; ++i) result.lines.push_back(line(sides[i].name, runs[i]));
     }
+    result.notes.push_back(cost_of_reading_along());
     return result;
+}
+
+std::string Bench::cost_of_reading_along() {
+    std::vector<double> worker, sessions;
+    const auto silent = make_topic(0, false);
+    const double millions = static_cast<double>(extent_.messages) / 1e6;
+    for (round_ = 1; round_ <= extent_.pairs; ++round_) {
+        Tables tables(setup_.postgres);
+        const WorkerProcess reader(setup_.place, silent->workload(), tables);
+        const ProcessCpu before = reader.cpu(tables);
+        consume(setup_.place, plain().workload(), plan(Claims::log), tables, extent_.messages);
+        std::this_thread::sleep_for(reads_within);
+        const ProcessCpu after = reader.cpu(tables);
+        worker.push_back((after.worker - before.worker) / millions);
+        sessions.push_back((after.sessions - before.sessions) / millions);
+    }
+    return "another process with the same ledger and no messages reads what these claim: " +
+           fixed(summarize(worker).median, 2) + " CPU s of its own and " +
+           fixed(summarize(sessions).median, 2) +
+           " of PostgreSQL's a million claims (medians), what it costs to idle meanwhile included";
 }
 
 RowResult Bench::duplicates() {

@@ -6,6 +6,7 @@
 
 #include "cli/bench/loaded_ledger.h"
 #include "dedup/fence.h"
+#include "schemas/queries.h"
 
 namespace onceward::bench {
 namespace {
@@ -20,7 +21,7 @@ std::string configuration(const Place& place, const Workload& topic, const Table
            "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
            ", properties: {session.timeout.ms: \"6000\"}}\npostgres: {dsn: " +
            quoted(tables.options().dsn.reveal()) + ", schema: " + tables.options().schema +
-           "}\n"
+           ", application_name: onceward-bench-process}\n"
            "admin: {listen: off}\n"
            "topics:\n"
            "  - name: " +
@@ -73,6 +74,15 @@ void WorkerProcess::wait_until(const std::function<bool()>& holds, std::string_v
             return holds();
         },
         what);
+}
+
+ProcessCpu WorkerProcess::cpu(Tables& tables) const {
+    ProcessCpu cpu{cpu_seconds_of(process_.pid()), 0};
+    const Result sessions = tables.connection().execute(sql::bench_reader_sessions);
+    for (int row = 0; row < sessions.rows(); ++row) {
+        cpu.sessions += cpu_seconds_of(static_cast<pid_t>(sessions.integer(row, 0)));
+    }
+    return cpu;
 }
 
 void WorkerProcess::end(int signal) {

@@ -12,12 +12,19 @@
 
 namespace onceward::bench {
 
+// Seconds, since each began.
+struct ProcessCpu {
+    double worker = 0;
+    double sessions = 0;  // of the server, for this process
+};
+
 class WorkerProcess {
   public:
     // Returns when it has taken the fences of all of the topic's partitions.
     WorkerProcess(const Place& place, const Workload& topic, Tables& tables);
 
     pid_t pid() const { return process_.pid(); }
+    ProcessCpu cpu(Tables& tables) const;
     // Polls until it holds; std::runtime_error where the process ends before.
     void wait_until(const std::function<bool()>& holds, std::string_view what);
     // Returns when the process has ended.

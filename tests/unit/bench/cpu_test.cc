@@ -57,5 +57,15 @@ TEST(Machine, ValuesStandBehindTheirName) {
     EXPECT_EQ(value_in(text, "absent"), "");
 }
 
+TEST(MachineTime, IsWhatWasWantedAndWhatTheHostTookOfIt) {
+    const MachineTime begin = machine_time_in("cpu  10 20 30 1000 50 1 2 7 5 0\ncpu0 1 2 3\n");
+    EXPECT_EQ(begin.wanted, 70);
+    EXPECT_EQ(begin.stolen, 7);
+    const MachineTime end = machine_time_in("cpu  90 20 30 5000 50 1 2 27 5 0\n");
+    EXPECT_EQ(stolen_between(begin, end),
+              "20.0 % of the processors' time that was wanted in this run");
+    EXPECT_EQ(machine_time_in("intr 1 2 3 4 5 6 7 8 9").wanted, 0);
+}
+
 }  // namespace
 }  // namespace onceward::bench
