@@ -23,11 +23,6 @@ std::chrono::milliseconds restart_pause(int failures) {
                                                2s * (1 << std::clamp(failures - 1, 0, 10)));
 }
 
-WorkerSlots::WorkerSlots(std::string group, int workers, Make make)
-    : WorkerSlots(std::move(group),
-                  std::vector<std::string>(static_cast<std::size_t>(workers), default_database),
-                  std::move(make)) {}
-
 WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, Make make)
     : make_(std::move(make)), slots_(databases.size()) {
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].database = std::move(databases[i]);

@@ -20,7 +20,6 @@ std::chrono::milliseconds restart_pause(int failures);
 class WorkerSlots {
   public:
     using Make = std::function<std::unique_ptr<Worker>(int number)>;
-    WorkerSlots(std::string group, int workers, Make make);
     // A worker for each of `databases`: the name of the server that it is on.
     WorkerSlots(std::string group, std::vector<std::string> databases, Make make);
     void start();

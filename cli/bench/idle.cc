@@ -30,9 +30,9 @@ IdleCost run_idle(const Place& place, const Workload& empty_topic, Tables& table
     const auto begin = std::chrono::steady_clock::now();
     const double cpu = cpu_seconds_of(worker.pid());
     std::this_thread::sleep_for(duration);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const double seconds = seconds_since(begin);
     IdleCost cost;
-    cost.percent_of_a_core = (cpu_seconds_of(worker.pid()) - cpu) / took.count() * 100;
+    cost.percent_of_a_core = (cpu_seconds_of(worker.pid()) - cpu) / seconds * 100;
     cost.megabytes = resident_megabytes(worker.pid());
     worker.end(SIGTERM);
     return cost;

@@ -22,9 +22,9 @@ using testing::HasSubstr;
 // A scene whose workers run in slots behind an admin port, as `onceward run` has them.
 class AdminScene {
   public:
-    explicit AdminScene(int partitions = 1, int workers = 1)
+    explicit AdminScene(int partitions = 1, std::size_t workers = 1)
         : scene_({.partitions = partitions}),
-          slots_(scene_.group(), workers,
+          slots_(scene_.group(), std::vector<std::string>(workers, default_database),
                  [this](int number) {
                      WorkerOptions options = scene_.options();
                      options.number = number;
