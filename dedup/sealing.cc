@@ -1,6 +1,8 @@
 #include "dedup/sealing.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "dedup/claims/log_batch.h"
 #include "dedup/claims/log_reader.h"
@@ -16,41 +18,29 @@ constexpr std::size_t claims_at_once = 100'000;
 
 class Sealing {
   public:
-    Sealing(Connection& connection, int ledger, std::int64_t generation,
+    Sealing(Connection& connection, int ledger, std::int64_t generation, bool by_partition,
             const SealingOptions& options)
         : connection_(connection),
           ledger_(ledger),
           generation_(generation),
+          by_partition_(by_partition),
           names_(ledger, generation),
           options_(options) {}
 
     SealingReport run() {
         const std::optional<std::int64_t> evictions = begin();
         if (!evictions) return {};
-        const Result extent = connection_.query(sql::segment_extent, {}, names_.names());
-        const std::int64_t claims = extent.integer(0, 0);
-        first_seq_ = extent.integer(0, 1);
-        bits_ = shard_bits_for(claims, options_.shard_claims);
-        std::int64_t written = 0;
-        for (std::size_t shard = 0; shard < std::size_t{1} << bits_; ++shard) {
-            std::vector<SealedClaim> part = read(shard, claims >> bits_);
-            sort_claims(part);
-            write(shard, part);
-            written += static_cast<std::int64_t>(part.size());
+        measure();
+        for (const FilterRange& filters : readings(parts_, options_.shard_claims)) {
+            std::vector<SealedClaim> claims = read(filters);
+            sort_claims(claims);
+            write(filters, claims);
         }
         OwnedTransaction transaction(connection_);
         transaction.query(sql::segment_copy_batches, {}, names_.names());
-        const bool published = transaction
-                                   .query(sql::segment_publish, Parameters{}
-                                                                    .integer(ledger_)
-                                                                    .integer(generation_)
-                                                                    .integer(*evictions)
-                                                                    .integer(written)
-                                                                    .integer(bits_))
-                                   .boolean(0, 0);
-        if (!published) return {};
+        if (!publish(transaction, *evictions).boolean(0, 0)) return {};
         transaction.commit();
-        return {true, generation_, written};
+        return {true, generation_, written_};
     }
 
   private:
@@ -58,17 +48,39 @@ class Sealing {
     // the segment worthless.
     std::optional<std::int64_t> begin() {
         OwnedTransaction transaction(connection_);
-        const Result row = transaction.query(sql::segment_begin,
-                                             Parameters{}.integer(ledger_).integer(generation_));
+        const Result row =
+            transaction.query(by_partition_ ? sql::segment_begin_of_partitions : sql::segment_begin,
+                              Parameters{}.integer(ledger_).integer(generation_));
         std::optional<std::int64_t> evictions;
         if (!row.is_null(0, 0)) evictions = row.integer(0, 0);
         transaction.commit();
         return evictions;
     }
 
-    std::vector<SealedClaim> read(std::size_t shard, std::int64_t about) const {
+    void measure() {
+        const Result extent = connection_.query(sql::segment_extent, {}, names_.names());
+        first_seq_ = extent.integer(0, 1);
+        if (!by_partition_) {
+            parts_.push_back({.claims = extent.integer(0, 0)});
+            return cut(parts_, 0, options_.shard_claims);
+        }
+        const Result rows =
+            connection_.query(sql::segment_extent_of_partitions, {}, names_.names());
+        for (int row = 0; row < rows.rows(); ++row) {
+            const PartExtent part{.number = row + 1,
+                                  .source = static_cast<int>(rows.integer(row, 0)),
+                                  .partition = static_cast<int>(rows.integer(row, 1)),
+                                  .claims = rows.integer(row, 2)};
+            part_of_[{part.source, part.partition}] = parts_.size();
+            parts_.push_back(part);
+        }
+        // DANGER: not from 0; see segment_parts.
+        cut(parts_, 1, options_.shard_claims);
+    }
+
+    std::vector<SealedClaim> read(const FilterRange& filters) const {
         std::vector<SealedClaim> claims;
-        claims.reserve(static_cast<std::size_t>(about + about / 8 + 1024));
+        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
         std::int64_t last = 0;
         while (true) {
             const Result page = connection_.prepared(
@@ -76,53 +88,109 @@ class Sealing {
                 names_.names(), true);
             for (int row = 0; row < page.rows(); ++row) {
                 last = page.binary_integer(row, 0);
-                take(page, row, shard, claims);
+                take(page, row, filters, claims);
             }
             if (page.rows() < batches_at_once) return claims;
         }
     }
 
-    void take(const Result& page, int row, std::size_t shard,
+    const PartExtent& part_of(const Result& page, int row) const {
+        if (!by_partition_) return parts_.front();
+        return parts_[part_of_.at({static_cast<int>(page.binary_integer(row, 3)),
+                                   static_cast<int>(page.binary_integer(row, 4))})];
+    }
+
+    void take(const Result& page, int row, const FilterRange& filters,
               std::vector<SealedClaim>& claims) const {
+        const PartExtent& part = part_of(page, row);
         const auto batch = static_cast<std::uint32_t>(page.binary_integer(row, 0) - first_seq_);
         const std::span<const Digest> digests = digests_in(page.text(row, 1));
         const std::span<const Digest> fingerprints =
             page.is_null(row, 2) ? std::span<const Digest>{} : digests_in(page.text(row, 2));
         for (std::size_t i = 0; i < digests.size(); ++i) {
-            if (shard_of(digests[i], bits_) != shard) continue;
-            claims.push_back(
-                {digests[i], fingerprints.empty() ? Digest{} : fingerprints[i], batch});
+            const int filter = onceward::filter_of(part, digests[i]);
+            if (filter < filters.begin || filter >= filters.end) continue;
+            claims.push_back({digests[i], fingerprints.empty() ? Digest{} : fingerprints[i], batch,
+                              part.number});
         }
     }
 
-    void write(std::size_t shard, const std::vector<SealedClaim>& claims) const {
-        std::vector<Digest> digests;
-        digests.reserve(claims.size());
-        for (const SealedClaim& claim : claims) digests.push_back(claim.digest);
-        const std::string filter = FuseFilter(digests).stored();
+    void write(const FilterRange& filters, const std::vector<SealedClaim>& claims) {
         OwnedTransaction transaction(connection_);
-        transaction.copy_begin(sql::segment_copy, names_.names());
+        transaction.copy_begin(by_partition_ ? sql::segment_copy_of_partitions : sql::segment_copy,
+                               names_.names());
         transaction.copy_send(binary::copy_header);
         constexpr std::size_t step = claims_at_once / block_digests * block_digests;
-        for (std::size_t at = 0; at < claims.size(); at += step) {
-            transaction.copy_send(
-                block_rows(std::span(claims).subspan(at, std::min(step, claims.size() - at))));
+        std::span<const SealedClaim> rest = claims;
+        while (!rest.empty()) {
+            // No block is of two parts.
+            const auto next =
+                std::ranges::upper_bound(rest, rest.front().part, {}, &SealedClaim::part);
+            const auto count =
+                std::min<std::size_t>(step, static_cast<std::size_t>(next - rest.begin()));
+            transaction.copy_send(block_rows(rest.first(count)));
+            rest = rest.subspan(count);
         }
         transaction.copy_send(binary::copy_trailer);
         transaction.copy_end();
-        transaction.query(sql::segment_filter_insert,
-                          Parameters{}.integer(static_cast<std::int64_t>(shard)).bytes(filter),
-                          names_.names());
+        write_filters(transaction, filters, claims);
         transaction.commit();
+        written_ += static_cast<std::int64_t>(claims.size());
+    }
+
+    // Sorted by part and digest, the claims are in the order of the filters.
+    void write_filters(Transaction& transaction, const FilterRange& filters,
+                       std::span<const SealedClaim> claims) {
+        std::vector<Digest> digests;
+        for (int filter = filters.begin; filter < filters.end; ++filter) {
+            digests.clear();
+            while (!claims.empty() && filter_of(claims.front()) == filter) {
+                digests.push_back(claims.front().digest);
+                claims = claims.subspan(1);
+            }
+            transaction.query(sql::segment_filter_insert,
+                              Parameters{}.integer(filter).bytes(FuseFilter(digests).stored()),
+                              names_.names());
+        }
+    }
+
+    int filter_of(const SealedClaim& claim) const {
+        const std::size_t part = by_partition_ ? static_cast<std::size_t>(claim.part - 1) : 0;
+        return onceward::filter_of(parts_[part], claim.digest);
+    }
+
+    Result publish(Transaction& transaction, std::int64_t evictions) const {
+        Parameters parameters;
+        parameters.integer(ledger_).integer(generation_).integer(evictions);
+        if (!by_partition_) {
+            parameters.integer(written_).integer(parts_.front().shard_bits);
+            return transaction.query(sql::segment_publish, parameters);
+        }
+        std::vector<std::int32_t> sources, partitions, bits, filters;
+        std::vector<std::int64_t> claims;
+        for (const PartExtent& part : parts_) {
+            sources.push_back(part.source);
+            partitions.push_back(part.partition);
+            claims.push_back(part.claims);
+            bits.push_back(part.shard_bits);
+            filters.push_back(part.first_filter);
+        }
+        parameters.small_integers(sources).small_integers(partitions).integers(claims);
+        parameters.small_integers(bits).small_integers(filters);
+        return transaction.query(sql::segment_publish_of_partitions, parameters);
     }
 
     Connection& connection_;
     int ledger_;
     std::int64_t generation_;
+    bool by_partition_;
     LogNames names_;
     const SealingOptions& options_;
     std::int64_t first_seq_ = 0;
-    int bits_ = 0;
+    std::vector<PartExtent> parts_;
+    // By source and partition: the place in parts_.
+    std::map<std::pair<int, int>, std::size_t> part_of_;
+    std::int64_t written_ = 0;
 };
 
 }  // namespace
@@ -130,7 +198,7 @@ class Sealing {
 SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options) {
     const Result oldest = connection.query(sql::segment_due, Parameters{}.integer(ledger));
     if (oldest.rows() == 0) return {};
-    return Sealing(connection, ledger, oldest.integer(0, 0), options).run();
+    return Sealing(connection, ledger, oldest.integer(0, 0), oldest.boolean(0, 1), options).run();
 }
 
 int drop_sealed_logs(Connection& connection, int ledger) {

@@ -19,7 +19,8 @@ const OptionSpec ledger_entries[] = {
                 "query. `log`: appended without an index, several times as fast; each process "
                 "remembers the digests. Both are exact.",
      .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
-             "(`rotate_claims`), about 2.3 after that. A process that starts reads as much first.",
+             "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
+             "partitions alone. A process that starts reads as much first.",
      .bind = [](To& to,
                 const In& value) { to.ledger->store = static_cast<StoreKind>(value.choice); },
      .choices = {"table", "log", "lease"}},

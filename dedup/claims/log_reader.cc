@@ -30,14 +30,29 @@ struct Generations {
 };
 
 // Of those behind `generation`, but for the segments, of which all are told.
-Generations generations_after(Connection& connection, int ledger, std::int64_t generation) {
+Generations generations_after(Connection& connection, const LogScope& scope,
+                              std::int64_t generation) {
     Generations found;
-    const Result rows = connection.prepared(sql::log_state, Parameters{}.integer(ledger), {}, true);
+    Parameters parameters = std::move(Parameters{}.integer(scope.ledger));
+    if (scope.part) {
+        parameters.integer(scope.part->source).integer(scope.part->partition.raw());
+    } else {
+        parameters.null().null();
+    }
+    const Result rows = connection.prepared(sql::log_state, parameters, {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {
-            found.segments.push_back({number, rows.binary_integer(row, 3),
-                                      static_cast<int>(rows.binary_integer(row, 4))});
+            if (found.segments.empty() || found.segments.back().generation != number) {
+                found.segments.push_back({number, {}});
+            }
+            const bool in_parts = rows.text(row, 3) == std::string_view("\1", 1);
+            const PartExtent part{.number = static_cast<int>(rows.binary_integer(row, 6)),
+                                  .claims = rows.binary_integer(row, 4),
+                                  .shard_bits = static_cast<int>(rows.binary_integer(row, 5)),
+                                  .first_filter = static_cast<int>(rows.binary_integer(row, 7))};
+            // Else the partition has no claim in it.
+            if (!in_parts || part.number != 0) found.segments.back().parts.push_back(part);
         } else if (number > generation && found.oldest.generation == 0) {
             found.oldest = {.generation = number,
                             .floor = rows.binary_integer(row, 0),
@@ -68,22 +83,18 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
         connection.prepared(sql::log_look_at_partition, parameters, names.names(), true));
 }
 
-namespace {
-
-// Generations whose digests are held one by one may have become segments meanwhile.
-void follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
+bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
     const auto now = LogWindow::Clock::now();
-    if (scope.part || now < window.last_segments_look() + look_for_segments_every) return;
+    if (now < window.last_segments_look() + look_for_segments_every) return false;
     window.segments_looked(now);
-    read_segments(connection, scope.ledger, generations_after(connection, scope.ledger, 0).segments,
+    read_segments(connection, scope.ledger, generations_after(connection, scope, 0).segments,
                   window);
+    return true;
 }
-
-}  // namespace
 
 bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     if (window.position().generation == 0) {
-        const Generations all = generations_after(connection, scope.ledger, 0);
+        const Generations all = generations_after(connection, scope, 0);
         if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
         // What has become a segment is below the floor, and older than what is still a log.
         read_segments(connection, scope.ledger, all.segments, window);
@@ -107,7 +118,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
             return true;
         }
         // Another generation was current in the very snapshot that held all the rest of this one.
-        const LogState after = generations_after(connection, scope.ledger, at.generation).oldest;
+        const LogState after = generations_after(connection, scope, at.generation).oldest;
         if (after.generation == 0 || after.floor > window.position().last) return false;
         window.next_generation(after.generation);
     }

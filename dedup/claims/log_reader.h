@@ -37,6 +37,10 @@ std::string log_server(Connection& connection);
 // the log below was taken away meanwhile, and the window is of no use any more.
 bool read_on(Connection& connection, const LogScope& scope, LogWindow& window);
 
+// Generations whose digests the window holds one by one may have become segments meanwhile. Asks
+// once in a while only; whether it did.
+bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window);
+
 // One look from that position on, at no more than so many batches.
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit);

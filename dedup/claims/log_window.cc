@@ -51,18 +51,23 @@ void LogWindow::forget_before(std::int64_t generation) {
     generations_.erase(generations_.begin(), generations_.lower_bound(generation));
 }
 
-void LogWindow::put_segment(std::int64_t generation, std::shared_ptr<const SegmentFilter> filter) {
+void LogWindow::put_segment(std::int64_t generation, std::vector<SegmentPart> parts) {
     Generation before;  // its memory is given back without the lock
     const std::unique_lock lock(mutex_);
     Generation& now = generations_[generation];
-    before = std::exchange(now, Generation{{}, std::move(filter)});
+    before = std::exchange(now, Generation{{}, std::move(parts)});
     segment_came_ = ++position_.version;
 }
 
 bool LogWindow::has_segment(std::int64_t generation) const {
     const std::shared_lock lock(mutex_);
     const auto found = generations_.find(generation);
-    return found != generations_.end() && found->second.segment != nullptr;
+    return found != generations_.end() && found->second.segment.has_value();
+}
+
+std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
+    return generation.segment ? std::span<const SegmentPart>(*generation.segment)
+                              : std::span<const SegmentPart>();
 }
 
 std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
@@ -70,9 +75,11 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
     const std::shared_lock lock(mutex_);
     for (const auto& [number, generation] : generations_) {
         const DigestTable& table = generation.digests;
-        for (std::size_t i = 0; generation.segment && i < claims.size(); ++i) {
-            if (!generation.segment->may_contain(claims[i].digest)) continue;
-            suspects.push_back({number, i});
+        for (const SegmentPart& part : parts_of(generation)) {
+            for (std::size_t i = 0; i < claims.size(); ++i) {
+                if (!part.filter->may_contain(claims[i].digest)) continue;
+                suspects.push_back({number, part.number, i});
+            }
         }
         for (std::size_t i = 0; !generation.segment && i < claims.size(); ++i) {
             if (i + ahead < claims.size()) table.prefetch(claims[i + ahead].digest);
@@ -113,8 +120,10 @@ std::size_t LogWindow::size() const {
     const std::shared_lock lock(mutex_);
     std::size_t size = 0;
     for (const auto& [number, generation] : generations_) {
-        size += generation.segment ? static_cast<std::size_t>(generation.segment->claims())
-                                   : generation.digests.size();
+        size += generation.digests.size();
+        for (const SegmentPart& part : parts_of(generation)) {
+            size += static_cast<std::size_t>(part.filter->claims());
+        }
     }
     return size;
 }
@@ -124,7 +133,7 @@ std::size_t LogWindow::bytes() const {
     std::size_t bytes = 0;
     for (const auto& [number, generation] : generations_) {
         bytes += generation.digests.bytes();
-        if (generation.segment) bytes += generation.segment->bytes();
+        for (const SegmentPart& part : parts_of(generation)) bytes += part.filter->bytes();
     }
     return bytes;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <vector>
@@ -47,13 +48,14 @@ class LogWindow {
     void forget_before(std::int64_t generation);
 
     // In place of a sealed generation's digests, which were all known before or are below the
-    // floor.
-    void put_segment(std::int64_t generation, std::shared_ptr<const SegmentFilter> filter);
+    // floor. `parts`: those that this window is for, so none where they have no claim in it.
+    void put_segment(std::int64_t generation, std::vector<SegmentPart> parts);
     bool has_segment(std::int64_t generation) const;
 
-    // A claim that a segment's filter says yes to: known only if the segment's block holds it.
+    // A claim that a filter of a segment says yes to: known only if that part's block holds it.
     struct Suspect {
         std::int64_t generation = 0;
+        int part = 0;
         std::size_t place = 0;  // among the claims
     };
     // Marks the claims that are known, as duplicates or conflicts, and adds to `suspects`, segment
@@ -81,8 +83,11 @@ class LogWindow {
   private:
     struct Generation {
         DigestTable digests;
-        std::shared_ptr<const SegmentFilter> segment;  // in their place
+        // In their place, where it has become a segment.
+        std::optional<std::vector<SegmentPart>> segment;
     };
+    static std::span<const SegmentPart> parts_of(const Generation& generation);
+
     mutable std::shared_mutex mutex_;
     Position position_;
     std::uint64_t segment_came_ = 0;  // the version with which the last one came

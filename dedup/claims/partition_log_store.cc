@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "dedup/claims/log_reader.h"
+#include "dedup/claims/segment_reader.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -70,16 +71,49 @@ void PartitionLogStore::connection_lost() {
     parts_.clear();
 }
 
-void PartitionLogStore::catch_up(Connection& connection) {
-    if (!must_load_) return;
-    std::vector<TopicPartition> all;
-    for (const auto& [partition, part] : parts_) all.push_back({"", partition});
-    parts_.clear();
-    partitions_taken(connection, all);
-    must_load_ = false;
+void PartitionLogStore::move_on(const Result& current) {
+    generation_ = current.binary_integer(0, 2);
+    for (auto& [partition, part] : parts_) {
+        part.window->next_generation(generation_);
+        part.window->forget_before(current.binary_integer(0, 4));
+    }
 }
 
-std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction&, const std::string&,
+// A window is read at the take-over only; later on its sealed generations become filters.
+void PartitionLogStore::follow(Connection& connection) {
+    try {
+        for (auto& [partition, part] : parts_) {
+            const LogScope scope{ledger_, LogScope::Part{source_, partition}};
+            if (!follow_segments(connection, scope, *part.window)) continue;
+            const Result current =
+                connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+            // So that the next batch is not appended to a log that became a segment meanwhile.
+            if (current.rows() == 1) move_on(current);
+            return;  // one window in each call, so that no batch waits for all of them
+        }
+    } catch (const PostgresError& error) {
+        // Let go of meanwhile: the digests stay until a batch sees that.
+        if (!table_is_gone(error)) throw;
+    }
+}
+
+void PartitionLogStore::catch_up(Connection& connection) {
+    if (!must_load_) follow(connection);
+    if (!must_load_) return;
+    std::vector<TopicPartition> all;
+    for (auto& [partition, part] : parts_) {
+        all.push_back({"", partition});
+        part.window.reset();
+    }
+    // DANGER: beside this one. Where that fails half-way all partitions are still mine, and to be
+    // read.
+    PartitionLogStore read(ledger_, source_);
+    read.partitions_taken(connection, all);
+    *this = std::move(read);
+}
+
+std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& transaction,
+                                                                 const std::string&,
                                                                  std::span<const Claim> claims) {
     forget_batch();
     for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -94,13 +128,27 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction&, c
     }
     std::vector<ClaimAnswer> answers(claims.size());
     std::vector<ClaimAnswer> known;
-    std::vector<LogWindow::Suspect> none;  // such a ledger has no segments
+    std::vector<LogWindow::Suspect> suspects, all;
     for (Part* part : open_) {
         known.assign(part->claims.size(), {});
-        part->window->look_up(part->claims, known, none);
-        for (std::size_t i = 0; i < known.size(); ++i) {
-            answers[part->places[i]] = known[i];
-            if (known[i].verdict == Verdict::fresh) part->append.add(part->claims[i]);
+        suspects.clear();
+        part->window->look_up(part->claims, known, suspects);
+        for (std::size_t i = 0; i < known.size(); ++i) answers[part->places[i]] = known[i];
+        for (const LogWindow::Suspect& suspect : suspects) {
+            all.push_back({suspect.generation, suspect.part, part->places[suspect.place]});
+        }
+    }
+    std::ranges::stable_sort(all, {}, &LogWindow::Suspect::generation);
+    try {
+        verify(transaction, ledger_, all, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        must_load_ = true;
+        try_again("a segment was dropped");
+    }
+    for (Part* part : open_) {
+        for (const std::size_t place : part->places) {
+            if (answers[place].verdict == Verdict::fresh) part->append.add(claims[place]);
         }
     }
     return answers;
@@ -114,12 +162,9 @@ bool PartitionLogStore::still_holds(const Result& current) {
     if (current.text(0, 3) != std::string_view("\1", 1)) {
         throw std::runtime_error("the ledger's reach is global by now; configure it so");
     }
-    const std::int64_t generation = current.binary_integer(0, 2);
-    for (auto& [partition, part] : parts_) {
-        part.window->next_generation(generation);
-        part.window->forget_before(current.binary_integer(0, 4));
-    }
-    return std::exchange(generation_, generation) == generation;
+    const std::int64_t before = generation_;
+    move_on(current);
+    return generation_ == before;
 }
 
 Settlement PartitionLogStore::settle(Transaction& transaction) {

@@ -27,6 +27,8 @@ class PartitionLogStore final : public ClaimStore {
     Settlement settle(Transaction& transaction) override;
     void committed() override;
     void connection_lost() override;
+    // For tests. REQUIRES: the partition was taken.
+    LogWindow& window(Partition partition) { return *parts_.at(partition).window; }
 
   private:
     // One partition's part of the transaction under way, beside all that is known of it.
@@ -38,6 +40,9 @@ class PartitionLogStore final : public ClaimStore {
         std::int64_t seq = 0;
     };
     void load(Connection& connection, Partition partition);
+    void follow(Connection& connection);
+    // `current`: the row of sql::log_current.
+    void move_on(const Result& current);
     void forget_batch();
     // False: the verdicts hold no longer, or the rows went into a generation that is sealed.
     bool still_holds(const Result& current);

@@ -8,11 +8,10 @@
 
 namespace onceward {
 
-// A generation that has become a segment.
+// A generation that has become a segment, and those of its parts that are asked for.
 struct PublishedSegment {
     std::int64_t generation = 0;
-    std::int64_t claims = 0;
-    int shard_bits = 0;
+    std::vector<PartExtent> parts;
 };
 
 // Outside of any transaction. Puts those into the window that it has not got.
@@ -20,7 +19,8 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
                    LogWindow& window);
 
 // What filters say yes to is looked up: answers for the claims that a segment really holds. In the
-// transaction of the batch, a statement for each segment.
+// transaction of the batch, a statement for each segment. REQUIRES: suspects in their generations'
+// order.
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
             std::span<const Claim> claims, std::span<ClaimAnswer> answers);
 

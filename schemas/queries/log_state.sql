@@ -1,7 +1,11 @@
 -- A ledger's floor and evictions, beside each of its generations; with its segment's measures where
--- it has become one.
-SELECT l.log_floor, l.evictions, g.generation, s.claims, s.shard_bits
+-- it has become one, a row for each part: of one partition ($3) of one source ($2), or of all
+-- (null).
+SELECT l.log_floor, l.evictions, g.generation, s.by_partition, coalesce(p.claims, s.claims),
+    coalesce(p.shard_bits, s.shard_bits), coalesce(p.part, 0), coalesce(p.first_filter, 0)
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
+    LEFT JOIN {schema}.segment_parts p ON p.ledger = s.ledger AND p.generation = s.generation
+        AND ($2::integer IS NULL OR (p.source = $2::integer AND p.partition = $3::integer))
 WHERE l.ledger = $1::integer
-ORDER BY g.generation
+ORDER BY g.generation, p.part

@@ -1,6 +1,6 @@
--- With `reach: partition` each worker holds its own partitions alone, and reads them from the log.
-SELECT g.generation FROM {schema}.generations g JOIN {schema}.ledgers l USING (ledger)
+SELECT g.generation, l.reach = 'partition'
+FROM {schema}.generations g JOIN {schema}.ledgers l USING (ledger)
 WHERE g.ledger = $1::integer AND g.sealed_at IS NOT NULL AND l.store = 'log'
-    AND l.reach = 'global' AND NOT EXISTS (SELECT FROM {schema}.segments s
+    AND NOT EXISTS (SELECT FROM {schema}.segments s
         WHERE s.ledger = g.ledger AND s.generation = g.generation)
 ORDER BY g.generation LIMIT 1

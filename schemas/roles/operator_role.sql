@@ -1,7 +1,7 @@
 -- What `onceward pause`, `resume`, `offsets`, `groups` and `explain` need, and nothing more.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
-    {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
+    {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT SELECT, INSERT ON {schema}.skipped_ranges TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};

@@ -2,7 +2,7 @@
 -- The generations of claims copy the grants of the table `claims` when they are made.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
-    {schema}.topic_pauses TO {role};
+    {schema}.segment_parts, {schema}.topic_pauses TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
     {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};
@@ -12,6 +12,9 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.drop_generation(integer, bigint), {schema}.orphaned_generations(integer),
     {schema}.begin_segment(integer, bigint),
     {schema}.publish_segment(integer, bigint, bigint, bigint, integer),
+    {schema}.begin_segment_of_partitions(integer, bigint),
+    {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
+        integer[], integer[]),
     {schema}.drop_sealed_log(integer, bigint) TO {role};
 -- Generations that were there before this role was.
 DO $$

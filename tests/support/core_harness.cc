@@ -120,7 +120,13 @@ void CoreWorker::take_fences() {
         if (too_early) claims_->partitions_taken(*connection_, {&mine, 1});
         const FenceState state = fences_.take_over(*connection_, options_.topic, partition, {},
                                                    ledger_, [] { return true; });
-        if (!too_early) claims_->partitions_taken(*connection_, {&mine, 1});
+        try {
+            if (!too_early) claims_->partitions_taken(*connection_, {&mine, 1});
+        } catch (const PostgresError&) {
+            // As with the product's worker, the partition is to be taken once more.
+            fences_.drop(options_.topic, partition);
+            throw;
+        }
         reached(options_.observer, Step::after_take_over);
         if (options_.begin_from_memory && positions_.contains(partition)) continue;
         positions_[partition] = state.next_offset;

@@ -161,5 +161,35 @@ TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
 }
 
+// Partitions that were not read again yet would be claimed from without a window.
+TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
+    Connection connection(schema_.worker());
+    LedgerOptions ledger;
+    ledger.name = "ledger";
+    ledger.store = StoreKind::log;
+    ledger.reach = Reach::partition;
+    const RegisteredLedger registered = register_ledger(connection, ledger, "group", "topic");
+    PartitionLogStore store(registered.ledger, registered.source);
+    const TopicPartition both[] = {{"topic", Partition{0}}, {"topic", Partition{1}}};
+    store.partitions_taken(connection, both);
+    const Claim claims[] = {{scripted_digest("k"), {}, Partition{0}, Offset{0}},
+                            {scripted_digest("l"), {}, Partition{1}, Offset{0}}};
+    database().execute("UPDATE ledgers SET evictions = evictions + 1");
+    {
+        OwnedTransaction transaction(connection);
+        store.claim(transaction, "topic", claims);
+        EXPECT_EQ(store.settle(transaction), Settlement::again);
+    }
+    database().execute("ALTER TABLE claims_1_1 RENAME TO away");
+    EXPECT_THROW(store.catch_up(connection), PostgresError);
+    database().execute("ALTER TABLE away RENAME TO claims_1_1");
+    store.catch_up(connection);
+    OwnedTransaction transaction(connection);
+    store.claim(transaction, "topic", claims);
+    EXPECT_EQ(store.settle(transaction), Settlement::settled);
+    transaction.commit();
+    store.committed();
+}
+
 }  // namespace
 }  // namespace onceward::support

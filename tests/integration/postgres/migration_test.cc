@@ -220,7 +220,8 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
     EXPECT_EQ(privileges,
               "claims:INSERT,SELECT dead_letters:INSERT,SELECT fences:INSERT,SELECT,UPDATE "
               "generations:SELECT ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
-              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT segments:SELECT "
+              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT "
+              "segment_parts:SELECT segments:SELECT "
               "skipped_ranges:INSERT,SELECT topic_pauses:SELECT");
 }
 
@@ -239,6 +240,25 @@ TEST(WorkerRole, CannotMakeDropOrEmptyAnything) {
             EXPECT_EQ(error.sqlstate(), "42501") << statement;
         }
     }
+}
+
+std::string all_privileges(FreshSchema& schema) {
+    const std::string of_schema = " = '" + schema.name() + "'::regnamespace ";
+    return schema.database().value(
+        "SELECT string_agg(line, ' ' ORDER BY line) FROM ("
+        "SELECT relname || relacl::text AS line FROM pg_class WHERE relnamespace" +
+        of_schema + "UNION ALL SELECT proname || proacl::text FROM pg_proc WHERE pronamespace" +
+        of_schema + ") AS lines");
+}
+
+TEST(WorkerRole, OfBeforeAMigrationIsGivenWhatItNeeds) {
+    FreshSchema schema;
+    const std::string before = all_privileges(schema);
+    Connection owner(schema.owner());
+    migrate_down(owner, 7);
+    EXPECT_NE(all_privileges(schema), before);
+    migrate_up(owner);
+    EXPECT_EQ(all_privileges(schema), before);
 }
 
 TEST(WorkerRole, FunctionsAreForTheGrantedOnly) {

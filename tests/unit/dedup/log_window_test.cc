@@ -66,17 +66,41 @@ TEST(LogWindow, TellsWhoLookedThatSomethingWasPutInSince) {
 // Otherwise a batch that looked before both would append a key of that segment once more.
 TEST(LogWindow, ASegmentThatCameSinceMayHoldWhatWasPutInSince) {
     LogWindow window;
-    window.put_segment(1, std::make_shared<SegmentFilter>(0, 0));
+    window.put_segment(1, {{0, std::make_shared<SegmentFilter>(0, 0)}});
     window.begin({.generation = 2, .floor = 3});
     const Digest keys[] = {digest(1)};
     const std::uint64_t before = window.position().version;
     EXPECT_FALSE(window.knows_any(keys, before));
     take_in(window, 2, 4, digest(1));
     window.next_generation(3);
-    window.put_segment(2, std::make_shared<SegmentFilter>(0, 1));
+    window.put_segment(2, {{0, std::make_shared<SegmentFilter>(0, 1)}});
     EXPECT_NE(window.position().version, before);
     EXPECT_TRUE(window.knows_any(keys, before));
     EXPECT_FALSE(window.knows_any(keys, window.position().version)) << "the segment was asked";
+}
+
+TEST(LogWindow, WhatAFilterSaysYesToIsToBeLookedUpInThatPart) {
+    const std::vector<Digest> keys{digest_of_bytes("one")};
+    std::vector<SegmentPart> parts;
+    for (const int number : {1, 2, 3}) {
+        auto filter = std::make_shared<SegmentFilter>(0, 1);
+        filter->add(FuseFilter(number == 1 ? std::vector<Digest>{} : keys));
+        parts.push_back({number, std::move(filter)});
+    }
+    LogWindow window;
+    window.put_segment(1, std::move(parts));
+    window.put_segment(2, {});
+    EXPECT_TRUE(window.has_segment(2)) << "also where none of its parts is asked for";
+    const Claim claims[] = {claim(digest_of_bytes("two")), claim(keys[0])};
+    std::vector<ClaimAnswer> answers(2);
+    std::vector<LogWindow::Suspect> suspects;
+    window.look_up(claims, answers, suspects);
+    ASSERT_EQ(suspects.size(), 2U);
+    EXPECT_EQ(suspects[0].part, 2);
+    EXPECT_EQ(suspects[1].part, 3);
+    EXPECT_EQ(suspects[0].place, 1U);
+    EXPECT_EQ(answers[1].verdict, Verdict::fresh);
+    EXPECT_EQ(window.size(), 3U);
 }
 
 TEST(LogWindow, AnotherFingerprintIsAConflict) {

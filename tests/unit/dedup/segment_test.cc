@@ -83,6 +83,61 @@ TEST(Segment, ADigestThatCameTwiceIsLeftOnce) {
     }
 }
 
+// With `reach: partition` it is another claim there.
+TEST(Segment, ADigestOfAnotherPartStays) {
+    std::vector<SealedClaim> claims{{numbered(1), {}, 3, 2},
+                                    {numbered(2), {}, 4, 1},
+                                    {numbered(1), {}, 5, 1},
+                                    {numbered(1), {}, 6, 2}};
+    sort_claims(claims);
+    ASSERT_EQ(claims.size(), 3U);
+    EXPECT_EQ(claims[0].part, 1);
+    EXPECT_EQ(claims[1].part, 1);
+    EXPECT_LT(claims[0].digest, claims[1].digest);
+    EXPECT_EQ(claims[2].part, 2);
+    EXPECT_EQ(claims[2].batch, 3U);
+}
+
+TEST(Segment, FiltersOfAllPartsAreNumberedInARow) {
+    std::vector<PartExtent> parts{{.claims = 90}, {.claims = 350}, {.claims = 0}};
+    cut(parts, 1, 100);
+    EXPECT_EQ(parts[0].shard_bits, 0);
+    EXPECT_EQ(parts[1].shard_bits, 2);
+    EXPECT_EQ(parts[0].first_filter, 1);
+    EXPECT_EQ(parts[1].first_filter, 2);
+    EXPECT_EQ(parts[2].first_filter, 6);
+    Digest digest;
+    digest.bytes[0] = 0xC0;
+    EXPECT_EQ(filter_of(parts[0], digest), 1);
+    EXPECT_EQ(filter_of(parts[1], digest), 5);
+}
+
+TEST(Segment, AReadingTakesAsManyFiltersAsThereIsRoomFor) {
+    std::vector<PartExtent> parts{
+        {.claims = 30}, {.claims = 60}, {.claims = 20}, {.claims = 350}, {.claims = 10}};
+    cut(parts, 1, 100);
+    std::vector<int> ends;
+    int next = 1;
+    for (const FilterRange& reading : readings(parts, 100)) {
+        EXPECT_EQ(reading.begin, next);
+        EXPECT_LE(reading.claims, 100);
+        next = reading.end;
+        ends.push_back(reading.end);
+    }
+    EXPECT_EQ(ends, (std::vector<int>{3, 4, 5, 6, 7, 9}));
+    EXPECT_TRUE(readings({}, 100).empty());
+}
+
+TEST(Segment, ARowOfAPartNamesIt) {
+    std::vector<SealedClaim> claims(1);
+    const std::size_t whole = block_rows(claims).size();
+    claims[0].part = 3;
+    const std::string row = block_rows(claims);
+    EXPECT_EQ(row.size(), whole + 8);
+    EXPECT_EQ(row.substr(row.size() - 8), std::string("\0\0\0\4\0\0\0\3", 8));
+    EXPECT_EQ(row[1], 5) << "fields";
+}
+
 TEST(Segment, ARowHoldsABlock) {
     const std::vector<SealedClaim> claims(block_digests + 1);
     const std::size_t fields = 4;
