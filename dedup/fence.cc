@@ -193,14 +193,17 @@ const std::string& Fences::owner(const std::string& topic, Partition partition) 
 }
 
 std::vector<Partition> Fences::hold(Transaction& transaction, const std::string& topic,
-                                    std::span<const Span> spans) {
+                                    std::span<const Span> spans,
+                                    const std::function<void()>& meanwhile) {
     Columns columns;
     for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
-    const Result held =
-        transaction.prepared(guarded(sql::fence_hold), columns.parameters(consumer_group_, topic));
+    const Parameters parameters = columns.parameters(consumer_group_, topic);
+    const auto guard = guarded(sql::fence_hold);
+    const std::vector<Result> answers = transaction.pipelined({{guard, parameters, {}}}, meanwhile);
+    const Result& held = answers.front();
     std::set<Partition> mine;
     for (int row = 0; row < held.rows(); ++row) {
-        mine.insert(Partition{static_cast<std::int32_t>(held.integer(row, 0))});
+        mine.insert(Partition{static_cast<std::int32_t>(held.binary_integer(row, 0))});
     }
     std::vector<Partition> missed;
     for (const Span& span : spans) {
@@ -210,7 +213,8 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
 }
 
 std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
-                            std::span<const FenceMove> moves) {
+                            std::span<const FenceMove> moves,
+                            std::vector<Connection::Statement> first) {
     Columns columns;
     std::vector<std::int64_t> ends, applied, duplicates, conflicts, dead_lettered, skipped;
     std::vector<std::int32_t> leader_epochs;
@@ -224,15 +228,12 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         dead_lettered.push_back(totals.dead_lettered);
         skipped.push_back(totals.skipped);
     }
-    const Result moved =
-        transaction.prepared(guarded(sql::fence_advance), columns.parameters(consumer_group_, topic)
-                                                              .integers(ends)
-                                                              .small_integers(leader_epochs)
-                                                              .integers(applied)
-                                                              .integers(duplicates)
-                                                              .integers(conflicts)
-                                                              .integers(dead_lettered)
-                                                              .integers(skipped));
+    Parameters parameters = columns.parameters(consumer_group_, topic);
+    parameters.integers(ends).small_integers(leader_epochs).integers(applied).integers(duplicates);
+    parameters.integers(conflicts).integers(dead_lettered).integers(skipped);
+    const auto guard = guarded(sql::fence_advance);
+    first.push_back({guard, parameters, {}});
+    const Result moved = std::move(transaction.pipelined(std::move(first)).back());
     if constexpr (mutants_built) {
         for (const FenceMove& move : moves) {
             remember_fence(owner(topic, move.span.partition), move.span.end);

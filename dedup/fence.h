@@ -82,13 +82,15 @@ class Fences {
 
     // Locks the rows of these spans in one order and checks that each is mine and stands where its
     // span begins. Answers with the partitions whose row is not so; where there are any, the
-    // transaction must be rolled back.
+    // transaction must be rolled back. `meanwhile` is called while the server does so.
     std::vector<Partition> hold(Transaction& transaction, const std::string& topic,
-                                std::span<const Span> spans);
-    // Moves the rows, checking the same once more, and adds the totals. Answers with the number of
-    // rows moved.
+                                std::span<const Span> spans,
+                                const std::function<void()>& meanwhile = {});
+    // Moves the rows, checking the same once more, and adds the totals; `first` are statements that
+    // go in front, in the same round trip. Answers with the number of rows moved.
     std::size_t advance(Transaction& transaction, const std::string& topic,
-                        std::span<const FenceMove> moves);
+                        std::span<const FenceMove> moves,
+                        std::vector<Connection::Statement> first = {});
 
   private:
     std::string consumer_group_;

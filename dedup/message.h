@@ -65,19 +65,21 @@ enum class Operation : std::uint8_t { upsert, remove };
 
 struct Message {
     Record record;
-    // of its idempotency key; meaningful unless rejected or skipped
-    Digest digest;
-    std::string_view key_text;          // the key's text as it was found; in the chunk's arena
-    std::optional<Digest> fingerprint;  // of the payload, where the topic asks for one
-    Operation operation = Operation::upsert;
-    std::span<const Value> fields;  // in the order in which the topic's sink asked for them
-    std::string_view encoded;       // what Sink::encode() made of it; in the chunk's arena
+    std::string_view key_text;       // the key's text as it was found; in the chunk's arena
+    std::span<const Value> fields;   // in the order in which the topic's sink asked for them
+    std::string_view skip_reason{};  // a literal
     // set by the decoder, the key's validation or Sink::encode()
     std::optional<Rejection> rejection;
+    // From here on, beside the word whether there is a rejection, stands what the writer looks at
+    // in every message: it is in one line of a processor's cache or two.
     bool skipped = false;  // by an explicit policy; counted
     // Of the payload nothing was read yet but its fingerprint: a duplicate needs no more.
     bool deferred = false;
-    std::string_view skip_reason{};  // a literal
+    Operation operation = Operation::upsert;
+    // of its idempotency key; meaningful unless rejected or skipped
+    Digest digest;
+    std::string_view encoded;           // what Sink::encode() made of it; in the chunk's arena
+    std::optional<Digest> fingerprint;  // of the payload, where the topic asks for one
 };
 
 // How far a partition's reading went: from where it began up to where the next reading begins.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "dedup/claims/fold.h"
 #include "dedup/key_order.h"
 #include "dedup/log.h"
 #include "dedup/mutants.h"
@@ -10,12 +9,6 @@
 
 namespace onceward {
 namespace {
-
-// After this many failing slices of a batch the rest is tried one message at a time: many are bad,
-// halving is waste.
-constexpr int halvings = 3;
-// Time-outs of the same statement in a row before it is tried with fewer messages.
-constexpr int patience = 4;
 
 Partition partition_of(const FenceMove& move) { return move.span.partition; }
 
@@ -29,10 +22,11 @@ struct Ending {
 
 // DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
 // and takes the fence again. A mutant asks by SELECT instead.
-void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) {
+void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
+            const std::function<void()>& meanwhile) {
     if constexpr (mutants_built) {
         try {
-            return transaction.commit();
+            return transaction.commit(meanwhile);
         } catch (const PostgresError& error) {
             const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
                               error.diagnosis().in_doubt && !slice.messages.empty();
@@ -42,7 +36,7 @@ void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice) 
             }
         }
     } else {
-        transaction.commit();
+        transaction.commit(meanwhile);
     }
 }
 
@@ -161,16 +155,19 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
     reached(parts_.observer, Step::before_begin);
     const Ending ending{parts_.claims};
-    OwnedTransaction transaction(connection);
-    for (const Partition partition : parts_.fences.hold(transaction, context_.topic, slice.spans)) {
-        missed.insert(partition);
-    }
+    OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
+    std::optional<FoldedClaims> folded;
+    const auto fold = [&] {
+        if (parts_.claims != nullptr) folded.emplace(slice.messages);
+    };
+    const auto not_mine = parts_.fences.hold(transaction, context_.topic, slice.spans, fold);
+    missed.insert(not_mine.begin(), not_mine.end());
     // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole
     // transaction with it.
     if (!missed.empty()) return Attempt::missed;
     reached(parts_.observer, Step::after_fence);
 
-    const Sorted sorted = sort_out(transaction, slice);
+    const Sorted sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
     if (sorted.again) return Attempt::again;
     check_policy(slice, sorted);
     reached(parts_.observer, Step::after_claims);
@@ -178,7 +175,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     write(transaction, sorted);
     reached(parts_.observer, Step::after_sink);
 
-    if (parts_.fences.advance(transaction, context_.topic, sorted.moves) != sorted.moves.size()) {
+    if (!advance(transaction, sorted)) {
         for (const FenceMove& move : sorted.moves) missed.insert(move.span.partition);
         return Attempt::missed;
     }
@@ -188,7 +185,9 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
     if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
-    commit(transaction, slice);
+    commit(transaction, slice, [&] {
+        if (parts_.claims != nullptr) parts_.claims->committing();
+    });
 
     origin_ = Origin::ours;
     // Only a commit ends a row of failures: after a reconnect the same work may come as another
@@ -210,18 +209,18 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     return Attempt::committed;
 }
 
-Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& slice) {
+Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& slice,
+                                      const FoldedClaims* folded) {
     Sorted sorted;
     for (const Span& span : slice.spans) sorted.moves.push_back({span, {}});
     std::vector<std::optional<Verdict>> verdicts;
-    if (parts_.claims != nullptr) {
-        const FoldedClaims folded(slice.messages);
-        const auto answers = parts_.claims->claim(transaction, context_.topic, folded.claims());
+    if (folded != nullptr) {
+        const auto answers = parts_.claims->claim(transaction, context_.topic, folded->claims());
         if (!answers) {
             sorted.again = true;
             return sorted;
         }
-        verdicts = folded.verdicts(*answers);
+        verdicts = folded->verdicts(*answers);
     } else {
         verdicts.assign(slice.messages.size(), Verdict::fresh);
     }
@@ -302,93 +301,25 @@ void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
 void Processor::write(Transaction& transaction, const Sorted& sorted) {
     origin_ = Origin::sink;
     if (!sorted.fresh.empty()) parts_.sink.write(transaction, context_, sorted.fresh);
-    // Deferred constraints and triggers speak here, where their error is definite, and not in the
-    // COMMIT. From here on nothing may cancel, whatever the batch holds: a COMMIT that is cancelled
-    // in its wait for a standby commits all the same.
-    transaction.connection().execute(sql::close_sink);
     origin_ = Origin::ours;
     if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
-// A refusal is no verdict yet where claims are only presumed: the sink's constraint may have met
-// the row of a duplicate that another worker has just applied.
-bool Processor::met_a_duplicate(Connection& connection) {
+// With the fence go the sink's last words: what it deferred is checked, and nothing may cancel any
+// longer.
+bool Processor::advance(Transaction& transaction, const Sorted& sorted) {
+    const Parameters none;
+    origin_ = Origin::sink;
     try {
-        return parts_.claims != nullptr && parts_.claims->reconsider(connection);
+        const std::size_t moved = parts_.fences.advance(
+            transaction, context_.topic, sorted.moves,
+            {{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
+        origin_ = Origin::ours;
+        return moved == sorted.moves.size();
     } catch (const PostgresError& error) {
-        throw ProcessingError(error, classify(error.diagnosis(), Origin::ours, 0));
+        if (error.diagnosis().statement > 0) origin_ = Origin::ours;
+        throw;
     }
-}
-
-// The sink's statement runs into its time-out again and again: fewer messages at once may do, and
-// one that is alone holds its partition until somebody has looked. It never goes to the dead
-// letters by itself: the fault may be the server's.
-bool Processor::too_slow(const PostgresError& error) {
-    if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) {
-        return false;
-    }
-    Slice slice = std::move(pending_.front());
-    pending_.pop_front();
-    if (slice.messages.size() < 2) {
-        const Record& record = slice.messages.front()->record;
-        throw TopicHalted(record.partition, record.offset,
-                          "the message at partition " + std::to_string(record.partition.raw()) +
-                              ", offset " + std::to_string(record.offset.raw()) +
-                              " alone runs into statement_timeout (57014); pass it with `onceward "
-                              "offsets --set`");
-    }
-    repeated_ = 0;
-    Halves halves = halve(slice);
-    pending_.push_front(std::move(halves.second));
-    pending_.push_front(std::move(halves.first));
-    return true;
-}
-
-// A message of the front slice is at fault: halve until it stands alone; then it goes to the dead
-// letters.
-void Processor::split(const PostgresError& error) {
-    // Nothing that halving could tell apart: no message, or one that the sink did not get.
-    const std::vector<Message*>& messages = pending_.front().messages;
-    if (messages.empty() || (messages.size() == 1 && messages.front()->rejection)) {
-        throw ProcessingError(error, FailureAction::stop);
-    }
-    Slice slice = std::move(pending_.front());
-    pending_.pop_front();
-    if (slice.messages.size() == 1) {
-        Message& message = *slice.messages.front();
-        pending_.push_front(std::move(slice));
-        reject(message, error);
-        return;
-    }
-    if (++failing_slices_ > halvings) {
-        std::vector<Slice> parts = singles(slice);
-        pending_.insert(pending_.begin(), std::make_move_iterator(parts.begin()),
-                        std::make_move_iterator(parts.end()));
-        return;
-    }
-    Halves halves = halve(slice);
-    pending_.push_front(std::move(halves.second));
-    pending_.push_front(std::move(halves.first));
-}
-
-// The message stands alone: it waits and is tried again where that may help, else it goes to the
-// dead letters.
-void Processor::reject(Message& message, const PostgresError& error) {
-    const Record& record = message.record;
-    if (may_pass(error.sqlstate())) {
-        if (const auto pause = retries_.next(record.partition, record.offset)) {
-            throw MessageWaits(record, retries_.tried(record.partition, record.offset), *pause,
-                               error.summary());
-        }
-    }
-    const int tried = retries_.tried(record.partition, record.offset);
-    message.rejection = Rejection{Rejection::Kind::sink, error.diagnosis().message,
-                                  error.sqlstate(), tried > 0 ? tried + 1 : failing_slices_ + 1};
-    log_warning("message.rejected", {{"topic", context_.topic},
-                                     {"partition", record.partition.raw()},
-                                     {"offset", record.offset.raw()},
-                                     {"digest", hex(message.digest)},
-                                     {"error", error.summary()}});
 }
 
 }  // namespace onceward

@@ -16,6 +16,7 @@
 
 #include "dedup/batch.h"
 #include "dedup/claims/claim_store.h"
+#include "dedup/claims/fold.h"
 #include "dedup/failure.h"
 #include "dedup/fence.h"
 #include "dedup/rejection_window.h"
@@ -102,8 +103,9 @@ class Processor {
     enum class Attempt : std::uint8_t { committed, missed, again };
     struct Sorted;
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
-    Sorted sort_out(Transaction& transaction, const Slice& slice);
+    Sorted sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
     void write(Transaction& transaction, const Sorted& sorted);
+    bool advance(Transaction& transaction, const Sorted& sorted);
     void check_policy(const Slice& slice, const Sorted& sorted);
     bool met_a_duplicate(Connection& connection);
     bool too_slow(const PostgresError& error);

@@ -60,7 +60,8 @@ bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
     try {
         OwnedTransaction transaction(connection_);
         if (!fresh.empty()) sink_.write(transaction, {"trial", "trial"}, fresh);
-        connection_.execute(sql::close_sink);
+        const Parameters none;
+        transaction.pipelined({{sql::sink_constraints, none, {}}});
         transaction.commit();
     } catch (const PostgresError& error) {
         if (classify(error.diagnosis(), Origin::sink, 0) != FailureAction::reject) throw;

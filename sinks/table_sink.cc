@@ -96,21 +96,24 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
                       std::span<const Message* const> messages) {
     if (messages.empty()) return;
     const auto plan = current();
-    guard_table(transaction, plan->plan);
-    std::deque<std::string> anew;
     std::vector<EncodedRow> rows;
-    rows.reserve(messages.size());
-    for (const Message* message : messages) {
-        std::string_view bytes = message->encoded;
+    guard_table(transaction, plan->plan, [&] {
+        rows.reserve(messages.size());
+        for (const Message* message : messages) {
+            rows.push_back({message->encoded, message->operation == Operation::remove});
+        }
+    });
+    std::deque<std::string> anew;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::string_view& bytes = rows[i].bytes;
         // DANGER: rows that wait in a queue while the table changes were encoded for its old
         // columns, and the guard above compares the new ones. COPY would take an int8 of theirs for
         // a float8.
         if (number_of(bytes) != plan->number) {
-            bytes = anew.emplace_back(encoded_anew(plan->plan, *message));
+            bytes = anew.emplace_back(encoded_anew(plan->plan, *messages[i]));
         } else {
             bytes.remove_prefix(number_bytes);
         }
-        rows.push_back({bytes, message->operation == Operation::remove});
     }
     write_rows(transaction, plan->plan, rows);
 }

@@ -38,13 +38,15 @@ void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const 
 
 }  // namespace
 
-void guard_table(Transaction& transaction, const TablePlan& plan) {
+void guard_table(Transaction& transaction, const TablePlan& plan,
+                 const std::function<void()>& meanwhile) {
     const Parameters none;
     const Parameters table = std::move(Parameters{}.text(plan.table));
     // DANGER: the look is a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
     const Result now = std::move(transaction.pipelined(
-        {{sql::sink_lock, none, names_of(plan)}, {sql::sink_fingerprint, table, {}}})[1]);
+        {{sql::sink_lock, none, names_of(plan)}, {sql::sink_fingerprint, table, {}}},
+        meanwhile)[1]);
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +
                            " was changed since it was looked at; it is looked at again");

@@ -2,6 +2,7 @@
 // The statements behind TableSink::write(). Used by the writer's thread; throws PostgresError and
 // SinkMismatch.
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,10 @@ struct EncodedRow {
     bool removes = false;
 };
 
-// Locks the table and compares it with what the plan was made from.
-void guard_table(Transaction& transaction, const TablePlan& plan);
+// Locks the table and compares it with what the plan was made from; `meanwhile` is called while the
+// server does so.
+void guard_table(Transaction& transaction, const TablePlan& plan,
+                 const std::function<void()>& meanwhile);
 
 // REQUIRES: guard_table() in the same transaction, just before.
 void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows);

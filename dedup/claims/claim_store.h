@@ -1,8 +1,9 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its nine
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its ten
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
-// transactions, (claim, settle, committed, ended), with reconsider where the sink refused its rows;
+// transactions, (claim, settle, committing, committed,
+// ended), with reconsider where the sink refused its rows;
 // partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
 // reason.
 
@@ -66,6 +67,9 @@ class ClaimStore {
     // Just before COMMIT: validates and appends what claim() presumed. Nothing to do for the table
     // store.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
+    // COMMIT is on its way, and may fail: nothing is known yet, but what committed() will need can
+    // be made ready.
+    virtual void committing() {}
     // COMMIT was answered: what this transaction claimed may now be known to memory.
     virtual void committed() {}
     // The transaction is over, whichever way.

@@ -7,6 +7,7 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t first_slots = 16;
+constexpr std::size_t line_bytes = 64;  // of a processor's cache
 
 bool is_zero(const Digest& digest) { return digest == Digest{}; }
 
@@ -58,7 +59,7 @@ void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fing
     }
     const std::uint64_t key = hash(digest);
     Shard& mine = shards_[key >> (64 - shard_bits)];
-    if (4 * (mine.used + 1) > 3 * mine.slots.size()) grow(mine);
+    if (full(mine, 1)) grow(mine);
     const std::size_t at = find(mine, key, digest);
     if (!is_zero(mine.slots[at])) return;
     mine.slots[at] = digest;
@@ -67,6 +68,13 @@ void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fing
     if (!fingerprint) return;
     if (mine.fingerprints.empty()) mine.fingerprints.resize(mine.slots.size());
     mine.fingerprints[at] = *fingerprint;
+}
+
+void DigestTable::make_room(std::size_t more) {
+    const std::size_t share = more / shards_.size() + 1;
+    for (Shard& shard : shards_) {
+        while (full(shard, share)) grow(shard);
+    }
 }
 
 bool DigestTable::contains(const Digest& digest) const {
@@ -88,7 +96,11 @@ std::optional<Digest> DigestTable::fingerprint(const Digest& digest) const {
 void DigestTable::prefetch(const Digest& digest) const {
     const std::uint64_t key = hash(digest);
     const Shard& mine = shard(key);
-    if (!mine.slots.empty()) __builtin_prefetch(&mine.slots[first_slot(mine, key)]);
+    if (mine.slots.empty()) return;
+    // A row of filled slots goes on in the next line more often than not.
+    const char* const first = reinterpret_cast<const char*>(&mine.slots[first_slot(mine, key)]);
+    __builtin_prefetch(first);
+    __builtin_prefetch(first + line_bytes);
 }
 
 std::size_t DigestTable::bytes() const {

@@ -19,6 +19,8 @@ class DigestTable {
     DigestTable();
     // Puts it in where it is not there yet; the first fingerprint stays.
     void insert(const Digest& digest, const std::optional<Digest>& fingerprint = std::nullopt);
+    // Grows for so many more, each part by its share of them.
+    void make_room(std::size_t more);
     bool contains(const Digest& digest) const;
     // Of a digest that is there; none where it was put in without one.
     std::optional<Digest> fingerprint(const Digest& digest) const;
@@ -47,6 +49,10 @@ class DigestTable {
     // Where the digest is, or the free slot where it belongs. REQUIRES: the shard has slots.
     static std::size_t find(const Shard& shard, std::uint64_t hash, const Digest& digest);
     void grow(Shard& shard) const;
+    // Whether so many more would fill it beyond what may be filled.
+    static bool full(const Shard& shard, std::size_t more) {
+        return 4 * (shard.used + more) > 3 * shard.slots.size();
+    }
 
     std::array<Shard, std::size_t{1} << shard_bits> shards_;
     // Random and odd: whoever makes up keys cannot aim at one place of the table.

@@ -1,21 +1,20 @@
 #include "dedup/claims/fold.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <map>
+#include <numeric>
 
 #include "dedup/mutants.h"
 
 namespace onceward {
 namespace {
 
-constexpr std::size_t ahead = 16;
-
-// A message by the first bytes of its digest, which all but decide: the messages themselves lie
-// too far apart to be read for each comparison.
+// A message's claim by the first bytes of its digest, which all but decide.
 struct Place {
     std::uint64_t head;
-    std::uint32_t message;
+    std::uint32_t found;  // among those in the order of the messages
 };
 
 // Orders as the bytes do.
@@ -25,15 +24,36 @@ std::uint64_t head_of(const Digest& digest) {
     return head;
 }
 
+// Digests are spread evenly: first by their first bits, into about as many buckets as there are
+// places, then each bucket by itself. Where they are not (a key that is a UUID is its own digest),
+// they share a bucket and it is a sort as any other.
+template <class Less>
+void sort_places(std::vector<Place>& places, Less less) {
+    const int bits = std::clamp(static_cast<int>(std::bit_width(places.size())) - 1, 1, 14);
+    const auto bucket = [&](const Place& place) { return place.head >> (64 - bits); };
+    std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1);
+    for (const Place& place : places) ++ends[bucket(place) + 1];
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    std::vector<Place> sorted(places.size());
+    // What were the beginnings are the ends then.
+    for (const Place& place : places) sorted[ends[bucket(place)]++] = place;
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends) {
+        if (end > begin + 1) std::sort(sorted.begin() + begin, sorted.begin() + end, less);
+        begin = end;
+    }
+    places = std::move(sorted);
+}
+
 #ifdef ONCEWARD_MUTANTS
 // Each key where it was first met; messages with the same key stay together.
-void by_first_place(std::span<Message* const> messages, std::vector<std::uint32_t>& order) {
+void by_first_place(std::span<const Claim> found, std::vector<Place>& places) {
     std::map<Digest, std::uint32_t> first;
-    for (const std::uint32_t at : order) first.try_emplace(messages[at]->digest, at);
-    std::ranges::sort(order, [&](std::uint32_t left, std::uint32_t right) {
-        const std::uint32_t one = first[messages[left]->digest];
-        const std::uint32_t two = first[messages[right]->digest];
-        return one != two ? one < two : left < right;
+    for (const Place& place : places) first.try_emplace(found[place.found].digest, place.found);
+    std::ranges::sort(places, [&](const Place& left, const Place& right) {
+        const std::uint32_t one = first[found[left.found].digest];
+        const std::uint32_t two = first[found[right.found].digest];
+        return one != two ? one < two : left.found < right.found;
     });
 }
 #endif
@@ -41,38 +61,40 @@ void by_first_place(std::span<Message* const> messages, std::vector<std::uint32_
 }  // namespace
 
 FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messages) {
+    // Read once, in their order: the messages lie too far apart to be read in another one.
+    std::vector<Claim> found;
+    std::vector<std::uint32_t> message_of;
     std::vector<Place> places;
+    found.reserve(messages.size());
+    message_of.reserve(messages.size());
     places.reserve(messages.size());
     for (std::size_t i = 0; i < messages.size(); ++i) {
-        if (!messages[i]->rejection && !messages[i]->skipped) {
-            places.push_back({head_of(messages[i]->digest), static_cast<std::uint32_t>(i)});
-        }
+        const Message& message = *messages[i];
+        if (message.rejection || message.skipped) continue;
+        places.push_back({head_of(message.digest), static_cast<std::uint32_t>(found.size())});
+        message_of.push_back(static_cast<std::uint32_t>(i));
+        found.push_back(
+            {message.digest, message.fingerprint, message.record.partition, message.record.offset});
     }
     // DANGER: sorted by digest in every worker. Two workers that claim the same keys in opposite
     // orders deadlock.
-    std::ranges::sort(places, [&](const Place& left, const Place& right) {
+    sort_places(places, [&](const Place& left, const Place& right) {
         if (left.head != right.head) return left.head < right.head;
-        const auto compared = messages[left.message]->digest <=> messages[right.message]->digest;
-        return compared != 0 ? compared < 0 : left.message < right.message;
+        const auto compared = found[left.found].digest <=> found[right.found].digest;
+        return compared != 0 ? compared < 0 : left.found < right.found;
     });
-    order_.reserve(places.size());
-    for (const Place& place : places) order_.push_back(place.message);
 #ifdef ONCEWARD_MUTANTS
-    if (mutant(Mutant::unsorted_batch)) by_first_place(messages, order_);
+    if (mutant(Mutant::unsorted_batch)) by_first_place(found, places);
 #endif
-    claims_.reserve(order_.size());
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-        // In the order of their digests the messages lie anywhere.
-        if (i + ahead < order_.size()) {
-            const Message& soon = *messages[order_[i + ahead]];
-            __builtin_prefetch(&soon.digest);
-            __builtin_prefetch(&soon.record);
-        }
-        const Message& message = *messages[order_[i]];
-        if (!claims_.empty() && claims_.back().digest == message.digest) continue;
-        first_.push_back(i);
-        claims_.push_back(
-            {message.digest, message.fingerprint, message.record.partition, message.record.offset});
+    order_.reserve(places.size());
+    claims_.reserve(places.size());
+    first_.reserve(places.size() + 1);
+    for (const Place& place : places) {
+        order_.push_back(message_of[place.found]);
+        const Claim& claim = found[place.found];
+        if (!claims_.empty() && claims_.back().digest == claim.digest) continue;
+        first_.push_back(order_.size() - 1);
+        claims_.push_back(claim);
     }
     first_.push_back(order_.size());
 }

@@ -210,6 +210,10 @@ Settlement LogStore::settle(Transaction& transaction) {
     return Settlement::settled;
 }
 
+void LogStore::committing() {
+    if (!append_.empty()) window_->make_room(generation_, append_.digests());
+}
+
 void LogStore::committed() {
     relies_ = true;
     if (!append_.empty()) {

@@ -22,6 +22,7 @@ class LogStore final : public ClaimStore {
                                                   std::span<const Claim> claims) override;
     bool reconsider(Connection& connection) override;
     Settlement settle(Transaction& transaction) override;
+    void committing() override;
     void committed() override;
     void ended() override;
     void connection_lost() override;

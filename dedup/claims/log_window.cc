@@ -42,6 +42,15 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
     ++position_.version;
 }
 
+void LogWindow::make_room(std::int64_t generation, std::span<const Digest> digests) {
+    const std::unique_lock lock(mutex_);
+    const auto found = generations_.find(generation);
+    if (found == generations_.end()) return;
+    DigestTable& table = found->second.digests;
+    table.make_room(digests.size());
+    for (const Digest& digest : digests) table.prefetch(digest);
+}
+
 void LogWindow::forget_before(std::int64_t generation) {
     {
         const std::shared_lock lock(mutex_);

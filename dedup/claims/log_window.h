@@ -43,6 +43,8 @@ class LogWindow {
     // Puts in what is committed. REQUIRES: `batches` are in order and complete from some seq on
     // that is not above `last`.
     void take_in(std::int64_t generation, std::span<const LogBatch> batches);
+    // What these will need when they are taken in, which they are not by this.
+    void make_room(std::int64_t generation, std::span<const Digest> digests);
     // Older generations have expired. DANGER: not what lies below the floor, as that of a segment
     // does.
     void forget_before(std::int64_t generation);

@@ -201,6 +201,10 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     }
 }
 
+void PartitionLogStore::committing() {
+    for (Part* part : open_) part->window->make_room(generation_, part->append.digests());
+}
+
 void PartitionLogStore::committed() {
     for (Part* part : open_) {
         if (part->append.empty()) continue;

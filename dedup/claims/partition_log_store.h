@@ -25,6 +25,7 @@ class PartitionLogStore final : public ClaimStore {
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
     Settlement settle(Transaction& transaction) override;
+    void committing() override;
     void committed() override;
     void connection_lost() override;
     // For tests. REQUIRES: the partition was taken.

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cstdlib>
+#include <exception>
 
 #include "dedup/log.h"
 #include "schemas/queries.h"
@@ -30,13 +31,15 @@ void commit_notice(void*, const PGresult* result) {
 // The first version that knows every setting of session_settings.sql.
 constexpr int oldest_settings = 140000;
 
-[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing) {
+[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing,
+                       int statement = 0) {
     PostgresError::Diagnosis diagnosis{
         .sqlstate = field(result, PG_DIAG_SQLSTATE),
         .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
         .constraint = field(result, PG_DIAG_CONSTRAINT_NAME),
         .column = field(result, PG_DIAG_COLUMN_NAME),
         .routine = field(result, PG_DIAG_SOURCE_FUNCTION),
+        .statement = statement,
         .connection_lost = PQstatus(connection) != CONNECTION_OK,
         // An error answer that came whole is definite (a deferred constraint, a serialization
         // failure); a connection that broke under a COMMIT is not, whatever SQLSTATE libpq or the
@@ -45,6 +48,25 @@ constexpr int oldest_settings = 140000;
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
     throw PostgresError(std::move(diagnosis));
 }
+
+// For use while answers are on their way: nothing is thrown before they are off the line, as what
+// is left of them would be read as the next statement's.
+class Meanwhile {
+  public:
+    explicit Meanwhile(const std::function<void()>& work) {
+        try {
+            if (work) work();
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (thrown_) std::rethrow_exception(thrown_);
+    }
+
+  private:
+    std::exception_ptr thrown_;
+};
 
 }  // namespace
 
@@ -124,11 +146,20 @@ Result Connection::execute(std::string_view sql) {
     return take(raw(), PQexec(raw(), text.c_str()), false);
 }
 
-Result Connection::commit() {
+Result Connection::commit(const std::function<void()>& meanwhile) {
+    if (PQsendQuery(raw(), "COMMIT") != 1) fail(raw(), nullptr, true);
+    const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
-    PGresult* answer = PQexec(raw(), "COMMIT");
+    PGresult* answer = nullptr;
+    // The last one counts: that the session was lost is said behind the server's own last word.
+    while (PGresult* next = PQgetResult(raw())) {
+        PQclear(std::exchange(answer, next));
+        if (PQstatus(raw()) != CONNECTION_OK) break;
+    }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
-    return take(raw(), answer, true);
+    Result result = take(raw(), answer, true);
+    work.rethrow();
+    return result;
 }
 
 void Connection::rollback() {
@@ -177,7 +208,8 @@ Result Connection::prepared(std::string_view sql, const Parameters& parameters, 
                 false);
 }
 
-std::vector<Result> Connection::pipelined(const std::vector<Statement>& statements) {
+std::vector<Result> Connection::pipelined(const std::vector<Statement>& statements,
+                                          const std::function<void()>& meanwhile) {
     std::vector<std::string> names;
     for (const Statement& statement : statements) {
         names.push_back(prepare(statement.sql, statement.parameters, statement.names));
@@ -192,8 +224,7 @@ std::vector<Result> Connection::pipelined(const std::vector<Statement>& statemen
         }
     }
     if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false);
-    // All answers are taken off the line before anything is thrown: what is left of them would be
-    // read as the next statement's.
+    const Meanwhile work(meanwhile);
     std::vector<PGresult*> answers;
     for (std::size_t i = 0; i < statements.size(); ++i) {
         answers.push_back(PQgetResult(raw()));
@@ -213,7 +244,8 @@ std::vector<Result> Connection::pipelined(const std::vector<Statement>& statemen
         }
         results.emplace_back(answers[i]);
     }
-    if (failed < answers.size()) fail(raw(), answers[failed], false);
+    if (failed < answers.size()) fail(raw(), answers[failed], false, static_cast<int>(failed));
+    work.rethrow();
     return results;
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -68,9 +69,12 @@ class Connection {
         Names names = {};
     };
     // Statements in one round trip, each with a snapshot of its own, prepared and in binary as
-    // above; a result for each. The first that fails throws, and those behind it did not run.
-    // REQUIRES: in a transaction.
-    std::vector<Result> pipelined(const std::vector<Statement>& statements);
+    // above; a result for each. The first that fails throws, with its place among them, and those
+    // behind it did not run. `meanwhile` is called while the server works on them; what it throws
+    // comes once their answers are off the line. REQUIRES: in a transaction, or the first begins
+    // one.
+    std::vector<Result> pipelined(const std::vector<Statement>& statements,
+                                  const std::function<void()>& meanwhile = {});
     // Forgets prepared statements, so that those of dropped tables do not gather.
     void forget_prepared();
 
@@ -98,7 +102,7 @@ class Connection {
     };
     friend class Transaction;
     friend class OwnedTransaction;
-    Result commit();
+    Result commit(const std::function<void()>& meanwhile);
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     const std::string& prepare(std::string_view sql, const Parameters& parameters,

@@ -18,6 +18,7 @@ class PostgresError : public std::runtime_error {
         std::string column;
         // the server's own function that spoke; tells row level security from a missing GRANT
         std::string routine;
+        int statement = 0;             // which of those that went together, from 0
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
         bool in_doubt = false;         // a COMMIT was sent and its answer never came
     };

@@ -1,6 +1,7 @@
 #include "dedup/postgres/transaction.h"
 
 #include "dedup/mutants.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 
@@ -14,8 +15,20 @@ Result Transaction::prepared(std::string_view sql, const Parameters& parameters,
     return connection_.prepared(sql, parameters, names, binary);
 }
 
-void Transaction::commit_now() {
-    const Result result = connection_.commit();
+std::vector<Result> Transaction::pipelined(std::vector<Connection::Statement> statements,
+                                           const std::function<void()>& meanwhile) {
+    if (begun_) return connection_.pipelined(statements, meanwhile);
+    begun_ = true;
+    const Parameters none;
+    std::vector<Connection::Statement> all{{sql::begin, none, {}}};
+    for (Connection::Statement& statement : statements) all.push_back(std::move(statement));
+    std::vector<Result> results = connection_.pipelined(all, meanwhile);
+    results.erase(results.begin());
+    return results;
+}
+
+void Transaction::commit_now(const std::function<void()>& meanwhile) {
+    const Result result = connection_.commit(meanwhile);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
     // the offset of a transaction that never happened would be committed.
     if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {
@@ -28,12 +41,13 @@ void Transaction::commit_now() {
     }
 }
 
-OwnedTransaction::OwnedTransaction(Connection& connection) : Transaction(connection) {
-    connection_.execute("BEGIN ISOLATION LEVEL READ COMMITTED");
+OwnedTransaction::OwnedTransaction(Connection& connection, Begin begin) : Transaction(connection) {
+    begun_ = begin == Begin::now;
+    if (begun_) connection_.execute(sql::begin);
 }
 
 OwnedTransaction::~OwnedTransaction() {
-    if (!open_) return;
+    if (!open_ || !begun_) return;
     try {
         connection_.rollback();
     } catch (const PostgresError&) {
@@ -41,9 +55,9 @@ OwnedTransaction::~OwnedTransaction() {
     }
 }
 
-void OwnedTransaction::commit() {
+void OwnedTransaction::commit(const std::function<void()>& meanwhile) {
     open_ = false;
-    commit_now();
+    commit_now(meanwhile);
 }
 
 }  // namespace onceward

@@ -16,9 +16,9 @@ class Transaction {
                  const Connection::Names& names = {});
     Result prepared(std::string_view sql, const Parameters& parameters = {},
                     const Connection::Names& names = {}, bool binary = false);
-    std::vector<Result> pipelined(const std::vector<Connection::Statement>& statements) {
-        return connection_.pipelined(statements);
-    }
+    // As Connection's; where the transaction is still to begin, it begins with these.
+    std::vector<Result> pipelined(std::vector<Connection::Statement> statements,
+                                  const std::function<void()>& meanwhile = {});
     void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
         connection_.copy_begin(sql, names);
     }
@@ -32,18 +32,21 @@ class Transaction {
     ~Transaction() = default;
     // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back
     // instead.
-    void commit_now();
+    void commit_now(const std::function<void()>& meanwhile);
     Connection& connection_;
+    bool begun_ = true;
 };
 
 class OwnedTransaction final : public Transaction {
   public:
-    // BEGIN ISOLATION LEVEL READ COMMITTED, spelled out: a server's default may be another one.
-    explicit OwnedTransaction(Connection& connection);
+    // `with_first`: BEGIN goes in one round trip with what is pipelined() first, and that is what
+    // comes first.
+    enum class Begin : std::uint8_t { now, with_first };
+    explicit OwnedTransaction(Connection& connection, Begin begin = Begin::now);
     ~OwnedTransaction();
     // DANGER: between sending COMMIT and its answer the outcome is in doubt. Never resolve it by a
-    // SELECT.
-    void commit();
+    // SELECT. `meanwhile` is called in between, and must not take the transaction for committed.
+    void commit(const std::function<void()>& meanwhile = {});
 
   private:
     bool open_ = true;

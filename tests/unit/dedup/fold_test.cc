@@ -44,6 +44,26 @@ TEST(FoldedClaims, AreSortedByDigestAndHoldEachOnce) {
     EXPECT_EQ(folded.claims()[0].offset, Offset{2}) << "the first message of a key claims";
 }
 
+// Random ones, and some that share their first bytes, as UUIDs of one millisecond do.
+TEST(FoldedClaims, ThousandsAreSortedToo) {
+    std::vector<Message> many;
+    std::vector<Digest> expected;
+    for (int i = 0; i < 4000; ++i) {
+        Digest key = digest_of_bytes(std::to_string(i));
+        if (i % 3 == 0) std::fill_n(key.bytes.begin(), 7, std::uint8_t{0x42});
+        if (i % 9 == 0) std::fill_n(key.bytes.begin(), 12, std::uint8_t{0x42});
+        many.push_back(message(0, i, key));
+        expected.push_back(key);
+    }
+    std::ranges::sort(expected);
+    const Messages all(std::move(many));
+    const FoldedClaims folded(all.borrowed);
+    ASSERT_EQ(folded.claims().size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(folded.claims()[i].digest, expected[i]);
+    }
+}
+
 TEST(FoldedClaims, AFollowerOfAFreshKeyIsADuplicate) {
     const Messages all = messages(5, 4, 5, 5);
     const FoldedClaims folded(all.borrowed);

@@ -103,6 +103,21 @@ TEST(LogWindow, WhatAFilterSaysYesToIsToBeLookedUpInThatPart) {
     EXPECT_EQ(window.size(), 3U);
 }
 
+// DANGER: room is made while COMMIT may still fail.
+TEST(LogWindow, WhatRoomWasMadeForIsNotKnownYet) {
+    LogWindow window;
+    window.begin({.generation = 1});
+    const Digest keys[] = {digest(1)};
+    window.make_room(1, keys);
+    EXPECT_EQ(window.size(), 0U);
+    take_in(window, 1, 7, digest(2));
+    window.make_room(1, keys);
+    EXPECT_EQ(window.size(), 1U);
+    EXPECT_EQ(verdict(window, claim(digest(1))), Verdict::fresh);
+    EXPECT_FALSE(window.knows_any(keys, 0));
+    EXPECT_EQ(window.position().last, 7);
+}
+
 TEST(LogWindow, AnotherFingerprintIsAConflict) {
     LogWindow window;
     const Digest key = digest(1), fingerprint = digest(9);

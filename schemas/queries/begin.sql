@@ -1,0 +1,2 @@
+-- Spelled out: a server's default may be another one.
+BEGIN ISOLATION LEVEL READ COMMITTED

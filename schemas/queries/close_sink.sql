@@ -1,1 +1,0 @@
-SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL statement_timeout = 0
