@@ -1,9 +1,11 @@
 #include "sinks/table_sink.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <deque>
 
+#include "dedup/edit_distance.h"
 #include "sinks/catalog.h"
 #include "sinks/row_encoder.h"
 #include "sinks/table_plan.h"
@@ -27,8 +29,13 @@ std::uint32_t number_of(std::string_view encoded) {
 }
 
 std::string not_found(Connection& connection, const std::string& table) {
+    std::vector<std::string> there = table_names(connection, table);
+    // The likeliest first: not all have room.
+    std::ranges::stable_sort(there, {}, [&](const std::string& name) {
+        return edit_distance(name, table.substr(table.rfind('.') + 1));
+    });
     std::string names;
-    for (const std::string& name : table_names(connection, table)) {
+    for (const std::string& name : there) {
         if (names.size() < 200) names += (names.empty() ? "" : ", ") + name;
     }
     return "there is no table `" + table + "`; " +

@@ -28,7 +28,8 @@ TEST_F(Prepare, AMissingTableIsNamedWithThoseThatAreThere) {
     schema_.user_table("targets", "id integer");
     options_.table = schema_.name() + ".target";
     map({"id"});
-    EXPECT_THAT(mismatch(), AllOf(HasSubstr("no table `" + options_.table), HasSubstr("targets")));
+    EXPECT_THAT(mismatch(),
+                AllOf(HasSubstr("no table `" + options_.table), HasSubstr("there are: targets, ")));
 }
 
 TEST_F(Prepare, AMisspeltColumnIsGuessed) {
