@@ -13,6 +13,7 @@
 #include "consumer/descriptor_pool.h"
 #include "consumer/framing.h"
 #include "consumer/protobuf_fields.h"
+#include "consumer/protobuf_wire.h"
 
 namespace onceward {
 namespace {
@@ -68,6 +69,11 @@ class ProtobufDecoder final : public Decoder {
           message_(factory_.GetPrototype(&type_.descriptor())->New()) {
         std::set<const proto::Descriptor*> seen;
         has_required_ = has_required(type_.descriptor(), seen);
+        std::vector<ProtobufPath> compiled;
+        for (const std::string& path : paths) {
+            compiled.push_back(compile_path(type_.descriptor(), path));
+        }
+        if (!has_required_) wire_ = ProtobufWire::make(compiled);
     }
 
     Decoded decode(const Record& record, std::span<Value> values,
@@ -84,6 +90,8 @@ class ProtobufDecoder final : public Decoder {
     // Reused: it keeps its memory from payload to payload.
     std::unique_ptr<proto::Message> message_;
     bool has_required_ = false;
+    // Where the paths allow it; the parser above then only says what is wrong.
+    std::unique_ptr<ProtobufWire> wire_;
 };
 
 std::optional<std::string> ProtobufDecoder::check_index(std::span<const std::int32_t> index) const {
@@ -114,6 +122,9 @@ Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
             return undecodable(std::move(*fault));
         }
         payload = unframed.payload;
+    }
+    if (wire_ && wire_->read(payload, values)) {
+        return {};
     }
     message_->Clear();
     if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||

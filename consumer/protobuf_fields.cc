@@ -6,8 +6,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver_util.h>
 
-#include "consumer/decoder.h"
-#include "consumer/nearest_name.h"
+#include "consumer/protobuf_path.h"
 #include "dedup/message.h"
 
 namespace onceward {
@@ -17,88 +16,6 @@ namespace proto = google::protobuf;
 using Field = proto::FieldDescriptor;
 
 const std::string type_url_prefix = "type.googleapis.com";
-
-// How a leaf's value is read.
-enum class Shape : std::uint8_t { scalar, wrapper, timestamp, list, object };
-
-struct Path {
-    std::vector<const Field*> parents;  // the messages on the way
-    const Field* leaf = nullptr;        // nullptr: the whole message
-    Shape shape = Shape::scalar;
-    const Field* wrapped = nullptr;  // wrapper: its `value`; timestamp: `seconds`
-    const Field* nanos = nullptr;    // timestamp
-};
-
-std::vector<std::string> field_names(const proto::Descriptor& type) {
-    std::vector<std::string> names;
-    for (int i = 0; i < type.field_count(); ++i) {
-        names.push_back(type.field(i)->name());
-    }
-    return names;
-}
-
-Path leaf_of(Path path) {
-    const Field* field = path.leaf;
-    if (field->is_repeated()) {
-        path.shape = Shape::list;
-    } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
-        const proto::Descriptor* type = field->message_type();
-        switch (type->well_known_type()) {
-            case proto::Descriptor::WELLKNOWNTYPE_TIMESTAMP:
-                path.shape = Shape::timestamp;
-                path.wrapped = type->FindFieldByNumber(1);
-                path.nanos = type->FindFieldByNumber(2);
-                break;
-            case proto::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_FLOATVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_INT64VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_UINT64VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_INT32VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_UINT32VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_STRINGVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_BYTESVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_BOOLVALUE:
-                path.shape = Shape::wrapper;
-                path.wrapped = type->FindFieldByNumber(1);
-                break;
-            default:  // Protobuf's own list, which grows
-                path.shape = Shape::object;
-        }
-    }
-    return path;
-}
-
-Path compile(const proto::Descriptor& root, const std::string& text) {
-    Path path;
-    if (text.empty()) {
-        path.shape = Shape::object;
-        return path;
-    }
-    const proto::Descriptor* type = &root;
-    std::size_t begin = 0;
-    for (;;) {
-        const std::size_t dot = text.find('.', begin);
-        const std::string name = text.substr(begin, dot - begin);
-        const Field* field = type->FindFieldByName(name);
-        if (field == nullptr) {
-            throw FormatError("the message " + type->full_name() + " has no field `" + name +
-                              "` (path `" + text + "`)" + did_you_mean(name, field_names(*type)));
-        }
-        if (dot == std::string::npos) {
-            path.leaf = field;
-            return leaf_of(std::move(path));
-        }
-        if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
-            throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +
-                              (field->is_repeated() ? "repeated; end the path there and take the "
-                                                      "whole list as JSON"
-                                                    : "no message; end the path there"));
-        }
-        path.parents.push_back(field);
-        type = field->message_type();
-        begin = dot + 1;
-    }
-}
 
 Value of_kind(Value::Kind kind) {
     Value value;
@@ -166,7 +83,7 @@ Value scalar(const proto::Message& message, const Field* field, std::pmr::memory
 }  // namespace
 
 struct ProtobufFields::State {
-    std::vector<Path> paths;
+    std::vector<ProtobufPath> paths;
     std::unique_ptr<proto::util::TypeResolver> resolver;
     std::string binary;
     std::string json;
@@ -176,16 +93,16 @@ struct ProtobufFields::State {
                        std::pmr::memory_resource& arena);
     const char* list(proto::Message& message, const Field* field, Value& value,
                      std::pmr::memory_resource& arena);
-    const char* leaf(proto::Message& message, const Path& path, Value& value,
+    const char* leaf(proto::Message& message, const ProtobufPath& path, Value& value,
                      std::pmr::memory_resource& arena);
-    const char* one(proto::Message& message, const Path& path, Value& value,
+    const char* one(proto::Message& message, const ProtobufPath& path, Value& value,
                     std::pmr::memory_resource& arena);
 };
 
 ProtobufFields::ProtobufFields(const MessageType& type, const std::vector<std::string>& paths)
     : state_(std::make_unique<State>()) {
     for (const std::string& path : paths) {
-        state_->paths.push_back(compile(type.descriptor(), path));
+        state_->paths.push_back(compile_path(type.descriptor(), path));
     }
     state_->resolver.reset(
         proto::util::NewTypeResolverForDescriptorPool(type_url_prefix, &type.pool()));
@@ -250,7 +167,7 @@ const char* ProtobufFields::State::list(proto::Message& message, const Field* fi
     return nullptr;
 }
 
-const char* timestamp(const proto::Message& message, const Path& path, Value& value) {
+const char* timestamp(const proto::Message& message, const ProtobufPath& path, Value& value) {
     constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01, as timestamp.proto limits it
     constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31
     const proto::Reflection& reflection = *message.GetReflection();
@@ -264,33 +181,33 @@ const char* timestamp(const proto::Message& message, const Path& path, Value& va
     return nullptr;
 }
 
-const char* ProtobufFields::State::leaf(proto::Message& message, const Path& path, Value& value,
-                                        std::pmr::memory_resource& arena) {
+const char* ProtobufFields::State::leaf(proto::Message& message, const ProtobufPath& path,
+                                        Value& value, std::pmr::memory_resource& arena) {
     const proto::Reflection& reflection = *message.GetReflection();
-    if (path.shape == Shape::list) {
+    if (path.shape == PathShape::list) {
         return list(message, path.leaf, value, arena);
     }
     // Without presence a default value cannot be told from an unset one, and counts as there.
     if (path.leaf->has_presence() && !reflection.HasField(message, path.leaf)) {
         return nullptr;
     }
-    if (path.shape == Shape::scalar) {
+    if (path.shape == PathShape::scalar) {
         value = scalar(message, path.leaf, arena);
         return nullptr;
     }
     const proto::Message& inner = reflection.GetMessage(message, path.leaf);
-    if (path.shape == Shape::object) {
+    if (path.shape == PathShape::object) {
         return object(inner, value, arena);
     }
-    if (path.shape == Shape::timestamp) {
+    if (path.shape == PathShape::timestamp) {
         return timestamp(inner, path, value);
     }
     value = scalar(inner, path.wrapped, arena);
     return nullptr;
 }
 
-const char* ProtobufFields::State::one(proto::Message& message, const Path& path, Value& value,
-                                       std::pmr::memory_resource& arena) {
+const char* ProtobufFields::State::one(proto::Message& message, const ProtobufPath& path,
+                                       Value& value, std::pmr::memory_resource& arena) {
     proto::Message* at = &message;
     for (const Field* parent : path.parents) {
         const proto::Reflection& reflection = *at->GetReflection();
