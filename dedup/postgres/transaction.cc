@@ -56,8 +56,9 @@ OwnedTransaction::~OwnedTransaction() {
 }
 
 void OwnedTransaction::commit(const std::function<void()>& meanwhile) {
-    open_ = false;
     commit_now(meanwhile);
+    // Else it is rolled back: it may be open still, where COMMIT could not even be sent.
+    open_ = false;
 }
 
 }  // namespace onceward

@@ -3,6 +3,8 @@
 
 #include "dedup/postgres/transaction.h"
 
+#include <libpq-fe.h>
+
 #include "tests/integration/core/core_fixture.h"
 
 namespace onceward::support {
@@ -69,6 +71,18 @@ TEST_F(TransactionTest, ThatTheServerRolledBackIsNotCommitted) {
     }
     EXPECT_EQ(rows(), 0);
     EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session goes on";
+}
+
+// A sink may leave an answer on the line; COMMIT is not sent then, and nothing stays open.
+TEST_F(TransactionTest, WhoseCommitCouldNotBeSentIsRolledBack) {
+    {
+        OwnedTransaction transaction(connection_);
+        transaction.query(insert_);
+        ASSERT_EQ(PQsendQuery(connection_.raw(), "SELECT 1"), 1);
+        EXPECT_THROW(transaction.commit(), PostgresError);
+    }
+    EXPECT_FALSE(connection_.in_transaction());
+    EXPECT_EQ(rows(), 0);
 }
 
 struct Meant : std::exception {};
