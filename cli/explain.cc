@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -158,6 +159,10 @@ Claims find_claims(Connection& connection, const std::vector<Candidate>& candida
                                        {"ledger", generations.text(row, 0)},
                                        {"generation", generations.integer(row, 1)}});
                 if (has_ranges) claims.list.back()["last_offset"] = rows.integer(found, 6);
+                const int fingerprint = has_ranges ? 7 : 6;
+                if (!rows.is_null(found, fingerprint)) {
+                    claims.list.back()["fingerprint"] = rows.text(found, fingerprint);
+                }
             }
         } catch (const PostgresError& error) {
             if (error.sqlstate() != "42P01") throw;
@@ -183,6 +188,10 @@ nlohmann::json find_dead_letters(Connection& connection, const std::vector<Candi
                         {"error_class", rows.text(row, 6)},
                         {"sqlstate", rows.text(row, 7)},
                         {"reason", rows.text(row, 8)}});
+        const auto places = rows.optional_text(row, 11);
+        if (!rows.is_null(row, 9)) list.back()["fingerprint"] = rows.text(row, 9);
+        if (!rows.is_null(row, 10)) list.back()["first_fingerprint"] = rows.text(row, 10);
+        if (places) list.back()["first_places"] = nlohmann::json::parse(*places);
     }
     return list;
 }
@@ -197,11 +206,14 @@ void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
                                                  " and " + at["last_offset"].dump()
                                            : " offset " + at["offset"].dump());
     };
+    const auto with = [](const char* before, const nlohmann::json& of, const char* name) {
+        return of.contains(name) ? before + of[name].get<std::string>() : "";
+    };
     for (const auto& claim : claims.list) {
         std::cout << "applied at " << claim["claimed_at"].get<std::string>() << " from "
                   << place(claim) << "; key kind " << claim["kind"].get<std::string>()
                   << ", ledger " << claim["ledger"].get<std::string>() << " generation "
-                  << claim["generation"] << '\n';
+                  << claim["generation"] << with(", fingerprint ", claim, "fingerprint") << '\n';
     }
     if (claims.list.empty()) {
         std::cout << "not applied, as far as the claims go back: "
@@ -211,7 +223,14 @@ void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
         std::cout << "dead letter at " << letter["created_at"].get<std::string>() << " from "
                   << place(letter) << ": " << letter["error_class"].get<std::string>() << ' '
                   << letter["sqlstate"].get<std::string>() << ' '
-                  << letter["reason"].get<std::string>() << '\n';
+                  << letter["reason"].get<std::string>();
+        // The message that has the key is at one of them.
+        const char* between = "; first ";
+        for (const auto& first : letter.value("first_places", nlohmann::json::array())) {
+            std::cout << std::exchange(between, " or ") << place(first);
+        }
+        std::cout << with("; fingerprint ", letter, "fingerprint")
+                  << with(", the first's ", letter, "first_fingerprint") << '\n';
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "consumer/fingerprint.h"
 #include "consumer/key_extractor.h"
 #include "consumer/record_value.h"
 
@@ -34,10 +35,12 @@ struct Intake::State {
     Sink& sink;
     KeyExtractor keys;
     bool extract_keys = true;
+    FieldsFingerprint fields_fingerprint;
     std::vector<FieldSource> sources;       // what the sink wants
     std::vector<std::size_t> source_paths;  // for those of kind field: which value
     std::unique_ptr<Decoder> decoder;
-    // One for each path: first the key's, then those that only the sink wants.
+    // One for each path: first the key's, then the fingerprint's, then those that only the sink
+    // wants.
     std::vector<Value> values;
     std::size_t key_values = 0;
 
@@ -48,6 +51,7 @@ struct Intake::State {
 
     bool decode(Message& message, std::pmr::memory_resource& arena);
     bool tombstone(Message& message);
+    void fingerprint(Message& message) const;
     void fill_fields(Message& message, std::pmr::memory_resource& arena);
     void encode(Message& message, std::pmr::memory_resource& arena);
 };
@@ -57,6 +61,13 @@ Intake::Intake(IntakeOptions options, Sink& sink)
     State& state = *state_;
     std::vector<std::string> paths = state.keys.paths();
     state.key_values = paths.size();
+    if (state.options.key.fingerprint.of == FingerprintOptions::Of::fields) {
+        std::vector<FieldsFingerprint::Field> fields;
+        for (const std::string& path : state.options.key.fingerprint.fields) {
+            fields.push_back({path, position(paths, path)});
+        }
+        state.fields_fingerprint = FieldsFingerprint(std::move(fields));
+    }
     state.sources = sink.fields();
     for (const FieldSource& source : state.sources) {
         check_source(source);
@@ -109,6 +120,17 @@ bool Intake::State::decode(Message& message, std::pmr::memory_resource& arena) {
     return true;
 }
 
+void Intake::State::fingerprint(Message& message) const {
+    switch (options.key.fingerprint.of) {
+        case FingerprintOptions::Of::none: return;
+        case FingerprintOptions::Of::payload:
+            // A tombstone counts as an empty payload: it conflicts with a row under the same key.
+            message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
+            return;
+        case FingerprintOptions::Of::fields: fields_fingerprint.take(message, values); return;
+    }
+}
+
 void Intake::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
     if (sources.empty()) {
         return;
@@ -138,7 +160,8 @@ void Intake::take(Record record, Chunk& chunk) {
     Message& message = chunk.messages.emplace_back();
     message.record = std::move(record);
     // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
-    message.deferred = state.key_values == 0 && state.extract_keys && message.record.payload &&
+    message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() &&
+                       state.extract_keys && message.record.payload &&
                        duplicates_expected_.load(std::memory_order_relaxed);
     if (!message.deferred && !state.decode(message, arena)) {
         if (message.rejection && state.extract_keys) {
@@ -152,9 +175,9 @@ void Intake::take(Record record, Chunk& chunk) {
     if (message.rejection || message.skipped) {
         return;
     }
-    if (state.options.key.fingerprint_payload && state.extract_keys) {
-        // A tombstone counts as an empty payload: it conflicts with a row under the same key.
-        message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
+    if (state.extract_keys) state.fingerprint(message);
+    if (message.rejection) {
+        return;
     }
     if (!message.deferred) state.encode(message, arena);
 }

@@ -39,6 +39,19 @@ enum class KeyPolicy : std::uint8_t {
     skip,    // not applied, counted as skipped
 };
 
+// What is kept beside a key's claim, cut to 16 bytes of its SHA-256: the same key with another
+// fingerprint is a conflict, where both have one.
+struct FingerprintOptions {
+    enum class Of : std::uint8_t {
+        none,     // the same key is a duplicate, whatever it comes with
+        payload,  // the raw payload
+        fields,   // these, in canonical form (RFC 8785); duplicates' payloads are read, too
+    };
+    Of of = Of::none;
+    std::vector<std::string> fields;  // JSON pointers or Protobuf paths
+    friend bool operator==(const FingerprintOptions&, const FingerprintOptions&) = default;
+};
+
 struct KeyOptions {
     std::vector<KeySource> sources;  // the first one that is there wins
     std::string operation;           // '' means `<group>/<topic>`
@@ -53,7 +66,7 @@ struct KeyOptions {
     std::string pattern;
     KeyPolicy on_missing = KeyPolicy::reject;
     KeyPolicy on_invalid = KeyPolicy::reject;
-    bool fingerprint_payload = false;  // keep a SHA-256 of the payload beside the claim (conflicts)
+    FingerprintOptions fingerprint;
 };
 
 // The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "dedup/outcome.h"
-
 namespace onceward {
 
 std::string_view to_text(Rejection::Kind kind) {

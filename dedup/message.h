@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dedup/digest.h"
+#include "dedup/outcome.h"
 #include "dedup/types.h"
 #include "dedup/value.h"
 
@@ -55,6 +56,8 @@ struct Rejection {
     std::string reason;    // for people; never parsed; holds no payload
     std::string sqlstate;  // five characters where PostgreSQL spoke, else empty
     int attempts = 1;
+    // Of a conflict; lives as long as the attempt that found it.
+    const EarlierClaim* earlier = nullptr;
 };
 std::string_view to_text(Rejection::Kind kind);
 // For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
@@ -79,7 +82,7 @@ struct Message {
     // of its idempotency key; meaningful unless rejected or skipped
     Digest digest;
     std::string_view encoded;           // what Sink::encode() made of it; in the chunk's arena
-    std::optional<Digest> fingerprint;  // of the payload, where the topic asks for one
+    std::optional<Digest> fingerprint;  // of payload or fields, where asked for
 };
 
 // How far a partition's reading went: from where it began up to where the next reading begins.

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "dedup/digest.h"
 #include "dedup/types.h"
 
 namespace onceward {
@@ -14,12 +16,21 @@ namespace onceward {
 // The ledger's word on a message's key. `conflict`: the key was claimed with another fingerprint.
 enum class Verdict : std::uint8_t { fresh, duplicate, conflict };
 
-// Where an earlier claim of the same key came from; known where the ledger can tell at no further
-// cost.
+// Where a claim came from. A log knows the first and the last offset of a batch in each of its
+// partitions; elsewhere they are the same.
 struct ClaimPlace {
-    std::string topic;
+    std::string consumer_group;
+    std::string topic;  // both '' where the ledger knows the topic no more
     Partition partition;
-    Offset offset;
+    Offset first;
+    Offset last;
+    friend bool operator==(const ClaimPlace&, const ClaimPlace&) = default;
+};
+
+// What a message in conflict has met.
+struct EarlierClaim {
+    Digest fingerprint;
+    std::vector<ClaimPlace> places;  // it is at one of them; none where the ledger cannot tell
 };
 
 // I16: every message ends in exactly one of these.

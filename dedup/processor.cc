@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "dedup/key_order.h"
 #include "dedup/log.h"
 #include "dedup/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
-
-Partition partition_of(const FenceMove& move) { return move.span.partition; }
 
 // Whatever way a transaction ends, its claims are under way no longer.
 struct Ending {
@@ -41,22 +38,6 @@ void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
 }
 
 }  // namespace
-
-// What one transaction does with each message of its slice.
-struct Processor::Sorted {
-    std::vector<const Message*> fresh;
-    std::vector<const Message*> rejected;
-    std::vector<Message*> conflicts;  // rejected in this attempt only
-    std::vector<FenceMove> moves;
-    std::int64_t behind = 0;  // of the rejected: followers of another, and no fault of their own
-    bool again = false;       // a presumption or an order of keys did not hold: claim anew
-    Sorted() = default;
-    Sorted(Sorted&&) = default;  // Never copied: the copy's end would take back the verdicts.
-    ~Sorted() {
-        // A verdict holds for one attempt: the next one asks the ledger anew.
-        for (Message* message : conflicts) message->rejection.reset();
-    }
-};
 
 Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed)
     : context_(std::move(context)),
@@ -132,6 +113,7 @@ std::set<Partition> Processor::run(Connection& connection) {
                     abandon(missed);
                     all_missed.insert(missed.begin(), missed.end());
                     break;
+                case Attempt::cut: put_back(cut(take_front(), cut_at_)); break;
                 case Attempt::again: break;
             }
         } catch (const PostgresError& error) {
@@ -167,9 +149,10 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (!missed.empty()) return Attempt::missed;
     reached(parts_.observer, Step::after_fence);
 
-    const Sorted sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
+    SortedSlice sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
     if (sorted.again) return Attempt::again;
-    check_policy(slice, sorted);
+    if (halts_later(slice)) return Attempt::cut;
+    check_cap(slice, sorted);
     reached(parts_.observer, Step::after_claims);
 
     write(transaction, sorted);
@@ -198,9 +181,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()),
                        static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind);
-    if (sorted.behind > 0) {
-        log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
-    }
+    tell(sorted);
     reached(parts_.observer, Step::after_commit);
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
@@ -209,105 +190,102 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     return Attempt::committed;
 }
 
-Processor::Sorted Processor::sort_out(Transaction& transaction, const Slice& slice,
-                                      const FoldedClaims* folded) {
-    Sorted sorted;
-    for (const Span& span : slice.spans) sorted.moves.push_back({span, {}});
-    std::vector<std::optional<Verdict>> verdicts;
-    if (folded != nullptr) {
-        const auto answers = parts_.claims->claim(transaction, context_.topic, folded->claims());
-        if (!answers) {
-            sorted.again = true;
-            return sorted;
-        }
-        verdicts = folded->verdicts(*answers);
-    } else {
-        verdicts.assign(slice.messages.size(), Verdict::fresh);
+void Processor::tell(const SortedSlice& sorted) const {
+    if (sorted.behind > 0) {
+        log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
     }
-    const bool by_key = policy_.order == RejectPolicy::Order::by_key;
+    if (sorted.conflicts.empty()) return;
+    const Record& first = sorted.conflicts.front()->record;
+    log_warning("messages.conflict", {{"topic", context_.topic},
+                                      {"messages", sorted.conflicts.size()},
+                                      {"partition", first.partition.raw()},
+                                      {"offset", first.offset.raw()}});
+}
+
+SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,
+                                const FoldedClaims* folded) {
+    const FinishMessage finish = [this](Message& message) { parts_.finish(message, finished_); };
     KeyOrder order;
-    if (by_key) order.look(transaction, context_, slice.messages);
-    Totals* totals = nullptr;
-    std::optional<Partition> partition;
-    for (std::size_t i = 0; i < slice.messages.size(); ++i) {
-        Message& message = *slice.messages[i];
-        if (partition != message.record.partition) {
-            partition = message.record.partition;
-            totals = &std::ranges::find(sorted.moves, *partition, partition_of)->totals;
+    const auto sort = [&](std::span<const std::optional<Verdict>> verdicts) {
+        if (policy_.order == RejectPolicy::Order::by_key) {
+            order.look(transaction, context_, slice.messages);
         }
-        if (stood_behind(message, order)) {
-            sorted.again = true;
-            continue;
-        }
-        if (message.rejection) {
-            sorted.rejected.push_back(&message);
-            if (message.rejection->kind == Rejection::Kind::behind) ++sorted.behind;
-            order.rejected(message);
-            ++totals->dead_lettered;
-            continue;
-        }
-        if (message.skipped) {
-            ++totals->skipped;
-            continue;
-        }
-        switch (*verdicts[i]) {
-            case Verdict::fresh:
-                if (message.deferred) parts_.finish(message, finished_);
-                if (const auto first = by_key ? order.first(message) : std::nullopt) {
-                    message.rejection = behind(*first);
-                }
-                // DANGER: this transaction holds a claim of it by now, and must not commit that.
-                if (message.rejection || message.skipped) {
-                    sorted.again = true;
-                    break;
-                }
-                sorted.fresh.push_back(&message);
-                ++totals->applied;
-                break;
-            case Verdict::duplicate: ++totals->duplicates; break;
-            case Verdict::conflict:
-                message.rejection = Rejection{Rejection::Kind::conflict,
-                                              "the key was used before for another payload", "", 1};
-                sorted.conflicts.push_back(&message);
-                order.rejected(message);
-                sorted.rejected.push_back(&message);
-                ++totals->conflicts;
-                break;
-        }
+        return sort_slice(slice, verdicts, policy_, order, finish);
+    };
+    if (folded == nullptr) {
+        return sort(std::vector(slice.messages.size(), std::optional(Verdict::fresh)));
     }
+    const auto answers = parts_.claims->claim(transaction, context_.topic, folded->claims());
+    if (!answers) {
+        SortedSlice none(slice.spans);
+        none.again = true;
+        return none;
+    }
+    SortedSlice sorted = sort(folded->verdicts(*answers));
+    tell_conflicts(sorted, *folded, *answers, context_);
     return sorted;
 }
 
-void Processor::check_policy(const Slice& slice, const Sorted& sorted) {
-    if (sorted.rejected.empty()) return;
-    const Message& first = *sorted.rejected.front();
-    switch (policy_.action) {
-        case RejectPolicy::Action::halt:
-            throw TopicHalted(
-                first.record.partition, first.record.offset,
-                "on_reject: halt, and a message was rejected: " + describe(*first.rejection));
-        case RejectPolicy::Action::dead_letter: break;
+// True: the messages before the one that halts the topic are to land first, so that its fence
+// stands where the operator has to look.
+bool Processor::halts_later(const Slice& slice) {
+    const std::optional<std::size_t> at = halts_at(slice, policy_);
+    if (!at) return false;
+    if (*at > 0) {
+        cut_at_ = *at;
+        return true;
     }
-    if (rejections_.would_exceed(
-            RejectionWindow::Clock::now(), static_cast<std::int64_t>(slice.messages.size()),
-            static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind)) {
-        throw TopicHalted(first.record.partition, first.record.offset,
-                          "the share of rejected messages is above the topic's cap; the first "
-                          "one: " +
-                              describe(*first.rejection));
-    }
+    const Message& first = *slice.messages.front();
+    const bool conflict = first.rejection->kind == Rejection::Kind::conflict;
+    throw TopicHalted(first.record.partition, first.record.offset,
+                      std::string(conflict ? "on_conflict" : "on_reject") +
+                          ": halt, and a message was rejected: " + describe(*first.rejection));
 }
 
-void Processor::write(Transaction& transaction, const Sorted& sorted) {
+void Processor::check_cap(const Slice& slice, const SortedSlice& sorted) {
+    if (!rejections_.would_exceed(
+            RejectionWindow::Clock::now(), static_cast<std::int64_t>(slice.messages.size()),
+            static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind)) {
+        return;
+    }
+    const Message& first = *sorted.rejected.front();
+    throw TopicHalted(first.record.partition, first.record.offset,
+                      "the share of rejected messages is above the topic's cap; the first one: " +
+                          describe(*first.rejection));
+}
+
+// Where the earlier claims came from is asked of the ledger only here, for what surely goes to the
+// dead letters.
+void Processor::find_places(Transaction& transaction, SortedSlice& sorted) {
+    std::vector<Claim> claims;
+    std::vector<EarlierClaim*> asking;
+    auto earlier = sorted.earlier.begin();
+    for (const Message* message : sorted.conflicts) {
+        if (!message->rejection) continue;
+        EarlierClaim& met = *earlier++;
+        if (!met.places.empty()) continue;
+        claims.push_back({message->digest, message->fingerprint, message->record.partition,
+                          message->record.offset});
+        asking.push_back(&met);
+    }
+    if (claims.empty()) return;
+    std::vector<std::vector<ClaimPlace>> places = parts_.claims->places(transaction, claims);
+    if (places.empty()) return;
+    for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->places = std::move(places[i]);
+}
+
+void Processor::write(Transaction& transaction, SortedSlice& sorted) {
     origin_ = Origin::sink;
     if (!sorted.fresh.empty()) parts_.sink.write(transaction, context_, sorted.fresh);
     origin_ = Origin::ours;
-    if (!sorted.rejected.empty()) parts_.dead_letters.write(transaction, context_, sorted.rejected);
+    if (sorted.rejected.empty()) return;
+    find_places(transaction, sorted);
+    parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
 // With the fence go the sink's last words: what it deferred is checked, and nothing may cancel any
 // longer.
-bool Processor::advance(Transaction& transaction, const Sorted& sorted) {
+bool Processor::advance(Transaction& transaction, const SortedSlice& sorted) {
     const Parameters none;
     origin_ = Origin::sink;
     try {

@@ -22,8 +22,8 @@
 #include "dedup/rejection_window.h"
 #include "dedup/retries.h"
 #include "dedup/sink.h"
+#include "dedup/sorted_slice.h"
 #include "dedup/steps.h"
-#include "dedup/topic_policy.h"
 
 namespace onceward {
 
@@ -100,13 +100,18 @@ class Processor {
     RejectionWindow& rejections() { return rejections_; }
 
   private:
-    enum class Attempt : std::uint8_t { committed, missed, again };
-    struct Sorted;
+    // cut: in two parts at cut_at_
+    enum class Attempt : std::uint8_t { committed, missed, cut, again };
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
-    Sorted sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
-    void write(Transaction& transaction, const Sorted& sorted);
-    bool advance(Transaction& transaction, const Sorted& sorted);
-    void check_policy(const Slice& slice, const Sorted& sorted);
+    SortedSlice sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
+    bool halts_later(const Slice& slice);
+    void check_cap(const Slice& slice, const SortedSlice& sorted);
+    void write(Transaction& transaction, SortedSlice& sorted);
+    bool advance(Transaction& transaction, const SortedSlice& sorted);
+    void find_places(Transaction& transaction, SortedSlice& sorted);
+    void tell(const SortedSlice& sorted) const;
+    Slice take_front();
+    void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
     bool too_slow(const PostgresError& error);
     void split(const PostgresError& error);
@@ -123,6 +128,7 @@ class Processor {
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to
     std::deque<Slice> pending_;                     // in order; the front is the next transaction
+    std::size_t cut_at_ = 0;
     int failing_slices_ = 0;
     // of the failure before, for codes that are only worth a few tries
     std::string last_sqlstate_;

@@ -24,6 +24,17 @@ bool Processor::met_a_duplicate(Connection& connection) {
     }
 }
 
+Slice Processor::take_front() {
+    Slice slice = std::move(pending_.front());
+    pending_.pop_front();
+    return slice;
+}
+
+void Processor::put_back(Halves halves) {
+    pending_.push_front(std::move(halves.second));
+    pending_.push_front(std::move(halves.first));
+}
+
 // The sink's statement runs into its time-out again and again: fewer messages at once may do, and
 // one that is alone holds its partition until somebody has looked. It never goes to the dead
 // letters by itself: the fault may be the server's.
@@ -31,8 +42,7 @@ bool Processor::too_slow(const PostgresError& error) {
     if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) {
         return false;
     }
-    Slice slice = std::move(pending_.front());
-    pending_.pop_front();
+    Slice slice = take_front();
     if (slice.messages.size() < 2) {
         const Record& record = slice.messages.front()->record;
         throw TopicHalted(record.partition, record.offset,
@@ -42,9 +52,7 @@ bool Processor::too_slow(const PostgresError& error) {
                               "offsets --set`");
     }
     repeated_ = 0;
-    Halves halves = halve(slice);
-    pending_.push_front(std::move(halves.second));
-    pending_.push_front(std::move(halves.first));
+    put_back(halve(slice));
     return true;
 }
 
@@ -56,8 +64,7 @@ void Processor::split(const PostgresError& error) {
     if (messages.empty() || (messages.size() == 1 && messages.front()->rejection)) {
         throw ProcessingError(error, FailureAction::stop);
     }
-    Slice slice = std::move(pending_.front());
-    pending_.pop_front();
+    Slice slice = take_front();
     if (slice.messages.size() == 1) {
         Message& message = *slice.messages.front();
         pending_.push_front(std::move(slice));
@@ -70,9 +77,7 @@ void Processor::split(const PostgresError& error) {
                         std::make_move_iterator(parts.end()));
         return;
     }
-    Halves halves = halve(slice);
-    pending_.push_front(std::move(halves.second));
-    pending_.push_front(std::move(halves.first));
+    put_back(halve(slice));
 }
 
 // The message stands alone: it waits and is tried again where that may help, else it goes to the

@@ -3,11 +3,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace onceward {
 
 struct RejectPolicy {
     enum class Action : std::uint8_t { dead_letter, halt } action = Action::dead_letter;
+    // A message whose key was claimed with another fingerprint: by `action`, unless it is said. An
+    // ignored one is counted as a conflict, and nothing else is left of it.
+    enum class OnConflict : std::uint8_t { dead_letter, ignore, halt };
+    std::optional<OnConflict> on_conflict = std::nullopt;
     // Beyond this share of rejected messages within `window`, and at least `cap_minimum` of them,
     // the topic halts: a bad deploy must not empty a topic into the dead letters. 1.0 never halts.
     double cap_share = 0.5;

@@ -31,7 +31,8 @@ struct Columns {
     std::vector<std::int32_t> partitions, attempts;
     std::vector<std::int64_t> offsets;
     std::vector<Bytes> milliseconds, keys, headers, payloads, key_texts, classes, states, reasons;
-    std::vector<std::optional<Digest>> digests;
+    std::vector<Bytes> first_places;
+    std::vector<std::optional<Digest>> digests, fingerprints, first_fingerprints;
     std::deque<std::string> owned;
 
     std::string_view own(std::string text) { return owned.emplace_back(std::move(text)); }
@@ -63,6 +64,14 @@ struct Columns {
         states.emplace_back(rejection.sqlstate);
         reasons.emplace_back(own(std::move(reason)));
         attempts.push_back(rejection.attempts);
+        fingerprints.push_back(message.fingerprint);
+        const EarlierClaim* earlier = rejection.earlier;
+        first_fingerprints.push_back(earlier != nullptr ? std::optional(earlier->fingerprint)
+                                                        : std::nullopt);
+        first_places.emplace_back();
+        if (earlier != nullptr && !earlier->places.empty()) {
+            first_places.back() = own(places_json(earlier->places));
+        }
     }
 };
 
@@ -87,7 +96,34 @@ void DeadLetterSink::write(Transaction& transaction, const BatchContext& context
                                                        .texts(columns.classes)
                                                        .texts(columns.states)
                                                        .texts(columns.reasons)
-                                                       .small_integers(columns.attempts));
+                                                       .small_integers(columns.attempts)
+                                                       .optional_digests(columns.fingerprints)
+                                                       .optional_digests(columns.first_fingerprints)
+                                                       .texts(columns.first_places));
+}
+
+std::string places_json(std::span<const ClaimPlace> places) {
+    const auto quoted = [](const std::string& text) {
+        Value value;
+        value.kind = Value::Kind::text;
+        value.text = text;
+        std::string json;
+        const bool fits = !text.empty() && encode::json(value, Provenance::field, json).empty();
+        return fits ? json : std::string("null");
+    };
+    std::string json;
+    for (const ClaimPlace& place : places) {
+        json += (json.empty() ? "[{" : ", {");
+        json += "\"group\": " + quoted(place.consumer_group);
+        json += ", \"topic\": " + quoted(place.topic);
+        json += ", \"partition\": " + std::to_string(place.partition.raw());
+        json += ", \"offset\": " + std::to_string(place.first.raw());
+        if (place.last != place.first) {
+            json += ", \"last_offset\": " + std::to_string(place.last.raw());
+        }
+        json += "}";
+    }
+    return json + "]";
 }
 
 std::string headers_json(std::span<const Header> headers) {

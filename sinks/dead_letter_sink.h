@@ -18,6 +18,10 @@ class DeadLetterSink final : public Sink {
 // order.
 std::string headers_json(std::span<const Header> headers);
 
+// Where an earlier claim may be, as the table's JSON: [{"group", "topic", "partition", "offset"},
+// ...], with "last_offset" where it is another. REQUIRES: there is one.
+std::string places_json(std::span<const ClaimPlace> places);
+
 // Text for people that PostgreSQL surely takes: what is no UTF-8, and NUL, become question marks.
 std::string printable(std::string_view bytes);
 

@@ -42,11 +42,13 @@ KnownClaims known_claims(Connection& connection, const std::string& ledger,
             connection.query(explain_statement(generations.text(row, 5)),
                              Parameters{}.digests(digests), {{"table", generations.text(row, 4)}});
         for (int found = 0; found < claims.rows(); ++found) {
-            known.emplace(claims.text(found, 0),
-                          KnownClaim{std::string(claims.optional_text(found, 3).value_or("?")),
-                                     claims.integer(found, 4), claims.integer(found, 5),
-                                     claims.integer(found, has_ranges ? 6 : 5),
-                                     std::string(claims.text(found, 1))});
+            known.emplace(
+                claims.text(found, 0),
+                KnownClaim{
+                    std::string(claims.optional_text(found, 3).value_or("?")),
+                    claims.integer(found, 4), claims.integer(found, 5),
+                    claims.integer(found, has_ranges ? 6 : 5), std::string(claims.text(found, 1)),
+                    std::string(claims.optional_text(found, has_ranges ? 7 : 6).value_or(""))});
         }
     }
     return known;
@@ -67,6 +69,7 @@ SampledRecord describe(const std::string& topic, const Message& message) {
     } else {
         record.outcome = "applied";
         record.digest = uuid_text(message.digest);
+        if (message.fingerprint) record.fingerprint = uuid_text(*message.fingerprint);
     }
     return record;
 }

@@ -40,28 +40,37 @@ std::vector<const KnownClaim*> found_claims(const SampledRecord& record, const K
     return found;
 }
 
+std::string repeated(const std::string& fingerprint, const std::string& first) {
+    const bool other = !fingerprint.empty() && !first.empty() && fingerprint != first;
+    return other ? "conflict" : "duplicate";
+}
+
 }  // namespace
 
 void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& known, Reach reach) {
-    std::map<std::pair<std::string, std::string>, std::string> seen;
+    struct Seen {
+        std::string place;
+        std::string fingerprint;
+    };
+    std::map<std::pair<std::string, std::string>, Seen> seen;
     for (SampledRecord& record : records) {
         if (record.digest.empty()) continue;
         const std::string within =
             reach == Reach::global ? "" : partition_text(record.topic, record.partition);
         const auto [first, is_first] =
-            seen.emplace(std::pair(record.digest, within), place(record));
+            seen.emplace(std::pair(record.digest, within), Seen{place(record), record.fingerprint});
         const std::vector<const KnownClaim*> claims = found_claims(record, known, reach);
         if (!claims.empty()) {
             const auto own = std::ranges::find_if(
                 claims, [&](const KnownClaim* claim) { return may_be(*claim, record); });
             const bool itself = own != claims.end();
             const KnownClaim& claim = itself ? **own : *claims.front();
-            record.outcome = itself ? "known" : "duplicate";
+            record.outcome = itself ? "known" : repeated(record.fingerprint, claim.fingerprint);
             record.reason =
                 (itself ? "" : "of " + place(claim) + ", ") + "applied at " + claim.time;
         } else if (!is_first) {
-            record.outcome = "duplicate";
-            record.reason = "of " + first->second + " in this sample";
+            record.outcome = repeated(record.fingerprint, first->second.fingerprint);
+            record.reason = "of " + first->second.place + " in this sample";
         }
     }
 }

@@ -15,10 +15,12 @@ struct SampledRecord {
     std::string topic;
     int partition = 0;
     std::int64_t offset = 0;
-    // applied | duplicate | rejected | skipped: what would happen; known: it was applied already.
+    // applied | duplicate | conflict | rejected | skipped: what would happen; known: it was applied
+    // already.
     std::string outcome;
-    std::string reason;  // where the original is, or why; may be ''
-    std::string digest;  // of its key; '' without one
+    std::string reason;            // where the original is, or why; may be ''
+    std::string digest;            // of its key; '' without one
+    std::string fingerprint = {};  // '' without one
 };
 
 // Where a claim came from and when. A log knows the first and the last offset of a batch in each of
@@ -29,11 +31,13 @@ struct KnownClaim {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::string time;
+    std::string fingerprint = {};  // '' without one
 };
 // By the digest as PostgreSQL prints it.
 using KnownClaims = std::multimap<std::string, KnownClaim, std::less<>>;
 
-// Finds the duplicates among those that would be applied: of claims, and of each other. With
+// Finds the duplicates and conflicts among those that would be applied: of claims, and of each
+// other. With
 // Reach::partition only what came in the record's own partition counts.
 void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& known, Reach reach);
 

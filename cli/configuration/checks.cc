@@ -201,6 +201,32 @@ void check_admin(const Configuration& configuration, Report& report) {
                                         "`[::1]:9464` or `off`.");
 }
 
+namespace {
+
+// The fingerprints of one key are compared, whichever of its topics it came in.
+void check_shared_keys(const Configuration& configuration, Report& report) {
+    using Of = FingerprintOptions::Of;
+    const auto other = [](const TopicConfiguration& one, const TopicConfiguration& two) {
+        const FingerprintOptions &left = one.key.fingerprint, &right = two.key.fingerprint;
+        if (one.ledger != two.ledger || one.key.operation != two.key.operation) return false;
+        if (left.of == Of::none || right.of == Of::none) return false;
+        return left != right || (left.of == Of::fields && one.format.format != two.format.format);
+    };
+    const std::vector<TopicConfiguration>& topics = configuration.topics;
+    for (std::size_t second = 1; second < topics.size(); ++second) {
+        for (std::size_t first = 0; first < second; ++first) {
+            if (!other(topics[first], topics[second])) continue;
+            report.error_at(topics[second].path + ".key.fingerprint",
+                            "The topic `" + topics[first].name +
+                                "` has the same keys (ledger and operation) with other "
+                                "fingerprints: each repeat between the two would be a conflict. "
+                                "Write the same at both, or `none` at one of them.");
+        }
+    }
+}
+
+}  // namespace
+
 void check_combinations(const Configuration& configuration, Report& report) {
     check_kafka(configuration, report);
     check_postgres(configuration, report);
@@ -218,6 +244,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
         }
         check_topic(topic, configuration.ledgers.at(topic.ledger), path, report);
     }
+    check_shared_keys(configuration, report);
 }
 
 }  // namespace onceward

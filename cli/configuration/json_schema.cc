@@ -54,6 +54,18 @@ Json key_source() {
              {{{"enum", {"record_key", "cloudevents", "payload_sha256", "coordinates"}}}, named}}};
 }
 
+Json fingerprint() {
+    const Json fields = {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
+    const Json object = {{"type", "object"},
+                         {"properties", {{"fields", fields}}},
+                         {"required", Json::array({"fields"})},
+                         {"additionalProperties", false}};
+    return {{"anyOf",
+             {{{"enum", {"none", "payload"}}},
+              {{"type", "string"}, {"pattern", variable_pattern}},
+              object}}};
+}
+
 Json limited(const OptionSpec& spec, const char* type) {
     Json schema = {{"type", type}, {"minimum", spec.minimum}};
     if (spec.maximum != INT64_MAX) schema["maximum"] = spec.maximum;
@@ -84,6 +96,7 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::key_sources:
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
         case OptionType::source: return source(false);
+        case OptionType::fingerprint: return fingerprint();
         case OptionType::columns:
             return {
                 {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};

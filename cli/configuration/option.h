@@ -29,6 +29,7 @@ enum class OptionType : std::uint8_t {
     key_sources,  // a list of key sources
     source,       // one field source
     columns,      // column name to field source
+    fingerprint,  // none | payload | {fields: [...]}
 };
 
 // An option's value; which member holds it follows from the type.
@@ -44,6 +45,7 @@ struct OptionValue {
     std::vector<KeySource> key_sources;
     FieldSource source;
     std::vector<ColumnOptions> columns;
+    FingerprintOptions fingerprint;
 };
 
 // What is being filled; null outside of databases[] and of topics[].

@@ -5,7 +5,7 @@
 namespace onceward {
 namespace {
 
-// The paths of the payload that a topic's key and sink read.
+// The paths of the payload that a topic's key, fingerprint and sink read.
 std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
     std::vector<std::string> paths;
     for (const KeySource& source : topic.key.sources) {
@@ -16,6 +16,8 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
     if (topic.key.tenant && topic.key.tenant->kind == FieldSource::Kind::field) {
         paths.push_back(topic.key.tenant->text);
     }
+    const FingerprintOptions& fingerprint = topic.key.fingerprint;
+    paths.insert(paths.end(), fingerprint.fields.begin(), fingerprint.fields.end());
     if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) {
         for (const ColumnOptions& column : table->columns) {
             if (column.source.kind == FieldSource::Kind::field) paths.push_back(column.source.text);

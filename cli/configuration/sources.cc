@@ -180,6 +180,35 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const s
     return good ? std::optional(columns) : std::nullopt;
 }
 
+std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::string& path,
+                                                   Report& report) {
+    const std::string wanted = "`none`, `payload` or `{fields: [PATH, ...]}`";
+    FingerprintOptions options;
+    if (node.kind == Node::Kind::mapping) {
+        const Node* const fields = node.items.size() == 1 ? node.find("fields") : nullptr;
+        if (fields == nullptr) {
+            report.error(node.mark, path, "This is no fingerprint. Write " + wanted + ".");
+            return std::nullopt;
+        }
+        auto paths = read_texts(*fields, path, report);
+        if (!paths) return std::nullopt;
+        options.of = FingerprintOptions::Of::fields;
+        options.fields = std::move(*paths);
+        return options;
+    }
+    if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
+    if (node.text == "payload") {
+        options.of = FingerprintOptions::Of::payload;
+    } else if (node.text != "none") {
+        report.error(node.mark, path,
+                     shown(node) + " is no fingerprint" +
+                         guess(node.written, {"none", "payload", "fields"}) + " Write " + wanted +
+                         ".");
+        return std::nullopt;
+    }
+    return options;
+}
+
 std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const std::string& path,
                                                        Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {

@@ -146,6 +146,39 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
     }
 }
 
+void check_fingerprint(const TopicConfiguration& topic, const std::string& topic_path,
+                       Report& report) {
+    using Of = FingerprintOptions::Of;
+    const std::string path = topic_path + ".key.fingerprint";
+    const FingerprintOptions& fingerprint = topic.key.fingerprint;
+    if (fingerprint.of == Of::none) {
+        if (!report.given(topic_path + ".key.on_conflict") || !report.known(path)) return;
+        report.error_at(topic_path + ".key.on_conflict",
+                        "Without a fingerprint nothing is a conflict. Write `fingerprint: payload` "
+                        "or `fingerprint: {fields: [...]}`, or remove this.");
+        return;
+    }
+    const auto made_of_it = [&](const KeySource& source) {
+        return source.kind == KeySource::Kind::coordinates ||
+               (source.kind == KeySource::Kind::payload_sha256 && fingerprint.of == Of::payload);
+    };
+    if (!topic.key.sources.empty() && std::ranges::all_of(topic.key.sources, made_of_it)) {
+        report.warning_at(path,
+                          "No other payload can come with this key, so nothing is ever a conflict. "
+                          "Remove this, or take the key from the message.");
+    }
+    if (fingerprint.of != Of::fields || !report.known(topic_path + ".format")) return;
+    if (topic.format.format == Format::raw) {
+        report.error_at(path,
+                        "`format: raw` has no fields. Write `fingerprint: payload`, or another "
+                        "format.");
+        return;
+    }
+    for (const std::string& field : fingerprint.fields) {
+        check_field_path(field, topic.format.format, path, report);
+    }
+}
+
 void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report) {
     const std::string path = topic_path + ".ledger";
     switch (ledger.store) {
@@ -187,6 +220,7 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
     check_name(topic, path, report);
     check_format(topic, path, report);
     check_key(topic, path, report);
+    check_fingerprint(topic, path, report);
     check_ledger(ledger, path, report);
     if (report.given(path + ".start_fallback") &&
         topic.start.kind != StartPosition::Kind::committed) {

@@ -111,20 +111,6 @@ std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
     return std::nullopt;
 }
 
-std::optional<OptionValue> read_texts(const Node& node, const std::string& path, Report& report) {
-    if (node.kind != Node::Kind::sequence || node.items.empty()) {
-        report.error(node.mark, path,
-                     shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
-        return std::nullopt;
-    }
-    OptionValue value;
-    for (const Node& item : node.items) {
-        if (!expect_scalar(item, path, "a text", report)) return std::nullopt;
-        value.texts.push_back(item.text);
-    }
-    return value;
-}
-
 std::optional<OptionValue> read_start(const Node& node, const std::string& path, Report& report) {
     const std::vector<std::string> words = {"committed", "earliest", "latest"};
     const std::string wanted = one_of(words) + " or a time such as `2026-01-31T12:00:00Z`";
@@ -231,6 +217,21 @@ bool expect_scalar(const Node& node, const std::string& path, const std::string&
     return true;
 }
 
+std::optional<std::vector<std::string>> read_texts(const Node& node, const std::string& path,
+                                                   Report& report) {
+    if (node.kind != Node::Kind::sequence || node.items.empty()) {
+        report.error(node.mark, path,
+                     shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
+        return std::nullopt;
+    }
+    std::vector<std::string> texts;
+    for (const Node& item : node.items) {
+        if (!expect_scalar(item, path, "a text", report)) return std::nullopt;
+        texts.push_back(item.text);
+    }
+    return texts;
+}
+
 std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
                                       const std::string& path, Report& report) {
     switch (spec.type) {
@@ -251,7 +252,7 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
         case OptionType::duration:
         case OptionType::size: return read_amount(spec, node, path, report);
         case OptionType::choice: return read_choice(spec, node, path, report);
-        case OptionType::texts: return read_texts(node, path, report);
+        case OptionType::texts: return with(&OptionValue::texts, read_texts(node, path, report));
         case OptionType::properties: return read_properties(node, path, report);
         case OptionType::start: return read_start(node, path, report);
         case OptionType::key_sources:
@@ -259,6 +260,8 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
         case OptionType::source: return with(&OptionValue::source, read_source(node, path, report));
         case OptionType::columns:
             return with(&OptionValue::columns, read_columns(node, path, report));
+        case OptionType::fingerprint:
+            return with(&OptionValue::fingerprint, read_fingerprint(node, path, report));
     }
     return std::nullopt;
 }

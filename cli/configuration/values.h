@@ -25,6 +25,11 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const s
 std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const std::string& path,
                                                        Report& report);
 
+std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::string& path,
+                                                   Report& report);
+std::optional<std::vector<std::string>> read_texts(const Node& node, const std::string& path,
+                                                   Report& report);
+
 // The end of a sentence about an unknown name: `; did you mean ...?`, or a full stop.
 std::string guess(const std::string& name, const std::vector<std::string>& known);
 // `a`, `b` or `c`.

@@ -60,6 +60,12 @@ class ClaimStore {
     virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                           const std::string& topic,
                                                           std::span<const Claim> claims) = 0;
+    // After claim(), in its transaction: where the earlier claims came from that these were in
+    // conflict with. One answer for each, in their order; none at all from a ledger that cannot
+    // tell.
+    virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {
+        return {};
+    }
     // The sink refused its rows for what they hold, and the transaction is rolled back: whether
     // some of what claim() presumed fresh was claimed by others meanwhile, so that the refusal may
     // have been their rows' doing. Then the batch is done anew.

@@ -15,7 +15,11 @@ bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const L
         while (at < digests.size() && digests[at] < claims[i].digest) ++at;
         if (at == digests.size() || digests[at] != claims[i].digest) continue;
         if (answers[i].verdict != Verdict::fresh) continue;
-        answers[i] = earlier_claim(claims[i], other.fingerprint(at));
+        const ClaimAnswer said = earlier_claim(claims[i], other.fingerprint(at));
+        // Told of what is committed alone: a conflict may halt its topic, and its dead letter says
+        // where the first message is.
+        if (said.verdict == Verdict::conflict) continue;
+        answers[i] = said;
         reliance.claims.push_back({claims[i].digest, other.fingerprint(at)});
     }
     return reliance.claims.size() > before;

@@ -38,21 +38,22 @@ void DigestTable::grow(Shard& shard) const {
     Shard larger;
     const std::size_t size = shard.slots.empty() ? first_slots : 2 * shard.slots.size();
     larger.slots.resize(size);
-    if (!shard.fingerprints.empty()) larger.fingerprints.resize(size);
+    if (!shard.knowns.empty()) larger.knowns.resize(size);
     larger.used = shard.used;
     larger.shift = 64 - std::countr_zero(size);
     for (std::size_t i = 0; i < shard.slots.size(); ++i) {
         if (is_zero(shard.slots[i])) continue;
         const std::size_t at = find(larger, hash(shard.slots[i]), shard.slots[i]);
         larger.slots[at] = shard.slots[i];
-        if (!shard.fingerprints.empty()) larger.fingerprints[at] = shard.fingerprints[i];
+        if (!shard.knowns.empty()) larger.knowns[at] = shard.knowns[i];
     }
     shard = std::move(larger);
 }
 
-void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fingerprint) {
+void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fingerprint,
+                         std::int64_t batch) {
     if (is_zero(digest)) {
-        if (!has_zero_) zero_fingerprint_ = fingerprint;
+        if (!has_zero_ && fingerprint) zero_known_ = {*fingerprint, batch};
         size_ += has_zero_ ? 0 : 1;
         has_zero_ = true;
         return;
@@ -66,8 +67,8 @@ void DigestTable::insert(const Digest& digest, const std::optional<Digest>& fing
     ++mine.used;
     ++size_;
     if (!fingerprint) return;
-    if (mine.fingerprints.empty()) mine.fingerprints.resize(mine.slots.size());
-    mine.fingerprints[at] = *fingerprint;
+    if (mine.knowns.empty()) mine.knowns.resize(mine.slots.size());
+    mine.knowns[at] = {*fingerprint, batch};
 }
 
 void DigestTable::make_room(std::size_t more) {
@@ -84,14 +85,19 @@ bool DigestTable::contains(const Digest& digest) const {
     return !mine.slots.empty() && !is_zero(mine.slots[find(mine, key, digest)]);
 }
 
-std::optional<Digest> DigestTable::fingerprint(const Digest& digest) const {
-    if (is_zero(digest)) return zero_fingerprint_;
+DigestTable::Known DigestTable::known(const Digest& digest) const {
+    if (is_zero(digest)) return zero_known_;
     const std::uint64_t key = hash(digest);
     const Shard& mine = shard(key);
-    if (mine.fingerprints.empty()) return std::nullopt;
-    const Digest& found = mine.fingerprints[find(mine, key, digest)];
+    return mine.knowns.empty() ? Known{} : mine.knowns[find(mine, key, digest)];
+}
+
+std::optional<Digest> DigestTable::fingerprint(const Digest& digest) const {
+    const Digest found = known(digest).fingerprint;
     return is_zero(found) ? std::nullopt : std::optional(found);
 }
+
+std::int64_t DigestTable::batch(const Digest& digest) const { return known(digest).batch; }
 
 void DigestTable::prefetch(const Digest& digest) const {
     const std::uint64_t key = hash(digest);
@@ -106,7 +112,7 @@ void DigestTable::prefetch(const Digest& digest) const {
 std::size_t DigestTable::bytes() const {
     std::size_t bytes = 0;
     for (const Shard& shard : shards_) {
-        bytes += (shard.slots.capacity() + shard.fingerprints.capacity()) * sizeof(Digest);
+        bytes += shard.slots.capacity() * sizeof(Digest) + shard.knowns.capacity() * sizeof(Known);
     }
     return bytes;
 }

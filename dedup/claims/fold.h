@@ -22,6 +22,14 @@ class FoldedClaims {
     // same commit, or a conflict with its fingerprint.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
 
+    // Of a message that is in conflict: what claims its key.
+    struct Met {
+        const Message* first = nullptr;  // before it in this slice; null: the ledger's claim
+        Digest fingerprint;
+    };
+    // REQUIRES: verdicts() says so of this message of the slice.
+    Met met(const Message& conflict, std::span<const ClaimAnswer> answers) const;
+
   private:
     std::span<Message* const> messages_;
     std::vector<std::uint32_t> order_;  // message indexes by (digest, place in the slice)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/claims/claim_places.h"
 #include "dedup/claims/log_reader.h"
 #include "dedup/claims/segment_reader.h"
 #include "dedup/mutants.h"
@@ -98,6 +99,15 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
     listed_ = window_;
     return answers;
+}
+
+std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
+                                                      std::span<const Claim> claims) {
+    std::vector<WantedPlace> wanted;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        for (const auto& at : window_->whereabouts(claims[i].digest)) wanted.push_back({i, at});
+    }
+    return log_places(transaction, ledger_, claims, wanted);
 }
 
 bool LogStore::known_by_now() const {

@@ -20,6 +20,8 @@ class LogStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
+    std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
+                                                std::span<const Claim> claims) override;
     bool reconsider(Connection& connection) override;
     Settlement settle(Transaction& transaction) override;
     void committing() override;

@@ -35,7 +35,7 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
     for (const LogBatch& batch : batches) {
         for (std::size_t i = 0; i < batch.digests.size(); ++i) {
             if (i + ahead < batch.digests.size()) into.digests.prefetch(batch.digests[i + ahead]);
-            into.digests.insert(batch.digests[i], batch.fingerprint(i));
+            into.digests.insert(batch.digests[i], batch.fingerprint(i), batch.seq);
         }
         position_.last = std::max(position_.last, batch.seq);
     }
@@ -123,6 +123,20 @@ bool LogWindow::holds(std::span<const Reliance::OnClaim> claims) const {
                    table.fingerprint(claim.digest) == claim.fingerprint;
         });
     });
+}
+
+std::vector<LogWindow::Whereabouts> LogWindow::whereabouts(const Digest& digest) const {
+    std::vector<Whereabouts> found;
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, generation] : generations_) {
+        for (const SegmentPart& part : parts_of(generation)) {
+            if (part.filter->may_contain(digest)) found.push_back({number, 0, part.number});
+        }
+        if (const std::int64_t seq = generation.digests.batch(digest)) {
+            found.push_back({number, seq});
+        }
+    }
+    return found;
 }
 
 std::size_t LogWindow::size() const {

@@ -69,6 +69,14 @@ class LogWindow {
     bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
     // Whether all of these are known beside the segments, each with this very fingerprint.
     bool holds(std::span<const Reliance::OnClaim> claims) const;
+    // Where a claim that has a fingerprint may be: in the batch with that seq of a generation's
+    // log, or, seq 0, in that part of a generation that is a segment, whose filter says yes.
+    struct Whereabouts {
+        std::int64_t generation = 0;
+        std::int64_t seq = 0;
+        int part = 0;
+    };
+    std::vector<Whereabouts> whereabouts(const Digest& digest) const;
     ClaimsUnderWay& under_way() { return under_way_; }
 
     void discard() { discarded_ = true; }

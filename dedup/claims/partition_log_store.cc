@@ -4,6 +4,7 @@
 #include <list>
 #include <stdexcept>
 
+#include "dedup/claims/claim_places.h"
 #include "dedup/claims/log_reader.h"
 #include "dedup/claims/segment_reader.h"
 #include "schemas/queries.h"
@@ -152,6 +153,16 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
         }
     }
     return answers;
+}
+
+std::vector<std::vector<ClaimPlace>> PartitionLogStore::places(Transaction& transaction,
+                                                               std::span<const Claim> claims) {
+    std::vector<WantedPlace> wanted;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const LogWindow& window = *parts_.at(claims[i].partition).window;
+        for (const auto& at : window.whereabouts(claims[i].digest)) wanted.push_back({i, at});
+    }
+    return log_places(transaction, ledger_, claims, wanted);
 }
 
 bool PartitionLogStore::still_holds(const Result& current) {

@@ -24,6 +24,8 @@ class PartitionLogStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
+    std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
+                                                std::span<const Claim> claims) override;
     Settlement settle(Transaction& transaction) override;
     void committing() override;
     void committed() override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/claims/claim_places.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 
@@ -179,6 +180,21 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
             lost[static_cast<std::size_t>(winners.binary_integer(found, 0) - 1)];
         answers[place] = earlier(claims[place], winners, found);
     }
+}
+
+std::vector<std::vector<ClaimPlace>> TableStore::places(Transaction& transaction,
+                                                        std::span<const Claim> claims) {
+    // The same ones as in claim(), since the ledger's lock is held.
+    Generations generations = read_generations(transaction);
+    generations.sealed.push_back(generations.current);
+    const std::vector<Digest> digests = digests_of(claims);
+    ClaimPlaces places(claims);
+    for (const std::string& generation : generations.sealed) {
+        const std::string table = "claims_" + std::to_string(ledger_) + "_" + generation;
+        places.take(transaction.query(sql::explain_claim, Parameters{}.digests(digests),
+                                      {{"table", table}}));
+    }
+    return std::move(places.all);
 }
 
 }  // namespace onceward

@@ -14,6 +14,8 @@ class TableStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
+    std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
+                                                std::span<const Claim> claims) override;
     void connection_lost() override { known_.clear(); }
 
   private:

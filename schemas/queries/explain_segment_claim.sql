@@ -1,8 +1,12 @@
 -- As explain_log_claim, where the log has become a segment: the block names the batch.
 SELECT key.digest, b.claimed_at, f.consumer_group, f.topic, place.partition, place.first_offset,
-    place.last_offset
+    place.last_offset,
+    nullif(encode(substr(block.fingerprints, block.at + 1, 16), 'hex')::uuid,
+        '00000000-0000-0000-0000-000000000000'),
+    0 AS part
 FROM unnest($1::uuid[]) AS key (digest)
-    CROSS JOIN LATERAL (SELECT s.batches, position(uuid_send(key.digest) IN s.digests) - 1 AS at
+    CROSS JOIN LATERAL (SELECT s.batches, s.fingerprints,
+            position(uuid_send(key.digest) IN s.digests) - 1 AS at
         FROM {schema}.sealed_{table} s WHERE s.first_digest <= key.digest
         ORDER BY s.first_digest DESC LIMIT 1) AS block
     JOIN {schema}.batches_{table} b ON b.seq = (SELECT min(seq) FROM {schema}.batches_{table})

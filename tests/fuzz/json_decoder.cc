@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "consumer/canonical_json.h"
 #include "consumer/decoder.h"
 #include "consumer/json_text.h"
 #include "tests/fuzz/fuzz.h"
@@ -95,6 +96,19 @@ const nlohmann::json* at(const nlohmann::json& document, const std::string& path
     return document.contains(pointer) ? &document[pointer] : nullptr;
 }
 
+// What was decoded has a canonical form, but for what the RFC gives none, and that form is its own.
+void check_canonical_form(std::string_view text) {
+    std::string form, again;
+    if (const std::optional<std::string> fault = append_canonical(text, form)) {
+        require(fault->find("twice") != std::string::npos ||
+                    fault->find("beyond every double") != std::string::npos,
+                "JSON without a canonical form breaks a rule of the RFC");
+        return;
+    }
+    require(nlohmann::json::accept(form), "a canonical form is JSON");
+    require(!append_canonical(form, again) && again == form, "a canonical form is its own");
+}
+
 void compare_with_the_other_reader(std::string_view text, const Decoded& decoded,
                                    std::span<const Value> values) {
     if (text.find('\0') != std::string_view::npos) {  // where the other one stops reading
@@ -108,6 +122,7 @@ void compare_with_the_other_reader(std::string_view text, const Decoded& decoded
         require(valid, "what is decoded is JSON");
         const nlohmann::json document = nlohmann::json::parse(text);
         for (std::size_t i = 0; i < paths.size(); ++i) compare(values[i], at(document, paths[i]));
+        check_canonical_form(text);
         return;
     }
     if (!valid) return;

@@ -57,7 +57,7 @@ std::vector<std::unique_ptr<Setup>> make_setups() {
     KeyOptions uuid = from({source(KeySource::Kind::record_key)});
     uuid.charset = KeyOptions::Charset::uuid;
     uuid.on_invalid = KeyPolicy::skip;
-    uuid.fingerprint_payload = true;
+    uuid.fingerprint.of = FingerprintOptions::Of::payload;
     setups.push_back(std::make_unique<Setup>(uuid, Format::raw));
     KeyOptions pattern = from({source(KeySource::Kind::header, "key")});
     pattern.pattern = "[a-z]+(-[0-9]{1,4})*";
@@ -116,8 +116,9 @@ void check(const Setup& setup, const Message& message) {
         return;
     }
     require(message.digest != Digest{}, "a message that goes on has a digest");
-    require(message.fingerprint.has_value() == options.fingerprint_payload,
-            "a fingerprint is there where it is asked for");
+    require(
+        message.fingerprint.has_value() == (options.fingerprint.of != FingerprintOptions::Of::none),
+        "a fingerprint is there where it is asked for");
     if (is_coordinates(message)) return;
     const std::string_view text = message.key_text;
     require(text.size() >= options.length_min && text.size() <= options.length_max,

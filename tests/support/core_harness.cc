@@ -307,6 +307,15 @@ std::vector<std::string> violations(FreshSchema& schema, const ScriptedLog& log,
          database.number("SELECT count(*) FROM " + effects), "I16: the total of applied");
     want(database.number("SELECT coalesce(sum(dead_lettered + conflicts), 0) FROM fences"),
          database.number("SELECT count(*) FROM dead_letters"), "I16: the total of dead letters");
+    want(database.number(
+             "SELECT count(*) FROM dead_letters AS d WHERE error_class = 'conflict' AND NOT EXISTS "
+             "(SELECT FROM " +
+             effects +
+             " AS e, jsonb_array_elements(d.first_places) AS place WHERE e.digest = d.digest AND "
+             "e.partition = (place->>'partition')::integer AND e.record_offset BETWEEN "
+             "(place->>'offset')::bigint AND "
+             "coalesce(place->>'last_offset', place->>'offset')::bigint)"),
+         0, "I11: conflicts that do not name their key's effect");
     want(unpaired(database, effects), 0, "I6: claims and effects of different transactions");
     return found;
 }

@@ -53,10 +53,11 @@ class CoreTest : public ::testing::Test {
     EffectSink sink_{table_};
 };
 
-// The ledgers that keep the same promises, with whatever store.
-enum class LedgerCase { table, log, log_in_one_process };
+// The ledgers that keep the same promises, with whatever store; log_of_partitions keeps them in
+// each partition.
+enum class LedgerCase { table, log, log_in_one_process, log_of_partitions };
 inline std::string name_of(const ::testing::TestParamInfo<LedgerCase>& parameter) {
-    const char* const names[] = {"Table", "Log", "LogInOneProcess"};
+    const char* const names[] = {"Table", "Log", "LogInOneProcess", "LogOfPartitions"};
     return names[static_cast<int>(parameter.param)];
 }
 inline const auto every_ledger =
@@ -69,6 +70,7 @@ class LedgerTest : public CoreTest, public ::testing::WithParamInterface<LedgerC
         if (GetParam() == LedgerCase::log_in_one_process) {
             windows_ = std::make_shared<LogWindows>();
         }
+        if (GetParam() == LedgerCase::log_of_partitions) reach_ = Reach::partition;
     }
 };
 

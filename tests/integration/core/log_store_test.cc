@@ -148,11 +148,32 @@ TEST_F(LogStoreTest, AKeyUnderWayInANeighbourIsADuplicateWithoutARedo) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
     EXPECT_EQ(one.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
-    EXPECT_EQ(two.begin(claim("k", digest_of_bytes("2"))).verdict, Verdict::conflict);
+    EXPECT_EQ(two.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::duplicate);
     ASSERT_EQ(one.settle(), Settlement::settled);
     std::future<Settlement> settled = std::async(std::launch::async, [&] { return two.settle(); });
     one.commit();
     EXPECT_EQ(settled.get(), Settlement::settled);
+    two.commit();
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
+}
+
+// A conflict may halt a topic and names the first message's place: it is told of what is committed.
+TEST_F(LogStoreTest, AKeyUnderWayWithAnotherFingerprintIsAConflictOnceItIsCommitted) {
+    windows_ = std::make_shared<LogWindows>();
+    Session one = session(), two = session();
+    const Claim other = claim("k", digest_of_bytes("2"));
+    EXPECT_EQ(one.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
+    EXPECT_EQ(two.begin(other).verdict, Verdict::fresh) << "presumed";
+    ASSERT_EQ(one.settle(), Settlement::settled);
+    one.commit();
+    EXPECT_EQ(two.settle(), Settlement::again);
+    two.open.reset();
+    EXPECT_EQ(two.begin(other).verdict, Verdict::conflict);
+    const auto places = two.store.places(*two.open, {&other, 1});
+    ASSERT_EQ(places.size(), 1U);
+    ASSERT_EQ(places[0].size(), 1U);
+    EXPECT_EQ(places[0][0].topic, "topic");
+    EXPECT_EQ(two.settle(), Settlement::settled);
     two.commit();
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 1);
 }

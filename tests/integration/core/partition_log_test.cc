@@ -41,6 +41,23 @@ TEST_F(PartitionLogTest, ADuplicateIsFoundInItsPartitionAndARowIsWrittenForEach)
     expect_no_violations(log);
 }
 
+TEST_F(PartitionLogTest, AConflictIsFoundInItsPartitionAndNamesItsBatch) {
+    ScriptedLog log(2);
+    append_keys(log, 0, "before", 1);
+    log.append(0, {.key = "key", .fingerprint = digest_of_bytes("1")});
+    log.append(0, {.key = "key", .fingerprint = digest_of_bytes("2")});
+    log.append(1, {.key = "key", .fingerprint = digest_of_bytes("3")});
+    CoreWorkerOptions two = options();
+    two.batch_messages = 2;
+    two.partitions = {0};
+    CoreWorker worker(log, sink_, two);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals, (Totals{.applied = 2, .conflicts = 1}));
+    EXPECT_EQ(database().value("SELECT first_places FROM dead_letters"),
+              R"([{"group": "group", "topic": "topic", "offset": 0, "partition": 0, )"
+              R"("last_offset": 1}])");
+}
+
 TEST_F(PartitionLogTest, ANewOwnerKnowsWhatTheOldOneClaimed) {
     ScriptedLog log(1);
     append_twice(log, 100);

@@ -91,10 +91,18 @@ TEST_F(PartitionSegmentTest, ASealedGenerationGivesTheSameVerdicts) {
         EXPECT_EQ(apply(*asked, 0, 0, 2000), 0);
         EXPECT_EQ(apply(*asked, 1, 0, 900), 0);
         EXPECT_EQ(asked->totals.conflicts, 0);
+        log_.append(1, {.key = "k7", .fingerprint = digest_of_bytes("another")});
+        ASSERT_TRUE(asked->run());
+        EXPECT_EQ(asked->totals.conflicts, 1);
     }
+    // Of its own partition alone.
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE first_places = "
+                                R"('[{"group": "group", "topic": "topic", "partition": 1, )"
+                                R"("offset": 0, "last_offset": 99}]')"),
+              2);
     EXPECT_EQ(apply(late, 1, 900, 1000), 1000) << "partition 0 alone had those";
     EXPECT_EQ(apply(late, 2, 0, 2000), 2000) << "that partition had none";
-    log_.append(1, {.key = "k7", .fingerprint = digest_of_bytes("another")});
+    log_.append(2, {.key = "k7", .fingerprint = digest_of_bytes("k7")});
     ASSERT_TRUE(late.run());
     EXPECT_EQ(late.totals.conflicts, 1);
 }
@@ -180,6 +188,12 @@ TEST_F(PartitionSegmentTest, OnceTheReachIsGlobalEachPartIsAsked) {
               "true false");
     CoreWorker late(log_, sink_, options("late"));
     EXPECT_EQ(apply(late, 0, 0, 1800), 100);
+    log_.append(2, {.key = "k700", .fingerprint = digest_of_bytes("another")});
+    ASSERT_TRUE(late.run());
+    EXPECT_EQ(late.totals.conflicts, 1);
+    EXPECT_EQ(database().value("SELECT string_agg(place->>'partition', ' ') FROM dead_letters, "
+                               "jsonb_array_elements(first_places) AS place"),
+              "0 1");
 }
 
 // The program of before would take one part's filter for all.
@@ -243,6 +257,7 @@ TEST_F(PartitionSegmentTest, ExplainFindsTheKeyInEachOfItsPartitions) {
     EXPECT_EQ(found.integer(0, 4), 0);
     EXPECT_EQ(found.integer(1, 4), 2);
     EXPECT_EQ(found.integer(0, 6), 99) << "the last of its batch";
+    EXPECT_EQ(found.text(0, 7), uuid_text(digest_of_bytes("k3")));
 }
 
 TEST_F(PartitionSegmentTest, WhatExpiresIsForgottenAlsoByWhoRemembersItsFilters) {

@@ -183,26 +183,6 @@ TEST_P(ProcessorTest, ADeferredMessageIsReadWhereItIsFreshAndHoldsNoClaimWhereIt
     EXPECT_THAT(read, ElementsAre(0, 1, 2));
 }
 
-TEST_P(ProcessorTest, AConflictIsDeadLetteredAndNotApplied) {
-    ScriptedLog log(1);
-    for (const char* payload : {"1", "2", "1"}) {
-        log.append(0, {.key = "key", .payload = payload, .fingerprint = digest_of_bytes(payload)});
-    }
-    CoreWorkerOptions single = options();
-    for (const std::size_t size : {1U, 3U}) {
-        single.batch_messages = size;
-        single.topic = "batches of " + std::to_string(size);
-        single.ledger = single.topic;
-        CoreWorker worker(log, sink_, single);
-        ASSERT_TRUE(worker.run());
-        EXPECT_EQ(worker.totals, (Totals{.applied = 1, .duplicates = 1, .conflicts = 1}));
-    }
-    EXPECT_EQ(
-        database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
-                          "record_offset = 1"),
-        2);
-}
-
 // A verdict holds for one attempt: what conflicted with a message that turned out bad is fresh once
 // that one is gone.
 TEST_P(ProcessorTest, AConflictWithABadMessageIsNoConflictOnceThatOneIsGone) {
@@ -300,7 +280,7 @@ TEST_P(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
     EXPECT_EQ(worker.connection().query("SHOW statement_timeout", {}).text(0, 0), "1min");
 }
 
-TEST_P(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
+TEST_P(ProcessorTest, OnRejectHaltStopsInFrontOfTheFirstRejectedMessage) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 3);
     log.append(0,
@@ -314,7 +294,8 @@ TEST_P(ProcessorTest, OnRejectHaltStopsBeforeTheFirstRejectedMessageLands) {
     } catch (const TopicHalted& halted) {
         EXPECT_EQ(halted.offset, Offset{3});
     }
-    EXPECT_EQ(fence(0), 0);
+    EXPECT_EQ(fence(0), 3);
+    EXPECT_EQ(effects(), 3);
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 0);
 }
 

@@ -71,12 +71,20 @@ TEST_F(SegmentTest, ASealedGenerationGivesTheSameVerdicts) {
     EXPECT_EQ(database().number("SELECT count(*) FROM filters_1_1"), 8);
     // A worker that knew them one by one, and one that reads filters.
     EXPECT_EQ(apply(worker, log_, 0, 3500), 0);
+    log_.append(0, {.key = "k8", .fingerprint = digest_of_bytes("another")});
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals.conflicts, 1);
     CoreWorker late(log_, sink_, in_batches("late"));
     EXPECT_EQ(apply(late, log_, 0, 3600), 100);
     EXPECT_EQ(late.totals.conflicts, 0);
     log_.append(0, {.key = "k7", .fingerprint = digest_of_bytes("another")});
     ASSERT_TRUE(late.run());
     EXPECT_EQ(late.totals.conflicts, 1);
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE first_places = "
+                                R"('[{"group": "group", "topic": "topic", "partition": 0, )"
+                                R"("offset": 0, "last_offset": 299}]')"),
+              2)
+        << "of the log and of its segment";
     const Expectation conflicts{.some_rejected = true};
     expect_no_violations(log_, conflicts);
 }

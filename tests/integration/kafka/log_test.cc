@@ -115,6 +115,32 @@ TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
     EXPECT_EQ(scene.applied(), 50);
 }
 
+// A replay of which some messages say something else under their key, or the same in other words.
+TEST(Log, TheSameKeyWithAnotherFieldIsAConflictAndWithOtherWordsADuplicate) {
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.topics[0].key.fingerprint = {FingerprintOptions::Of::fields, {"/id"}};
+    scene.start(std::move(options));
+    std::vector<support::ProducedMessage> sent = scene.make(100, 0);
+    scene.kafka().produce(scene.topic(), sent);
+    scene.count(sent);
+    ASSERT_TRUE(scene.all_applied());
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        std::string& payload = *sent[i].payload;
+        if (i % 10 == 0) payload = "{\"id\": 1000}";
+        if (i % 10 == 1) payload.insert(payload.size() - 1, ".0, \"sent\": \"again\"");
+    }
+    scene.kafka().produce(scene.topic(), sent);
+    ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) >= 200; }));
+    EXPECT_EQ(scene.fence(0, "applied, duplicates, conflicts, dead_lettered"), "100 90 10 0");
+    EXPECT_EQ(scene.applied(), 100);
+    EXPECT_EQ(scene.database().number(
+                  "SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
+                  "fingerprint <> first_fingerprint AND "
+                  "(first_places->0->>'offset')::bigint = record_offset - 100"),
+              10);
+}
+
 TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd) {
     Scene scene;
     using End = support::Kafka::Transaction;

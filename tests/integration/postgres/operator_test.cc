@@ -62,6 +62,30 @@ TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
     EXPECT_EQ(outcome.json()["dead_letters"][0]["sqlstate"], "23514");
 }
 
+TEST_F(Operator, ExplainShowsWhatAConflictHasMet) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    database().execute(
+        "UPDATE claims_1_1 SET fingerprint = '00000000-0000-0000-0000-000000000001'; "
+        "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+        "key_text, error_class, reason, attempts, fingerprint, first_fingerprint, first_places) "
+        "VALUES ('billing', 'orders', 'T', 2, 7, 'k-1', 'conflict', 'used before', 1, "
+        "'00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', "
+        R"('[{"group": "billing", "topic": "orders", "partition": 0, "offset": 41}]'))");
+    const std::vector<std::string> asked{"explain", "k-1",     "--topic",
+                                         "orders",  "--group", "billing"};
+    const std::string text = run(asked).output;
+    EXPECT_THAT(text, HasSubstr(", fingerprint 00000000-0000-0000-0000-000000000001\n"));
+    EXPECT_THAT(text, HasSubstr("used before; first orders partition 0 offset 41; fingerprint "
+                                "00000000-0000-0000-0000-000000000002, the first's "
+                                "00000000-0000-0000-0000-000000000001\n"));
+    std::vector<std::string> in_json = asked;
+    in_json.emplace_back("--json");
+    const auto told = run(in_json).json();
+    EXPECT_EQ(told["claims"][0]["fingerprint"], "00000000-0000-0000-0000-000000000001");
+    EXPECT_EQ(told["dead_letters"][0]["first_fingerprint"], told["claims"][0]["fingerprint"]);
+    EXPECT_EQ(told["dead_letters"][0]["first_places"][0]["offset"], 41);
+}
+
 TEST_F(Operator, ExplainTakesADigestFromTheLogs) {
     const std::string uuid = uuid_of("record_key", "k-1");
     claim(1, uuid, 41);

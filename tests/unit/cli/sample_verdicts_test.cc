@@ -41,6 +41,21 @@ TEST(SampleVerdicts, AClaimOfAnotherPartitionCountsOnlyWithGlobalReach) {
                 ElementsAre("known", "duplicate", "applied"));
 }
 
+TEST(SampleVerdicts, AnotherFingerprintIsAConflict) {
+    const auto with = [](SampledRecord record, const std::string& fingerprint) {
+        record.fingerprint = fingerprint;
+        return record;
+    };
+    const KnownClaims known = {{"b", {"orders", 0, 1, 1, "noon", "1"}},
+                               {"c", {"orders", 0, 2, 2, "noon"}}};
+    EXPECT_THAT(
+        outcomes({with(record("a", 0, 5), "1"), with(record("a", 0, 6), "2"),
+                  with(record("a", 0, 7), "1"), with(record("b", 0, 8), "2"),
+                  with(record("b", 0, 9), "1"), with(record("c", 0, 10), "2")},
+                 known, Reach::global),
+        ElementsAre("applied", "conflict", "duplicate", "conflict", "duplicate", "duplicate"));
+}
+
 TEST(SampleVerdicts, TheClaimThatMayBeTheRecordsOwnIsNamed) {
     const KnownClaims known = {{"a", {"orders", 0, 3, 3, "noon"}},
                                {"a", {"orders", 1, 5, 5, "midnight"}}};

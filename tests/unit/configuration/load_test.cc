@@ -99,6 +99,34 @@ TEST(Loading, EveryKindOfOptionArrives) {
     EXPECT_EQ(table.columns[4].source, (FieldSource{FieldSource::Kind::constant, "card"}));
 }
 
+TEST(Loading, AFingerprintIsOfThePayloadOfFieldsOrNone) {
+    using Of = FingerprintOptions::Of;
+    const auto read = [](const std::string& written) {
+        std::string text = good_text();
+        const std::size_t preset = text.find("idempotency-key");
+        text.insert(preset + 15, ", " + written);
+        const LoadResult result = load(text);
+        EXPECT_TRUE(result.findings.empty()) << all_findings(result);
+        return result.configuration.topics.at(0);
+    };
+    EXPECT_EQ(read("fingerprint: none").key.fingerprint, FingerprintOptions{});
+    EXPECT_EQ(read("fingerprint: payload").key.fingerprint, (FingerprintOptions{Of::payload, {}}));
+    EXPECT_EQ(read("fingerprint: payload").reject.on_conflict, std::nullopt);
+    const TopicConfiguration fields =
+        read("fingerprint: {fields: [/amount, /currency]}, on_conflict: halt");
+    EXPECT_EQ(fields.key.fingerprint, (FingerprintOptions{Of::fields, {"/amount", "/currency"}}));
+    EXPECT_EQ(fields.reject.on_conflict, RejectPolicy::OnConflict::halt);
+}
+
+TEST(Loading, AFingerprintThatNothingCanBreakIsAWarningOnly) {
+    std::string text = good_text();
+    text.replace(text.find("idempotency-key"), 15, "kafka-coordinates, fingerprint: payload");
+    const LoadResult result = load(text);
+    EXPECT_TRUE(result.usable());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_NE(result.findings[0].message.find("nothing is ever a conflict"), std::string::npos);
+}
+
 TEST(Loading, ATimeStartsAtThatInstant) {
     const LoadResult result = load(good_text("", "    start: 2026-01-31T12:00:00+02:00\n"));
     ASSERT_TRUE(result.usable()) << all_findings(result);

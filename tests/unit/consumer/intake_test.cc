@@ -1,5 +1,6 @@
 #include "consumer/intake.h"
 
+#include "consumer/fingerprint.h"
 #include "tests/unit/consumer/records.h"
 
 namespace onceward::test {
@@ -119,9 +120,82 @@ TEST(Intake, FingerprintsOnlyWhereTheTopicAsks) {
     KeyOptions options = header_key();
     Taking without(options);
     EXPECT_FALSE(without.take("{}", {{"key", "K"}}).fingerprint.has_value());
-    options.fingerprint_payload = true;
+    options.fingerprint.of = FingerprintOptions::Of::payload;
     Taking with(options);
     EXPECT_EQ(with.take(R"({"a":1})", {{"key", "K"}}).fingerprint, digest_of_bytes(R"({"a":1})"));
+}
+
+KeyOptions with_fields(std::vector<std::string> fields) {
+    KeyOptions options = header_key();
+    options.fingerprint = {FingerprintOptions::Of::fields, std::move(fields)};
+    return options;
+}
+
+TEST(Intake, AFingerprintOfFieldsIsThatOfTheirCanonicalForm) {
+    Taking taking(with_fields({"/lines", "/amount", "/note"}), {}, {{From::field, "/amount"}});
+    const std::string form = R"({"/amount":10,"/lines":[{"a":1,"b":2}]})";
+    for (const char* payload : {R"({"id":1,"amount":10,"lines":[{"a":1,"b":2}]})",
+                                R"({"lines":[ {"b":2.0,"a":1} ],"amount":1.0e1,"id":2})"}) {
+        EXPECT_EQ(taking.take(payload, {{"key", "K"}}).fingerprint, digest_of_bytes(form));
+    }
+    EXPECT_EQ(taking.take(R"({"amount":10,"lines":[{"a":1,"b":2}],"note":null})", {{"key", "K"}})
+                  .fingerprint,
+              digest_of_bytes(R"({"/amount":10,"/lines":[{"a":1,"b":2}],"/note":null})"));
+    EXPECT_EQ(taking.take(R"({"amount":"10"})", {{"key", "K"}}).fingerprint,
+              digest_of_bytes(R"({"/amount":"10"})"));
+    EXPECT_EQ(taking.sink.encoded, 4);
+}
+
+// What removes the row is no repeat of what wrote it.
+TEST(Intake, AFingerprintOfFieldsTellsARemoval) {
+    FormatOptions format;
+    format.tombstones = TombstonePolicy::remove;
+    Taking taking(with_fields({"/a"}), format);
+    EXPECT_EQ(taking.take(std::nullopt, {{"key", "K"}}).fingerprint, digest_of_bytes("-{}"));
+    format.envelope = Envelope::debezium;
+    Taking changes(with_fields({"/a"}), format);
+    EXPECT_EQ(changes.take(R"({"op":"c","after":{"a":1}})", {{"key", "K"}}).fingerprint,
+              digest_of_bytes(R"({"/a":1})"));
+    EXPECT_EQ(changes.take(R"({"op":"d","before":{"a":1}})", {{"key", "K"}}).fingerprint,
+              digest_of_bytes(R"(-{"/a":1})"));
+}
+
+TEST(Intake, AFieldWithoutACanonicalFormRejectsItsMessage) {
+    Taking taking(with_fields({"/a"}));
+    for (const char* payload : {R"({"a":{"b":1,"b":2}})", R"({"a":1e999})"}) {
+        const Message& message = taking.take(payload, {{"key", "K"}});
+        ASSERT_TRUE(message.rejection.has_value()) << payload;
+        EXPECT_EQ(message.rejection->kind, Rejection::Kind::undecodable);
+        EXPECT_NE(message.rejection->reason.find("`/a`"), std::string::npos);
+        EXPECT_EQ(message.key_text, "K");
+    }
+    EXPECT_EQ(taking.sink.encoded, 0);
+}
+
+TEST(Intake, AFingerprintOfFieldsIsReadWhateverIsExpected) {
+    Taking taking(with_fields({"/a"}));
+    taking.intake.expect_duplicates(true);
+    const Message& message = taking.take(R"({"a":1})", {{"key", "K"}});
+    EXPECT_FALSE(message.deferred);
+    EXPECT_EQ(message.fingerprint, digest_of_bytes(R"({"/a":1})"));
+}
+
+TEST(Intake, ValuesOfProtobufHaveAFormToo) {
+    const FieldsFingerprint form({{"c", 0}, {"b", 1}, {"a", 2}, {"a", 2}, {"d", 3}, {"e", 4}});
+    std::vector<Value> values(5);
+    values[0].kind = Kind::integer;
+    values[0].integer = -9'007'199'254'740'993;
+    values[1].kind = Kind::natural;
+    values[1].natural = 7;
+    values[2].kind = Kind::bytes;
+    values[2].text = "\x01\xff"sv;
+    values[3].kind = Kind::real;
+    values[3].real = 0.5;
+    values[4].kind = Kind::boolean;
+    values[4].boolean = true;
+    std::string text;
+    EXPECT_EQ(form.text(Operation::upsert, values, text), std::nullopt);
+    EXPECT_EQ(text, R"({"a":"01ff","b":7,"c":"-9007199254740993","d":0.5,"e":true})");
 }
 
 TEST(Intake, WithKeysDisabledNothingIsDigested) {
@@ -183,7 +257,7 @@ TEST(Tombstone, AKeyInThePayloadIsMissing) {
 
 TEST(Intake, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
     KeyOptions key = header_key();
-    key.fingerprint_payload = true;
+    key.fingerprint.of = FingerprintOptions::Of::payload;
     Taking eager(key, {}, {{From::field, "/amount"}});
     Taking taking(key, {}, {{From::field, "/amount"}});
     const Digest digest = eager.take(R"({"amount":5})", {{"key", "K"}}).digest;

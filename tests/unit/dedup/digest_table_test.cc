@@ -64,6 +64,18 @@ TEST(DigestTable, KeepsTheFirstFingerprintOfADigestThroughItsGrowth) {
     for (int i = 0; i < 10'000; ++i) ASSERT_EQ(table.fingerprint(numbered(i)), numbered(2 * i));
 }
 
+TEST(DigestTable, KeepsTheBatchOfAFingerprintThroughItsGrowth) {
+    DigestTable table;
+    table.insert(numbered(-1), std::nullopt, 4);
+    for (int i = 0; i < 10'000; ++i) table.insert(numbered(i), numbered(2 * i), i);
+    table.insert(numbered(5), numbered(7), 7);
+    table.insert({}, numbered(8), 9);
+    EXPECT_EQ(table.batch(numbered(-1)), 0);
+    EXPECT_EQ(table.batch(numbered(20'000)), 0);
+    EXPECT_EQ(table.batch({}), 9);
+    for (int i = 0; i < 10'000; ++i) ASSERT_EQ(table.batch(numbered(i)), i);
+}
+
 TEST(DigestTable, IsFilledToThreeEighthsAtLeastAndThreeQuartersAtMost) {
     DigestTable table;
     for (int i = 0; i < 200'000; ++i) table.insert(numbered(i));

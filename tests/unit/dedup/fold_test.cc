@@ -112,6 +112,20 @@ TEST(FoldedClaims, FollowersAreComparedWithTheEarlierClaimNotWithTheirNeighbour)
                 ElementsAre(conflict, conflict, duplicate));
 }
 
+TEST(FoldedClaims, AConflictHasMetTheFirstOfItsSliceOrTheLedgersClaim) {
+    Messages all = messages(4, 5, 5);
+    all.owned[1].fingerprint = digest(1);
+    all.owned[2].fingerprint = digest(2);
+    const FoldedClaims folded(all.borrowed);
+    const auto here = folded.met(all.owned[2], std::vector<ClaimAnswer>{{fresh, {}}, {fresh, {}}});
+    EXPECT_EQ(here.first, &all.owned[1]);
+    EXPECT_EQ(here.fingerprint, digest(1));
+    const auto there =
+        folded.met(all.owned[2], std::vector<ClaimAnswer>{{fresh, {}}, {conflict, digest(3)}});
+    EXPECT_EQ(there.first, nullptr);
+    EXPECT_EQ(there.fingerprint, digest(3));
+}
+
 TEST(FoldedClaims, AMissingFingerprintIsNoConflict) {
     Messages all = messages(5, 5);
     all.owned[1].fingerprint = digest(2);

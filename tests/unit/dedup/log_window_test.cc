@@ -99,6 +99,11 @@ TEST(LogWindow, WhatAFilterSaysYesToIsToBeLookedUpInThatPart) {
     EXPECT_EQ(suspects[0].part, 2);
     EXPECT_EQ(suspects[1].part, 3);
     EXPECT_EQ(suspects[0].place, 1U);
+    const std::vector<LogWindow::Whereabouts> places = window.whereabouts(keys[0]);
+    ASSERT_EQ(places.size(), 2U);
+    EXPECT_EQ(places[0].part, 2);
+    EXPECT_EQ(places[1].part, 3);
+    EXPECT_EQ(places[0].seq, 0) << "the block tells the batch";
     EXPECT_EQ(answers[1].verdict, Verdict::fresh);
     EXPECT_EQ(window.size(), 3U);
 }
@@ -116,6 +121,19 @@ TEST(LogWindow, WhatRoomWasMadeForIsNotKnownYet) {
     EXPECT_EQ(verdict(window, claim(digest(1))), Verdict::fresh);
     EXPECT_FALSE(window.knows_any(keys, 0));
     EXPECT_EQ(window.position().last, 7);
+}
+
+TEST(LogWindow, KnowsInWhichBatchAFingerprintIs) {
+    LogWindow window;
+    const Digest key = digest(1), fingerprint = digest(9);
+    const LogBatch batch{7, {&key, 1}, {&fingerprint, 1}};
+    window.take_in(3, {&batch, 1});
+    take_in(window, 3, 8, digest(2));
+    ASSERT_EQ(window.whereabouts(key).size(), 1U);
+    EXPECT_EQ(window.whereabouts(key)[0].generation, 3);
+    EXPECT_EQ(window.whereabouts(key)[0].seq, 7);
+    EXPECT_TRUE(window.whereabouts(digest(2)).empty());
+    EXPECT_TRUE(window.whereabouts(digest(4)).empty());
 }
 
 TEST(LogWindow, AnotherFingerprintIsAConflict) {

@@ -78,6 +78,16 @@ TEST(HeadersJson, NamesAreEscaped) {
     EXPECT_EQ(headers_json(headers), R"([{"name": "a\"\\\u000a", "value": "eA=="}])");
 }
 
+TEST(DeadLetters, APlaceIsOneOffsetOrTheFirstAndTheLastOfABatch) {
+    const std::vector<ClaimPlace> places{
+        {"g\"", "t", Partition{1}, Offset{2}, Offset{2}},
+        {"", "", Partition{0}, Offset{3}, Offset{9}},
+    };
+    EXPECT_EQ(places_json(places),
+              R"([{"group": "g\"", "topic": "t", "partition": 1, "offset": 2}, )"
+              R"({"group": null, "topic": null, "partition": 0, "offset": 3, "last_offset": 9}])");
+}
+
 // A benchmark in passing, never a condition: rows/s depend on the machine.
 TEST(ColumnEncoder, FiveColumnsARowTakeMicrosecondsAtMost) {
     const std::vector<std::pair<TypeKind, Value>> row{
