@@ -21,6 +21,7 @@ void add_explain(CLI::App& program, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
 void add_pause(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);
+void add_dlq(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);
 

@@ -70,6 +70,19 @@ int on_each(const std::vector<OperatorSetup>& setups, Work work) {
     return code;
 }
 
+// 42501 of our own tables: the worker's role may only read them.
+template <class Work>
+int with_operator_rights(Work work) {
+    try {
+        return work();
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "42501") throw;
+        std::cerr << "onceward: this role may not do that; run `onceward migrate up "
+                     "--grant-operator-to ROLE` as the schema's owner\n";
+        return exit_failure;
+    }
+}
+
 // Runs a command's work; a UsageError becomes its line on standard error and exit_usage.
 template <class Work>
 int run_operator_command(Work work) {

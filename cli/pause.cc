@@ -42,24 +42,11 @@ Target target_of(const PauseOptions& options, const std::string& command) {
     throw UsageError("the configuration has no topic " + options.topic + "; it has " + known);
 }
 
-// 42501 of our own table: the worker's role may only read it.
-template <class Work>
-int with_rights(Work work) {
-    try {
-        return work();
-    } catch (const PostgresError& error) {
-        if (error.sqlstate() != "42501") throw;
-        std::cerr << "onceward: this role may not pause or resume; run `onceward migrate up "
-                     "--grant-operator-to ROLE` as the schema's owner\n";
-        return exit_failure;
-    }
-}
-
 int pause(const PauseOptions& options) {
     const Target target = target_of(options, "pause");
     Connection connection(target.setup.connection);
     require_version(connection);
-    return with_rights([&] {
+    return with_operator_rights([&] {
         const Result paused = connection.query(
             sql::pauses_begin,
             Parameters{}.text(target.group).text(options.topic).text(options.reason));
@@ -74,7 +61,7 @@ int resume(const PauseOptions& options) {
     const Target target = target_of(options, "resume");
     Connection connection(target.setup.connection);
     require_version(connection);
-    return with_rights([&] {
+    return with_operator_rights([&] {
         const Result ended =
             connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
         if (ended.rows() == 0) {

@@ -50,16 +50,10 @@ void take_configuration(ProduceArguments& arguments) {
     }
     const Configuration& configuration = result.configuration;
     ProductionOptions& production = arguments.production;
+    ProducerOptions configured = producer_options(configuration.kafka);
     if (production.producer.bootstrap_servers.empty())
-        production.producer.bootstrap_servers = configuration.kafka.bootstrap_servers;
-    for (const auto& [name, value] : configuration.kafka.properties) {
-        // What only a consumer knows of would be refused by the producer's side.
-        const bool shared = name.starts_with("sasl.") || name.starts_with("ssl.") ||
-                            name.starts_with("socket.") || name.starts_with("broker.") ||
-                            name == "security.protocol" ||
-                            name == "enable.ssl.certificate.verification";
-        if (shared) production.producer.properties.emplace(name, value);
-    }
+        production.producer.bootstrap_servers = std::move(configured.bootstrap_servers);
+    production.producer.properties.merge(configured.properties);
     if (production.topic.empty() && configuration.topics.size() == 1)
         production.topic = configuration.topics.front().name;
     for (const TopicConfiguration& topic : configuration.topics) {

@@ -1,5 +1,6 @@
 #include "consumer/producer.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -87,6 +88,21 @@ struct Producer::State {
             throw ProducerError(std::string("the producer cannot go on: ") + reason.data());
     }
 };
+
+ProducerOptions producer_options(const KafkaOptions& options) {
+    static constexpr std::array<std::string_view, 4> shared{"sasl.", "ssl.", "socket.", "broker."};
+    ProducerOptions made;
+    made.bootstrap_servers = options.bootstrap_servers;
+    for (const auto& [name, value] : options.properties) {
+        const bool is_shared = name == "security.protocol" ||
+                               name == "enable.ssl.certificate.verification" ||
+                               std::ranges::any_of(shared, [&name = name](std::string_view prefix) {
+                                   return name.starts_with(prefix);
+                               });
+        if (is_shared) made.properties.emplace(name, value);
+    }
+    return made;
+}
 
 Producer::Producer(ProducerOptions options) : state_(std::make_unique<State>()) {
     KafkaConfiguration configuration = configure(options);

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "consumer/kafka_options.h"
 #include "dedup/message.h"
 #include "dedup/secret.h"
 #include "dedup/types.h"
@@ -40,6 +41,10 @@ struct ProducerOptions {
     // How long librdkafka tries before a record counts as failed.
     std::chrono::milliseconds delivery_timeout{120'000};
 };
+
+// The brokers and credentials of a consumer's options; what only a consumer knows of would be
+// refused.
+ProducerOptions producer_options(const KafkaOptions& options);
 
 struct OutgoingRecord {
     std::string_view topic;

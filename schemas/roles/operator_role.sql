@@ -1,8 +1,12 @@
--- What `onceward pause`, `resume`, `offsets`, `groups` and `explain` need, and nothing more.
+-- What `onceward pause`, `resume`, `offsets`, `groups`, `explain`, `dlq`, `retention` and `forget`
+-- need, and nothing more.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
-GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
+GRANT UPDATE (resolved_at, redrive_began_at, redriven_at) ON {schema}.dead_letters TO {role};
+GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.imports TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),
+    {schema}.evict_claims(integer, uuid[], text) TO {role};
 GRANT SELECT, INSERT ON {schema}.skipped_ranges TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.topic_pauses TO {role};

@@ -4,7 +4,7 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.topic_pauses TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
-    {schema}.partition_suspects TO {role};
+    {schema}.partition_suspects, {schema}.imports TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),

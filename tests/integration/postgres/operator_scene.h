@@ -50,7 +50,8 @@ inline Outcome onceward(std::vector<std::string> arguments) {
 // A configuration's file, for as long as this object lives.
 class Configured {
   public:
-    explicit Configured(const std::string& bootstrap_servers)
+    // `more`: further options of the topic, four spaces in front of each line.
+    explicit Configured(const std::string& bootstrap_servers, const std::string& more = "")
         : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
         std::ofstream(file_) << "group: billing\n"
                                 "kafka: {bootstrap_servers: '"
@@ -62,7 +63,8 @@ class Configured {
                                 "    format: json\n"
                                 "    key: {sources: [{header: request-id}, {field: /id}], tenant: "
                                 "/merchant}\n"
-                                "    sink: {table: orders, columns: {id: /id}}\n";
+                                "    sink: {table: orders, columns: {id: /id}}\n"
+                             << more;
     }
     ~Configured() { std::filesystem::remove(file_); }
     std::string file() const { return file_.string(); }
@@ -81,6 +83,14 @@ class Operator : public testing::Test {
     // Under the workers' role, which is enough for all of these.
     Outcome run(std::vector<std::string> arguments) {
         for (const std::string& argument : {std::string("--dsn"), schema_.server().worker_dsn,
+                                            std::string("--schema"), schema_.name()}) {
+            arguments.push_back(argument);
+        }
+        return onceward(std::move(arguments));
+    }
+    // As the schema's owner, who may do what an operator may.
+    Outcome run_as_owner(std::vector<std::string> arguments) {
+        for (const std::string& argument : {std::string("--dsn"), schema_.server().dsn,
                                             std::string("--schema"), schema_.name()}) {
             arguments.push_back(argument);
         }

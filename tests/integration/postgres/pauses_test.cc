@@ -121,5 +121,25 @@ TEST_F(Pauses, AnUpgradeGivesTheRolesOfTheWorkersWhatTheyNeed) {
     EXPECT_EQ(worker.query(sql::worker_privileges, {}).rows(), 0);
 }
 
+TEST_F(Pauses, AnUpgradeGivesTheOperatorsRolesWhatTheyNeed) {
+    Connection owner(schema_.owner());
+    grant_operator(owner, role_);
+    migrate_down(owner, 9);
+    migrate_up(owner);
+    const std::string schema = "'" + schema_.name() + ".";
+    EXPECT_EQ(schema_.database().value("SELECT has_function_privilege('" + role_ + "', " + schema +
+                                       "discard_dead_letters(bigint[], text)', 'EXECUTE') AND "
+                                       "has_function_privilege('" +
+                                       role_ + "', " + schema +
+                                       "evict_claims(integer, uuid[], text)', 'EXECUTE') AND "
+                                       "has_column_privilege('" +
+                                       role_ + "', " + schema +
+                                       "dead_letters', 'redriven_at', 'UPDATE')"),
+              "t");
+    EXPECT_EQ(schema_.database().value("SELECT has_table_privilege('" + role_ + "', " + schema +
+                                       "dead_letters', 'DELETE')"),
+              "f");
+}
+
 }  // namespace
 }  // namespace onceward

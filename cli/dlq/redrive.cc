@@ -1,0 +1,176 @@
+#include "cli/dlq/redrive.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds metadata_limit{10'000};
+constexpr milliseconds poll_interval{250};
+// Letters whose records are in memory at once.
+constexpr std::size_t page_letters = 100;
+constexpr std::int64_t page_bytes = 8 << 20;
+
+class Redrive {
+  public:
+    Redrive(Connection& connection, const RedriveOptions& options)
+        : connection_(connection), options_(options), producer_(options.producer) {
+        partitions_ = producer_.partitions(options.topic, metadata_limit);
+        producer_.on_delivery([this](const Delivery& delivery) {
+            if (!delivery.error.empty()) return;
+            delivered_.push_back(static_cast<std::int64_t>(delivery.tag));
+        });
+    }
+
+    RedriveReport run(const std::vector<Letter>& letters) {
+        mark(sql::dlq_redrive_begin, letters);
+        std::vector<std::int64_t> page;
+        std::int64_t bytes = 0;
+        for (const Letter& letter : letters) {
+            page.push_back(letter.number);
+            bytes += letter.payload_bytes;
+            if (page.size() < page_letters && bytes < page_bytes) continue;
+            send(page);
+            page.clear();
+            bytes = 0;
+        }
+        send(page);
+        report_.first_failure = producer_.first_failure();
+        return report_;
+    }
+
+  private:
+    void mark(std::string_view statement, const std::vector<Letter>& letters) {
+        std::vector<std::int64_t> numbers;
+        for (const Letter& letter : letters) numbers.push_back(letter.number);
+        connection_.query(statement, Parameters{}.integers(numbers));
+    }
+
+    void send(const std::vector<std::int64_t>& numbers) {
+        if (numbers.empty() || stopped()) return;
+        for (const LetterRecord& record : read_records(connection_, numbers)) {
+            wait_for_turn();
+            if (stopped()) break;
+            send(record);
+        }
+        // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
+        while (!producer_.flush(poll_interval)) {
+        }
+        // DANGER: only behind Kafka's answer. Marked before it, a copy that never arrived would be
+        // taken for sent, and the message for seen to.
+        connection_.query(sql::dlq_redrive_end, Parameters{}.integers(delivered_));
+        report_.delivered += static_cast<std::int64_t>(delivered_.size());
+        delivered_.clear();
+    }
+
+    void send(const LetterRecord& record) {
+        const std::string count = std::to_string(redrives_of(record.headers) + 1);
+        std::vector<Header> headers;
+        for (const StoredHeader& header : record.headers) {
+            if (header.name != redriven_header) headers.push_back({header.name, header.value});
+        }
+        headers.push_back({redriven_header, count});
+        OutgoingRecord outgoing;
+        outgoing.topic = options_.topic;
+        // Where its claims are, with `reach: partition`. Its time is not kept: Kafka's retention
+        // would take what is old at once.
+        if (record.partition.raw() < partitions_) outgoing.partition = record.partition;
+        outgoing.key = record.key;
+        outgoing.payload = record.payload;
+        outgoing.headers = headers;
+        outgoing.tag = static_cast<std::uint64_t>(record.number);
+        producer_.send(outgoing);
+        ++report_.sent;
+    }
+
+    void wait_for_turn() {
+        if (!options_.rate) return;
+        const auto due =
+            begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         static_cast<double>(report_.sent) / *options_.rate));
+        while (Clock::now() < due && !stopped()) {
+            const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
+            producer_.poll(std::clamp(left, milliseconds{1}, poll_interval));
+        }
+    }
+
+    bool stopped() const { return options_.stopped && options_.stopped(); }
+
+    Connection& connection_;
+    const RedriveOptions& options_;
+    std::vector<std::int64_t> delivered_;  // of this page
+    RedriveReport report_;
+    std::int32_t partitions_ = 0;
+    Clock::time_point begin_ = Clock::now();
+    Producer producer_;  // the last member: its end may still report deliveries to the others
+};
+
+}  // namespace
+
+RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules) {
+    RedrivePlan plan;
+    std::set<std::string> held;  // record keys
+    const auto goes = [&](const Letter& letter) {
+        const bool exhausted = letter.redrives >= rules.tries_max;
+        const bool uncertain =
+            letter.state == "redriving" && rules.keys_are_places && !rules.may_repeat;
+        if (exhausted) {
+            ++plan.exhausted;
+        } else if (uncertain) {
+            ++plan.uncertain;
+        }
+        return !exhausted && !uncertain;
+    };
+    for (Letter& letter : letters) {
+        if (goes(letter)) {
+            plan.letters.push_back(std::move(letter));
+        } else if (letter.record_key) {
+            held.insert(*letter.record_key);
+        }
+    }
+    if (!rules.by_key) return plan;
+    plan.behind = static_cast<std::int64_t>(std::erase_if(plan.letters, [&](const Letter& letter) {
+        return letter.record_key && held.contains(*letter.record_key);
+    }));
+    std::ranges::stable_sort(plan.letters, {}, [](const Letter& letter) {
+        return std::tuple(letter.partition.raw(), letter.offset.raw());
+    });
+    return plan;
+}
+
+std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+                                       bool by_key) {
+    std::vector<Letter> letters = select_letters(connection, filter);
+    if (!by_key || letters.empty()) return letters;
+    LetterFilter more;
+    more.group = filter.group;
+    more.topic = filter.topic;
+    std::vector<std::int64_t> numbers;
+    for (const Letter& letter : letters) numbers.push_back(letter.number);
+    const Result rows = connection.query(
+        sql::dlq_of_keys, Parameters{}.text(filter.group).text(filter.topic).integers(numbers));
+    for (int row = 0; row < rows.rows(); ++row) more.numbers.push_back(rows.integer(row, 0));
+    more.limit = rows.rows();
+    if (more.numbers.empty()) return letters;
+    for (Letter& letter : select_letters(connection, more)) letters.push_back(std::move(letter));
+    return letters;
+}
+
+bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic) {
+    return connection.query(sql::dlq_redrive_lock, Parameters{}.text(group).text(topic))
+        .boolean(0, 0);
+}
+
+RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
+                      const RedriveOptions& options) {
+    return Redrive(connection, options).run(letters);
+}
+
+}  // namespace onceward

@@ -1,0 +1,60 @@
+#pragma once
+// Sends dead letters to their topic again: key, payload and headers as they were, in the partition
+// that they came from, with one header more that counts the tries. A letter is marked before its
+// copy is produced and again when Kafka has it. DANGER: what ends between the two produces again:
+// the idempotency key makes the second copy a duplicate, and a lost one cannot be made good. Used
+// by one thread; throws PostgresError and ProducerError.
+
+#include <functional>
+
+#include "cli/dlq/letters.h"
+#include "consumer/producer.h"
+
+namespace onceward {
+
+struct RedriveRules {
+    // With `order: by_key`: a record key's letters go together, or none of them, since what follows
+    // an open one goes behind it.
+    bool by_key = false;
+    // Keys are made of places in the log (`kafka-coordinates`, `derive`): a copy has another key
+    // than its letter, so that only `may_repeat` produces again what may be in the log already.
+    bool keys_are_places = false;
+    bool may_repeat = false;
+    int tries_max = 5;
+};
+
+struct RedrivePlan {
+    std::vector<Letter> letters;  // in the order in which they go
+    std::int64_t exhausted = 0;   // sent again too often already
+    std::int64_t behind = 0;      // under the record key of an exhausted or uncertain one
+    std::int64_t uncertain = 0;   // Kafka may have the copy, and dedup could not tell
+};
+// Pure.
+RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);
+
+// What `filter` picks, and with by_key the open letters under the same record keys, whatever the
+// filter says of those.
+std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+                                       bool by_key);
+
+// False: another redrive of this topic is under way. Held until the session ends.
+bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic);
+
+struct RedriveOptions {
+    ProducerOptions producer;
+    std::string topic;
+    std::optional<double> rate;     // records/s at most
+    std::function<bool()> stopped;  // whether the user wants it to end
+};
+
+struct RedriveReport {
+    std::int64_t sent = 0;
+    std::int64_t delivered = 0;  // and marked so
+    std::string first_failure;   // '' where there was none
+};
+
+// What is not delivered stays marked as `redriving`, for the next redrive.
+RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
+                      const RedriveOptions& options);
+
+}  // namespace onceward

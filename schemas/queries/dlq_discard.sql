@@ -1,0 +1,1 @@
+SELECT {schema}.discard_dead_letters($1::bigint[], $2)

@@ -1,0 +1,237 @@
+// `onceward dlq`: dead letters are shown, sent again and discarded, on a real server and
+// librdkafka's mock cluster.
+
+#include "cli/dlq/redrive.h"
+#include "dedup/migration.h"
+#include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/kafka.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+class DeadLetters : public Operator {
+  protected:
+    DeadLetters() { cluster_.create_topic("orders", 2); }
+
+    void letter(std::int64_t offset, const std::string& key,
+                const std::string& error_class = "sink", const std::string& record_key = "customer",
+                const std::string& headers = "[]") {
+        database().execute(
+            "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+            "record_key, headers, payload, key_text, error_class, reason, attempts) VALUES "
+            "('billing', 'orders', 'T', 1, $1, $2, $3, $4, $5, $6, 'why', 1)",
+            {std::to_string(offset), record_key, headers, "payload of " + key, key, error_class});
+    }
+    Outcome dlq(std::vector<std::string> arguments, const std::string& more = "") {
+        const Configured configured(cluster_.bootstrap_servers(), more);
+        arguments.insert(arguments.begin(), "dlq");
+        arguments.insert(arguments.end(), {"-c", configured.file()});
+        return run_as_owner(std::move(arguments));
+    }
+    std::vector<std::string> payloads() {
+        std::vector<std::string> payloads;
+        for (const auto& message : read()) payloads.push_back(message.payload.value_or("none"));
+        return payloads;
+    }
+    std::vector<support::ReadMessage> read() {
+        return support::Kafka(cluster_.bootstrap_servers()).read_all("orders", 2);
+    }
+    std::string states() {
+        return database().value(
+            "SELECT coalesce(string_agg(concat_ws(' ', record_offset, resolved_at IS NULL, "
+            "redrive_began_at IS NULL, redriven_at IS NULL), ', ' ORDER BY record_offset), '') "
+            "FROM dead_letters");
+    }
+
+    MockCluster cluster_;
+};
+
+TEST_F(DeadLetters, AreListedByTopicClassTimeAndKey) {
+    letter(1, "k-1");
+    letter(2, "k-2", "conflict");
+    const auto found = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"list", "--json"});
+        const Outcome outcome = dlq(arguments);
+        std::vector<std::int64_t> offsets;
+        for (const auto& each : outcome.json()) offsets.push_back(each["offset"]);
+        return offsets;
+    };
+    EXPECT_THAT(found({}), ElementsAre(1, 2));
+    EXPECT_THAT(found({"--class", "conflict"}), ElementsAre(2));
+    EXPECT_THAT(found({"--key", "k-1"}), ElementsAre(1));
+    EXPECT_THAT(found({"--key", "customer"}), ElementsAre(1, 2));
+    EXPECT_THAT(found({"--until", "2020-01-01T00:00:00Z"}), IsEmpty());
+    EXPECT_THAT(found({"--since", "2020-01-01T00:00:00Z", "--limit", "1"}), ElementsAre(1));
+    EXPECT_THAT(found({"--state", "redriven"}), IsEmpty());
+    EXPECT_EQ(dlq({"list", "--topic", "orders", "--class", "behind"}).exit_code, 3);
+    EXPECT_EQ(dlq({"list", "--since", "yesterday"}).exit_code, 64);
+    EXPECT_THAT(dlq({"list"}).output, HasSubstr("k-2"));
+}
+
+TEST_F(DeadLetters, OneIsShownWithItsPayloadAndHeaders) {
+    letter(1, "k-1", "sink", "customer", R"([{"name": "id", "value": "ay0x"}])");
+    const std::string number = database().value("SELECT dead_letter FROM dead_letters");
+    const Outcome outcome = dlq({"show", number, "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(outcome.json()["payload"], "payload of k-1");
+    EXPECT_EQ(outcome.json()["headers"][0]["value"], "k-1");
+    EXPECT_THAT(dlq({"show", number}).output, HasSubstr("header id: k-1"));
+    EXPECT_EQ(dlq({"show", "4711"}).exit_code, 3);
+}
+
+TEST_F(DeadLetters, ARedriveSendsThemAsTheyWereAndCountsTheTry) {
+    letter(1, "k-1", "sink", "customer",
+           R"([{"name": "id", "value": "ay0x"}, {"name": "null", "value": null},
+               {"name": "onceward-redriven", "value": "Mg=="}])");
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    const auto messages = read();
+    ASSERT_EQ(messages.size(), 1U);
+    EXPECT_EQ(messages[0].partition, 1);
+    EXPECT_EQ(messages[0].key, "customer");
+    EXPECT_EQ(messages[0].payload, "payload of k-1");
+    ASSERT_EQ(messages[0].headers.size(), 3U);
+    EXPECT_EQ(messages[0].headers[0],
+              std::pair(std::string("id"), std::optional<std::string>("k-1")));
+    EXPECT_EQ(messages[0].headers[1].second, std::nullopt);
+    EXPECT_EQ(messages[0].headers[2],
+              std::pair(std::string("onceward-redriven"), std::optional<std::string>("3")));
+    EXPECT_EQ(states(), "1 f f f");
+    EXPECT_EQ(dlq({"redrive", "--topic", "orders", "--yes"}).exit_code, 3);
+}
+
+TEST_F(DeadLetters, ADryRunChangesAndSendsNothing) {
+    letter(1, "k-1");
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{}, std::vector<std::string>{"--yes", "--dry-run"}}) {
+        std::vector<std::string> arguments{"redrive", "--topic", "orders"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome outcome = dlq(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+        EXPECT_THAT(outcome.output, HasSubstr("would send again 1"));
+    }
+    EXPECT_EQ(states(), "1 t t t");
+    EXPECT_THAT(payloads(), IsEmpty());
+}
+
+TEST_F(DeadLetters, WhatWasMarkedAndNotAnsweredIsSentAgain) {
+    letter(1, "k-1");
+    database().execute("UPDATE dead_letters SET redrive_began_at = now(), resolved_at = now()");
+    EXPECT_THAT(dlq({"list"}).output, HasSubstr("redriving"));
+    EXPECT_EQ(dlq({"redrive", "--topic", "orders", "--yes"}).exit_code, 0);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-1"));
+    EXPECT_EQ(states(), "1 f f f");
+}
+
+TEST_F(DeadLetters, WhereKafkaIsAwayTheyStayOpenOrMarked) {
+    letter(1, "k-1");
+    cluster_.set_broker_down(1);
+    EXPECT_EQ(dlq({"redrive", "--topic", "orders", "--yes"}).exit_code, 1);
+    EXPECT_EQ(states(), "1 t t t");
+}
+
+TEST_F(DeadLetters, OneThatWasSentAgainTooOftenStays) {
+    letter(1, "k-1", "sink", "a", R"([{"name": "onceward-redriven", "value": "NQ=="}])");
+    letter(2, "k-2", "sink", "b");
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes"});
+    EXPECT_THAT(outcome.output, HasSubstr("1 were sent again 5 times or more"));
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-2"));
+    EXPECT_EQ(dlq({"redrive", "--topic", "orders", "--yes", "--max-tries", "6"}).exit_code, 0);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-2", "payload of k-1"));
+}
+
+TEST_F(DeadLetters, TheLimitAndTheRateHold) {
+    for (int i = 0; i < 5; ++i) letter(i, "k-" + std::to_string(i));
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(
+        dlq({"redrive", "--topic", "orders", "--yes", "--limit", "3", "--rate", "4"}).exit_code, 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-0", "payload of k-1", "payload of k-2"));
+}
+
+TEST_F(DeadLetters, WithOrderByKeyAKeyGoesAsAWholeAndInOrder) {
+    letter(7, "k-7", "behind", "a");
+    letter(5, "k-5", "sink", "a");
+    letter(6, "k-6", "sink", "b");
+    const std::string by_key = "    order: by_key\n";
+    const Outcome outcome =
+        dlq({"redrive", "--topic", "orders", "--yes", "--class", "behind"}, by_key);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-5", "payload of k-7"));
+    EXPECT_EQ(states(), "5 f f f, 6 t t t, 7 f f f");
+}
+
+TEST_F(DeadLetters, AnotherRedriveOfTheTopicIsWaitedForByHand) {
+    letter(1, "k-1");
+    Connection other(schema_.owner());
+    ASSERT_TRUE(lock_redrives(other, "billing", "orders"));
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr("under way"));
+    EXPECT_EQ(states(), "1 t t t");
+}
+
+TEST_F(DeadLetters, ADiscardIsWrittenDownWithItsReason) {
+    letter(1, "k-1");
+    letter(2, "k-2", "conflict");
+    const std::vector<std::string> discard{"discard", "--topic", "orders", "--class", "conflict"};
+    const auto with = [&](std::vector<std::string> more) {
+        std::vector<std::string> all = discard;
+        all.insert(all.end(), more.begin(), more.end());
+        return dlq(all);
+    };
+    EXPECT_EQ(with({"--yes"}).exit_code, 64);
+    EXPECT_EQ(with({"--yes", "--reason", ""}).exit_code, 64);
+    EXPECT_THAT(with({"--reason", "a test"}).output, HasSubstr("would discard 1"));
+    EXPECT_EQ(states(), "1 t t t, 2 t t t");
+    EXPECT_EQ(with({"--yes", "--reason", "a test"}).exit_code, 0);
+    EXPECT_EQ(states(), "1 t t t");
+    EXPECT_EQ(database().value("SELECT concat_ws(' ', topic, partition, record_offset, "
+                               "error_class, reason, discarded_by = session_user) "
+                               "FROM discarded_dead_letters"),
+              "orders 1 2 conflict a test t");
+    EXPECT_EQ(with({"--yes", "--reason", "a test"}).exit_code, 3);
+}
+
+TEST_F(DeadLetters, AWorkersRoleMayNotDiscardOrRedrive) {
+    letter(1, "k-1");
+    const Configured configured(cluster_.bootstrap_servers());
+    const Outcome discard = run({"dlq", "discard", "--topic", "orders", "--reason", "mine", "--yes",
+                                 "-c", configured.file()});
+    EXPECT_EQ(discard.exit_code, 1);
+    EXPECT_THAT(discard.output, HasSubstr("--grant-operator-to"));
+    const Outcome redrive =
+        run({"dlq", "redrive", "--topic", "orders", "--yes", "-c", configured.file()});
+    EXPECT_EQ(redrive.exit_code, 1);
+    EXPECT_THAT(payloads(), IsEmpty()) << "marked by nobody, and sent";
+    EXPECT_EQ(states(), "1 t t t");
+}
+
+TEST_F(DeadLetters, AnOperatorsRoleMayDoBoth) {
+    letter(1, "k-1");
+    letter(2, "k-2");
+    const std::string role = support::unique_name("operator");
+    database().execute("CREATE ROLE " + role);
+    Connection owner(schema_.owner());
+    grant_operator(owner, role);
+    const std::string dsn = schema_.server().dsn + " options='-c role=" + role + "'";
+    const Configured configured(cluster_.bootstrap_servers());
+    const auto as_operator = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), {"-c", configured.file(), "--dsn", dsn, "--schema",
+                                           schema_.name(), "--topic", "orders", "--yes"});
+        return onceward(std::move(arguments));
+    };
+    const Outcome redrive = as_operator({"dlq", "redrive", "--limit", "1"});
+    EXPECT_EQ(redrive.exit_code, 0) << redrive.output;
+    const Outcome discard = as_operator({"dlq", "discard", "--reason", "old"});
+    EXPECT_EQ(discard.exit_code, 0) << discard.output;
+    EXPECT_EQ(states(), "1 f f f");
+    database().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
