@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
+constexpr auto totals_every = 10s;
 constexpr auto leave_within = 15s;  // for what is no batch and no statement: Kafka, joins
 
 // A server that is away is waited for by the workers; one that is there must have the right schema
@@ -149,7 +150,13 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     log_info("onceward.started", {{"group", configuration.group},
                                   {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
-    AdminPort admin(configuration.admin, slots, connections);
+    AdminPort admin(configuration.admin, slots, connections, totals_every, [&servers] {
+        std::vector<RetentionState> states;
+        for (const auto& server : servers) {
+            states.push_back({server->configuration.database, server->retention.counts()});
+        }
+        return states;
+    });
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <random>
 
+#include "dedup/ledger_view.h"
 #include "dedup/log.h"
 #include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
@@ -180,19 +180,31 @@ void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& 
     const auto now = std::chrono::steady_clock::now();
     if (now < next_warning_) return;
     next_warning_ = now + std::chrono::minutes(10);
-    const Result holders =
-        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(5));
-    for (int row = 0; row < holders.rows(); ++row) {
-        log_warning("ledger.held_back",
-                    {{"ledger", options.name},
-                     {"group", holders.text(row, 0)},
-                     {"topic", holders.text(row, 1)},
-                     {"partition", holders.integer(row, 2)},
-                     {"watermark", holders.optional_text(row, 3).value_or("none")}});
+    for (const RetentionHolder& holder : retention_holders(connection, ledger, 5)) {
+        log_warning("ledger.held_back", {{"ledger", options.name},
+                                         {"group", holder.group},
+                                         {"topic", holder.topic},
+                                         {"partition", holder.partition},
+                                         {"watermark", holder.watermark.value_or("none")}});
     }
 }
 
+RetentionCounts RetentionJob::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+}
+
+void RetentionJob::count(const RetentionReport& report) {
+    const std::lock_guard lock(mutex_);
+    counts_.busy += report.busy ? 1 : 0;
+    counts_.rotated += report.rotated ? 1 : 0;
+    counts_.sealed += report.sealed ? 1 : 0;
+    counts_.expired += report.unlisted;
+}
+
 void RetentionJob::look_at_all(std::optional<Connection>& connection) {
+    const auto begin = std::chrono::steady_clock::now();
+    bool failed = false;
     try {
         if (!connection) {
             connection.emplace(options_.connection);
@@ -200,12 +212,19 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
             connection->query(sql::retention_session,
                               Parameters{}.text(std::to_string(idle.count()) + "ms"));
         }
-        for (const LedgerOptions& ledger : options_.ledgers) look(*connection, ledger);
+        for (const LedgerOptions& ledger : options_.ledgers) count(look(*connection, ledger));
     } catch (const PostgresError& error) {
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
         connection.reset();
+        failed = true;
     }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const std::lock_guard lock(mutex_);
+    ++counts_.runs;
+    counts_.failures += failed ? 1 : 0;
+    counts_.seconds += took.count();
+    if (!failed) counts_.last_success = std::chrono::system_clock::now();
 }
 
 void RetentionJob::run(std::stop_token stop) {

@@ -5,6 +5,7 @@
 // inside run() are logged and tried again.
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "dedup/ledger_options.h"
 #include "dedup/postgres/connection.h"
+#include "dedup/retention_counts.h"
 #include "dedup/sealing.h"
 
 namespace onceward {
@@ -47,9 +49,12 @@ class RetentionJob {
     // One look at one ledger, in several short transactions. Throws PostgresError, but never for a
     // lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
+    // Thread-safe.
+    RetentionCounts counts() const;
 
   private:
     void look_at_all(std::optional<Connection>& connection);
+    void count(const RetentionReport& report);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);
     void seal(Connection& connection, const LedgerOptions& options, int ledger,
@@ -59,6 +64,8 @@ class RetentionJob {
     void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};
+    mutable std::mutex mutex_;
+    RetentionCounts counts_;
 };
 
 }  // namespace onceward

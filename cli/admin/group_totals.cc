@@ -23,6 +23,7 @@ void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& 
         return;
     }
     for (const auto& [topic, totals] : server->topics) sum->topics[topic] += totals;
+    sum->ledgers.insert(sum->ledgers.end(), server->ledgers.begin(), server->ledgers.end());
     sum->read_at = std::min(sum->read_at, server->read_at);
 }
 
@@ -77,6 +78,7 @@ std::optional<DurableTotals> GroupTotals::read() {
                 rows.integer(row, 1), rows.integer(row, 2), rows.integer(row, 3),
                 rows.integer(row, 4), rows.integer(row, 5)};
         }
+        totals.ledgers = view_ledgers(*connection_, std::nullopt, group_);
         return totals;
     } catch (const PostgresError& error) {
         log_debug("admin.totals_failed", {{"error", error.summary()}});

@@ -18,8 +18,12 @@ class Families {
   public:
     void counter(const std::string& name, const std::string& help, std::int64_t value,
                  Labels labels = {}) {
+        counter(name, help, static_cast<double>(value), std::move(labels));
+    }
+    void counter(const std::string& name, const std::string& help, double value,
+                 Labels labels = {}) {
         ClientMetric metric = labelled(std::move(labels));
-        metric.counter.value = static_cast<double>(value);
+        metric.counter.value = value;
         add(name, help, MetricType::Counter, std::move(metric));
     }
     void gauge(const std::string& name, const std::string& help, double value, Labels labels = {}) {
@@ -132,6 +136,52 @@ void add_lag(Families& families, const std::vector<PartitionStatus>& partitions)
     }
 }
 
+void add_ledger(Families& families, const std::string& group, const LedgerView& ledger) {
+    const Labels labels{{"group", group}, {"ledger", ledger.name}};
+    const auto seconds = [](std::chrono::seconds duration) {
+        return static_cast<double>(duration.count());
+    };
+    families.gauge("onceward_ledger_generations", "Generations that the ledger keeps.",
+                   static_cast<double>(ledger.generations), labels);
+    families.gauge("onceward_ledger_claims", "Claims that the ledger keeps, as estimated.",
+                   static_cast<double>(ledger.claims), labels);
+    families.gauge("onceward_ledger_bytes", "What its tables and indexes take.",
+                   static_cast<double>(ledger.bytes), labels);
+    families.gauge("onceward_ledger_retention_seconds", "How long a claim is kept at least.",
+                   seconds(ledger.retention), labels);
+    families.gauge("onceward_ledger_oldest_seconds", "Age of its oldest generation.",
+                   seconds(ledger.oldest_age), labels);
+    families.gauge("onceward_ledger_held_back_seconds",
+                   "How long the oldest sealed claims were kept beyond their retention.",
+                   seconds(ledger.held_back), labels);
+}
+
+void add_retention(Families& families, const RetentionState& state) {
+    const Labels labels{{"database", state.database}};
+    const RetentionCounts& counts = state.counts;
+    families.counter("onceward_retention_runs_total",
+                     "Looks at all ledgers, by this process, failed ones included.", counts.runs,
+                     labels);
+    families.counter("onceward_retention_failures_total", "Those that PostgreSQL ended.",
+                     counts.failures, labels);
+    families.counter("onceward_retention_busy_total",
+                     "Looks at a ledger that could not have a lock in time.", counts.busy, labels);
+    families.counter("onceward_retention_seconds_total", "What the looks took.", counts.seconds,
+                     labels);
+    const std::pair<const char*, std::int64_t> steps[] = {
+        {"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}};
+    for (const auto& [step, count] : steps) {
+        families.counter("onceward_retention_generations_total",
+                         "Generations that this process rotated, sealed or let go of.", count,
+                         {labels.front(), {"step", step}});
+    }
+    if (counts.last_success) {
+        const std::chrono::duration<double> at = counts.last_success->time_since_epoch();
+        families.gauge("onceward_retention_last_success_timestamp_seconds",
+                       "When a look last ended well, since 1970-01-01 UTC.", at.count(), labels);
+    }
+}
+
 void add_durable(Families& families, const std::string& group, const DurableTotals& durable) {
     for (const auto& [topic, totals] : durable.topics) {
         add_outcomes(families, "onceward_group_messages_total",
@@ -139,6 +189,7 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                      "processes.",
                      {{"group", group}, {"topic", topic}}, totals);
     }
+    for (const LedgerView& ledger : durable.ledgers) add_ledger(families, group, ledger);
     const std::chrono::duration<double> read_at = durable.read_at.time_since_epoch();
     families.gauge("onceward_group_totals_timestamp_seconds",
                    "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
@@ -194,6 +245,7 @@ std::string metrics_text(const ProcessStatus& process) {
     for (const WorkerState& worker : process.workers) {
         if (worker.status) add_lag(families, worker.status->lag);
     }
+    for (const RetentionState& state : process.retention) add_retention(families, state);
     if (process.durable) add_durable(families, process.group, *process.durable);
     const std::chrono::duration<double> started = process.started.time_since_epoch();
     families.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",

@@ -9,6 +9,8 @@
 
 #include "cli/configuration/databases.h"
 #include "consumer/worker.h"
+#include "dedup/ledger_view.h"
+#include "dedup/retention_counts.h"
 
 namespace onceward {
 
@@ -20,10 +22,17 @@ struct WorkerState {
     std::string database = default_database;  // the name of its PostgreSQL server
 };
 
-// The group's totals by topic, as the fences' rows held them at a time.
+// The group's totals by topic, as the fences' rows held them at a time, and its ledgers.
 struct DurableTotals {
     std::map<std::string, Totals> topics;
     std::chrono::system_clock::time_point read_at{};
+    std::vector<LedgerView> ledgers{};
+};
+
+// What the process does for the ledgers of one PostgreSQL server.
+struct RetentionState {
+    std::string database = default_database;
+    RetentionCounts counts;
 };
 
 struct ProcessStatus {
@@ -35,6 +44,7 @@ struct ProcessStatus {
     std::chrono::system_clock::time_point started{};
     // None where nobody asked for them, or PostgreSQL never answered.
     std::optional<DurableTotals> durable;
+    std::vector<RetentionState> retention;
 };
 
 }  // namespace onceward

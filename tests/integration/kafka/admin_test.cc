@@ -108,6 +108,8 @@ TEST(AdminPort, TheCountersAddUpToWhatWasProduced) {
     })) << admin.get("/metrics").body;
     EXPECT_THAT(admin.get("/metrics").body, HasSubstr(durable));
     EXPECT_EQ(admin.metric("onceward_group_messages_total", "outcome=\"duplicate\""), 50);
+    EXPECT_EQ(admin.metric("onceward_ledger_generations"), 1);
+    EXPECT_GT(admin.metric("onceward_ledger_bytes"), 8191);
     EXPECT_TRUE(eventually(patience, [&] {
         return admin.metric("onceward_lag_messages") == 0 &&
                admin.metric("onceward_lag_seconds") == 0;

@@ -345,6 +345,22 @@ TEST_F(Retention, OverdueClaimsAreReported) {
     EXPECT_FALSE(look().held_back);
 }
 
+TEST_F(Retention, TheJobCountsItsRunsAndWhatFailed) {
+    RetentionJob retention = job();
+    std::jthread thread([&](std::stop_token stop) { retention.run(stop); });
+    seal("25 hours");
+    fence(0, "1 minute");
+    feed(1, "1 minute");
+    EXPECT_TRUE(support::eventually(10s, [&] { return retention.counts().expired == 1; }));
+    EXPECT_TRUE(
+        support::eventually(10s, [&] { return retention.counts().last_success.has_value(); }));
+    EXPECT_EQ(retention.counts().failures, 0);
+    database().execute("ALTER TABLE ledgers RENAME TO hidden");
+    EXPECT_TRUE(support::eventually(10s, [&] { return retention.counts().failures > 0; }));
+    database().execute("ALTER TABLE hidden RENAME TO ledgers");
+    EXPECT_GT(retention.counts().runs, retention.counts().failures);
+}
+
 TEST_F(Retention, TheJobGoesOnThroughALostConnectionUntilItIsStopped) {
     RetentionJob retention = job();
     std::jthread thread([&](std::stop_token stop) { retention.run(stop); });

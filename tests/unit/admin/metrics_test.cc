@@ -106,6 +106,48 @@ TEST(Metrics, TheGroupsTotalsAreThereOnceTheyWereRead) {
                           "outcome=\"applied\"} 70\n"));
 }
 
+TEST(Metrics, ALedgerTellsWhatItKeepsAndHowLongItIsHeldBack) {
+    ProcessStatus process = one_worker();
+    process.durable.emplace();
+    LedgerView ledger;
+    ledger.name = "orders";
+    ledger.retention = 24h;
+    ledger.generations = 9;
+    ledger.claims = 1'000'000;
+    ledger.bytes = 108'000'000;
+    ledger.held_back = 90s;
+    process.durable->ledgers.push_back(ledger);
+    const std::string text = metrics_text(process);
+    const std::string labels = "{group=\"billing\",ledger=\"orders\"} ";
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_generations" + labels + "9\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_claims" + labels + "1000000\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_bytes" + labels + "108000000\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_retention_seconds" + labels + "86400\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_held_back_seconds" + labels + "90\n"));
+}
+
+TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
+    ProcessStatus process = one_worker();
+    RetentionState state;
+    state.counts.runs = 7;
+    state.counts.failures = 2;
+    state.counts.expired = 3;
+    state.counts.seconds = 1.5;
+    process.retention = {state};
+    std::string text = metrics_text(process);
+    const std::string database = "{database=\"postgres\"";
+    EXPECT_THAT(text, HasSubstr("onceward_retention_runs_total" + database + "} 7\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_failures_total" + database + "} 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_seconds_total" + database + "} 1.5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_generations_total" + database +
+                                ",step=\"expired\"} 3\n"));
+    EXPECT_THAT(text, Not(HasSubstr("onceward_retention_last_success")));
+    process.retention[0].counts.last_success = process.started;
+    EXPECT_THAT(metrics_text(process),
+                HasSubstr("onceward_retention_last_success_timestamp_seconds" + database +
+                          "} 1700000000\n"));
+}
+
 // What every scraper asks of the format, line by line.
 TEST(Metrics, EveryLineIsOfTheTextFormatAndEveryFamilyStandsOnce) {
     static const std::regex comment(R"(# (HELP|TYPE) [a-z_]+ .+)");

@@ -1,0 +1,173 @@
+// `onceward retention`: what each ledger keeps and what holds it back; and one step of the job that
+// workers run by themselves.
+
+#include "dedup/retention.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/configuration/units.h"
+#include "cli/operator_options.h"
+#include "cli/text_table.h"
+#include "dedup/ledger_view.h"
+#include "dedup/migration.h"
+
+namespace onceward {
+namespace {
+
+constexpr int holders_shown = 5;
+
+struct RetentionArguments {
+    OperatorOptions common;
+    std::string ledger;
+    bool run_once = false;
+    bool json = false;
+};
+
+std::string seconds_text(std::chrono::seconds duration) {
+    return duration.count() == 0 ? "" : duration_text(duration);
+}
+
+nlohmann::json to_json(const RetentionHolder& holder) {
+    return {{"group", holder.group},
+            {"topic", holder.topic},
+            {"partition", holder.partition},
+            {"watermark",
+             holder.watermark ? nlohmann::json(*holder.watermark) : nlohmann::json(nullptr)}};
+}
+
+nlohmann::json to_json(const LedgerView& ledger) {
+    return {{"ledger", ledger.name},
+            {"store", ledger.store},
+            {"reach", ledger.reach},
+            {"retention_seconds", ledger.retention.count()},
+            {"generations", ledger.generations},
+            {"claims_estimated", ledger.claims},
+            {"bytes", ledger.bytes},
+            {"oldest", ledger.oldest},
+            {"oldest_seconds", ledger.oldest_age.count()},
+            {"held_back_seconds", ledger.held_back.count()},
+            {"held_back_by", nlohmann::json::array()}};
+}
+
+void tell(const LedgerView& ledger, const std::vector<RetentionHolder>& holders) {
+    std::cout << ledger.name << " waits for, the oldest first:\n";
+    for (const RetentionHolder& holder : holders) {
+        std::cout << "  group " << holder.group << " topic " << holder.topic << ' '
+                  << (holder.partition < 0 ? std::string("its list of partitions")
+                                           : "partition " + std::to_string(holder.partition))
+                  << ": "
+                  << (holder.watermark ? "passed up to " + *holder.watermark : "never passed")
+                  << '\n';
+    }
+}
+
+std::optional<std::string> wanted(const RetentionArguments& arguments) {
+    return arguments.ledger.empty() ? std::nullopt : std::optional(arguments.ledger);
+}
+
+int show(const RetentionArguments& arguments) {
+    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    nlohmann::json all = nlohmann::json::array();
+    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims (about)",
+                     "bytes", "oldest since", "held back"});
+    std::vector<std::pair<LedgerView, std::vector<RetentionHolder>>> held;
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        Connection connection(setup.connection);
+        require_version(connection);
+        for (const LedgerView& ledger : view_ledgers(connection, wanted(arguments), std::nullopt)) {
+            all.push_back(to_json(ledger));
+            all.back()["database"] = setup.database;
+            table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
+                       std::to_string(ledger.generations), std::to_string(ledger.claims),
+                       std::to_string(ledger.bytes), ledger.oldest,
+                       seconds_text(ledger.held_back)});
+            if (ledger.held_back == std::chrono::seconds(0)) continue;
+            held.emplace_back(ledger, retention_holders(connection, ledger.ledger, holders_shown));
+            for (const RetentionHolder& holder : held.back().second) {
+                all.back()["held_back_by"].push_back(to_json(holder));
+            }
+        }
+        return exit_ok;
+    });
+    if (arguments.json) {
+        std::cout << all.dump(2) << '\n';
+    } else if (all.empty()) {
+        std::cout << "there is no such ledger here\n";
+    } else {
+        table.print(std::cout);
+        for (const auto& [ledger, holders] : held) tell(ledger, holders);
+    }
+    return code == exit_ok && all.empty() ? exit_not_found : code;
+}
+
+nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& options,
+                         Connection& connection) {
+    RetentionJob job({.connection = options, .ledgers = {ledger}});
+    const RetentionReport report = job.look(connection, ledger);
+    return {{"ledger", ledger.name},      {"looked", report.looked},
+            {"rotated", report.rotated},  {"sealed", report.sealed},
+            {"expired", report.unlisted}, {"tables_dropped", report.dropped},
+            {"busy", report.busy},        {"held_back", report.held_back}};
+}
+
+int run_once(const RetentionArguments& arguments) {
+    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    if (!setups.front().configuration) {
+        throw UsageError("when a generation is full is the configuration's: give it with -c");
+    }
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        Connection connection(setup.connection);
+        require_version(connection);
+        for (const Configuration& part : by_database(*setup.configuration)) {
+            if (part.database != setup.database) continue;
+            for (const auto& [name, ledger] : part.ledgers) {
+                if (!arguments.ledger.empty() && name != arguments.ledger) continue;
+                all.push_back(look_once(ledger, setup.connection, connection));
+            }
+        }
+        return exit_ok;
+    });
+    if (arguments.json) {
+        std::cout << all.dump(2) << '\n';
+        return code;
+    }
+    for (const auto& report : all) {
+        std::cout << report["ledger"].get<std::string>() << ": "
+                  << (report["looked"].get<bool>()
+                          ? "rotated " + report["rotated"].dump() + ", sealed " +
+                                report["sealed"].dump() + ", expired " + report["expired"].dump() +
+                                ", tables dropped " + report["tables_dropped"].dump()
+                          : "not there yet, or another process is looking at it")
+                  << (report["busy"].get<bool>() ? "; a lock was not to be had in time, try again"
+                                                 : "")
+                  << '\n';
+    }
+    if (all.empty()) std::cout << "the configuration has no such ledger\n";
+    return code == exit_ok && all.empty() ? exit_not_found : code;
+}
+
+}  // namespace
+
+void add_retention(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "retention", "Show what each ledger keeps and what holds it back, or take one step now");
+    auto arguments = std::make_shared<RetentionArguments>();
+    add_operator_options(*command, arguments->common);
+    command->add_option("--ledger", arguments->ledger, "Only this ledger");
+    command->add_flag("--run-once", arguments->run_once,
+                      "Rotate, let go of what has expired, and seal at most one generation of each "
+                      "ledger, as the workers do every ten seconds");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->footer("Exit codes: 0 shown or done, 3 there is no such ledger.");
+    commands.add(*command, [arguments] {
+        return run_operator_command(
+            [&] { return arguments->run_once ? run_once(*arguments) : show(*arguments); });
+    });
+}
+
+}  // namespace onceward

@@ -1,0 +1,55 @@
+#include "dedup/ledger_view.h"
+
+#include <algorithm>
+
+#include "dedup/retention_rules.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+
+std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
+                                     const std::optional<std::string>& group) {
+    const Result rows =
+        connection.query(sql::ledger_sizes, Parameters{}.optional_text(name).optional_text(group));
+    std::vector<LedgerView> ledgers;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto text = [&](int column) { return std::string(rows.text(row, column)); };
+        const int number = static_cast<int>(rows.integer(row, 0));
+        const bool is_new = ledgers.empty() || ledgers.back().ledger != number;
+        const auto age = std::chrono::seconds(rows.integer(row, 13));
+        if (is_new) {
+            ledgers.push_back({.ledger = number,
+                               .name = text(1),
+                               .store = text(2),
+                               .reach = text(3),
+                               .retention_text = text(4),
+                               .retention = std::chrono::seconds(rows.integer(row, 5)),
+                               .oldest = text(7),
+                               .oldest_age = age});
+        }
+        LedgerView& view = ledgers.back();
+        const StoreKind store = view.store == "log" ? StoreKind::log : StoreKind::table;
+        ++view.generations;
+        view.claims += rows.is_null(row, 9) ? estimated_claims(rows.integer(row, 10), store)
+                                            : rows.integer(row, 9);
+        view.bytes += rows.integer(row, 11);
+        // greatest() passes over the null of a generation that is not sealed.
+        view.held_back = std::max(view.held_back, std::chrono::seconds(rows.integer(row, 12)));
+    }
+    return ledgers;
+}
+
+std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {
+    const Result rows =
+        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
+    std::vector<RetentionHolder> holders;
+    for (int row = 0; row < rows.rows(); ++row) {
+        RetentionHolder holder{std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
+                               rows.integer(row, 2), std::nullopt};
+        if (!rows.is_null(row, 3)) holder.watermark = std::string(rows.text(row, 3));
+        holders.push_back(std::move(holder));
+    }
+    return holders;
+}
+
+}  // namespace onceward

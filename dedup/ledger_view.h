@@ -1,0 +1,48 @@
+#pragma once
+// What a ledger holds and what keeps it from letting go, for operators and metrics. Nothing here
+// decides anything. Plain values; who asks uses one thread, and failures are PostgresErrors.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct LedgerView {
+    int ledger = 0;
+    std::string name;
+    std::string store;
+    std::string reach;
+    std::string retention_text;
+    std::chrono::seconds retention{0};
+    std::int64_t generations = 0;
+    // A segment's are counted; the others' estimated from what their tables take.
+    std::int64_t claims = 0;
+    std::int64_t bytes = 0;  // with indexes
+    std::string oldest;      // when its oldest generation began
+    std::chrono::seconds oldest_age{0};
+    // How long the oldest sealed generation has been kept beyond its retention, by the wall clock.
+    // Half a minute is usual: watermarks follow the clock at that distance.
+    std::chrono::seconds held_back{0};
+};
+
+// By name: the one that is named, those that the group feeds, or all.
+std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
+                                     const std::optional<std::string>& group);
+
+// What the ledger's retention waits for; a partition of -1 stands for the list of partitions.
+struct RetentionHolder {
+    std::string group;
+    std::string topic;
+    std::int64_t partition = 0;
+    std::optional<std::string> watermark;
+};
+
+// The oldest first, no more than `limit`.
+std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit);
+
+}  // namespace onceward

@@ -1,0 +1,21 @@
+#pragma once
+// What a process's retention job has done since it began. Plain values.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace onceward {
+
+struct RetentionCounts {
+    std::int64_t runs = 0;  // looks at all ledgers, failed ones included
+    std::int64_t failures = 0;
+    std::int64_t busy = 0;     // looks at a ledger that could not have a lock in time
+    std::int64_t rotated = 0;  // generations
+    std::int64_t sealed = 0;   // generations of logs that became segments
+    std::int64_t expired = 0;  // generations
+    double seconds = 0;        // that the runs took
+    std::optional<std::chrono::system_clock::time_point> last_success;
+};
+
+}  // namespace onceward

@@ -1,0 +1,119 @@
+// `onceward retention`: what a ledger keeps, what holds it back, and one step by hand.
+
+#include "dedup/ledger_view.h"
+#include "schemas/queries.h"
+#include "tests/integration/postgres/operator_scene.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class RetentionByHand : public Operator {
+  protected:
+    // One sealed generation with a claim in it, sealed so long ago.
+    void sealed(const std::string& ago) {
+        claim(1, uuid_of("record_key", "k-1"), 41);
+        rotate(1);
+        database().execute(
+            "UPDATE generations SET created_at = clock_timestamp() - $1::interval, "
+            "sealed_at = clock_timestamp() - $1::interval WHERE generation = 1",
+            {ago});
+    }
+    void watermarks(const std::string& ago) {
+        database().execute("UPDATE fences SET watermark = clock_timestamp() - $1::interval", {ago});
+        database().execute(
+            "UPDATE ledger_feeds SET partitions = 1, watermark = clock_timestamp() - $1::interval",
+            {ago});
+    }
+};
+
+// Behind what the step logs.
+nlohmann::json last_json(const Outcome& outcome) {
+    const std::size_t begin = outcome.output.find("[\n");
+    if (begin == std::string::npos) return {};
+    return nlohmann::json::parse(outcome.output.substr(begin));
+}
+
+TEST_F(RetentionByHand, EachLedgerShowsWhatItKeepsAndWhatHoldsItBack) {
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("3 days");
+    const Outcome outcome = run({"retention", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    const auto ledger = outcome.json()[0];
+    EXPECT_EQ(ledger["ledger"], "orders");
+    EXPECT_EQ(ledger["generations"], 2);
+    EXPECT_EQ(ledger["retention_seconds"], 86400);
+    EXPECT_GT(ledger["held_back_seconds"], 47 * 3600);
+    EXPECT_EQ(ledger["held_back_by"][0]["topic"], "orders");
+    const Outcome text = run({"retention", "--ledger", "orders"});
+    EXPECT_THAT(text.output, HasSubstr("group billing topic orders partition 0: passed up to"));
+    EXPECT_EQ(run({"retention", "--ledger", "refunds"}).exit_code, 3);
+}
+
+TEST_F(RetentionByHand, AViewAddsUpTheGenerationsOfItsLedger) {
+    Connection worker(schema_.worker());
+    const auto view = [&](const std::optional<std::string>& name,
+                          const std::optional<std::string>& group) {
+        return view_ledgers(worker, name, group);
+    };
+    EXPECT_EQ(view({}, {}).at(0).bytes, 8192) << "an index of one page";
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("3 days");
+    const LedgerView ledger = view("orders", "billing").at(0);
+    EXPECT_EQ(ledger.generations, 2);
+    EXPECT_GT(ledger.claims, 0);
+    EXPECT_GE(ledger.bytes, 3 * 8192);
+    EXPECT_NEAR(static_cast<double>(ledger.held_back.count()), 48 * 3600, 60);
+    EXPECT_NEAR(static_cast<double>(ledger.oldest_age.count()), 72 * 3600, 60);
+    EXPECT_TRUE(view("refunds", {}).empty());
+    EXPECT_TRUE(view({}, "nobody").empty());
+    EXPECT_EQ(retention_holders(worker, ledger_, 1).size(), 1U);
+}
+
+TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("1 minute");
+    EXPECT_EQ(run({"retention", "--run-once"}).exit_code, 64) << "without a configuration";
+    const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+    const Outcome outcome = run({"retention", "--run-once", "-c", configured.file(), "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(last_json(outcome)[0]["expired"], 1);
+    EXPECT_EQ(last_json(outcome)[0]["tables_dropped"], 1);
+    EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
+}
+
+// From then on its claims are counted, not estimated.
+TEST_F(RetentionByHand, OneStepMakesASegmentOfALog) {
+    Connection worker(schema_.worker());
+    const int log =
+        register_ledger(worker, {.name = "fast", .store = StoreKind::log}, "billing", "orders")
+            .ledger;
+    database().execute("INSERT INTO claims_" + std::to_string(log) +
+                       "_1 (source, partitions, first_offsets, last_offsets, digests) VALUES (1, "
+                       "'{0}', '{5}', '{9}', uuid_send(gen_random_uuid()) || "
+                       "uuid_send(gen_random_uuid()))");
+    database().execute("SELECT rotate_ledger($1, 1)", {std::to_string(log)});
+    const Configured configured("127.0.0.1:1", "    ledger: {name: fast, store: log}\n");
+    const Outcome step = run({"retention", "--run-once", "-c", configured.file(), "--json"});
+    EXPECT_EQ(step.exit_code, 0) << step.output;
+    EXPECT_EQ(last_json(step)[0]["sealed"], true) << step.output;
+    const Outcome shown = run({"retention", "--ledger", "fast", "--json"});
+    EXPECT_EQ(shown.json()[0]["generations"], 2);
+    EXPECT_EQ(shown.json()[0]["claims_estimated"], 2) << shown.output;
+    EXPECT_GT(shown.json()[0]["bytes"], 3 * 8192);
+}
+
+TEST_F(RetentionByHand, AnotherProcesssLookIsNotWaitedFor) {
+    Connection other(schema_.worker());
+    ASSERT_TRUE(other.query(sql::retention_leader, Parameters{}.text(std::to_string(ledger_)))
+                    .boolean(0, 0));
+    const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+    const Outcome outcome = run({"retention", "--run-once", "-c", configured.file()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("another process is looking at it"));
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
