@@ -16,6 +16,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_pause(program, commands);
     add_groups(program, commands);
     add_dlq(program, commands);
+    add_forget(program, commands);
     add_retention(program, commands);
     add_health(program, commands);
 }

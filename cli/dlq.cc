@@ -166,10 +166,7 @@ const TopicConfiguration& topic_of(const DlqOptions& options, const OperatorSetu
     if (!setup.configuration) {
         throw UsageError("the brokers are needed: give a configuration with -c");
     }
-    for (const TopicConfiguration& topic : setup.configuration->topics) {
-        if (topic.name == options.topic) return topic;
-    }
-    throw UsageError("the configuration has no topic " + options.topic);
+    return topic_named(*setup.configuration, options.topic);
 }
 
 bool keys_are_places(const KeyOptions& key) {
@@ -280,9 +277,9 @@ int discard(const DlqOptions& options) {
     }
     std::int64_t gone = 0;
     if (options.really()) {
-        gone = connection
-                   .query(sql::dlq_discard, Parameters{}.integers(numbers).text(options.reason))
-                   .integer(0, 0);
+        gone =
+            connection.query(sql::dlq_discard, Parameters{}.integers(numbers).text(options.reason))
+                .integer(0, 0);
     }
     if (options.json) {
         print({{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}});

@@ -1,17 +1,13 @@
 // `onceward explain`: what became of one idempotency key.
 
-#include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/operator_options.h"
-#include "dedup/explain_statement.h"
 #include "dedup/migration.h"
 #include "schemas/queries.h"
 
@@ -20,165 +16,16 @@ namespace {
 
 struct ExplainOptions {
     OperatorOptions common;
-    std::string key;
-    std::string topic;
-    std::string group;
-    std::string operation;
-    std::string tenant;
-    std::string cloudevents_source;
-    std::vector<std::string> kinds;
-    bool is_digest = false;
+    KeyQuestion question;
     bool json = false;
 };
 
-struct Candidate {
-    std::string kind;
-    Digest digest;
-};
-
-std::optional<Digest> digest_from_text(std::string text) {
-    std::erase(text, '-');
-    Digest digest;
-    if (text.size() != 2 * digest.bytes.size()) return std::nullopt;
-    const auto value = [](char c) {
-        if (c >= '0' && c <= '9') return c - '0';
-        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-        return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-    };
-    for (std::size_t index = 0; index < digest.bytes.size(); ++index) {
-        const int high = value(text[2 * index]);
-        const int low = value(text[2 * index + 1]);
-        if (high < 0 || low < 0) return std::nullopt;
-        digest.bytes[index] = static_cast<std::uint8_t>(high * 16 + low);
-    }
-    return digest;
-}
-
-const TopicConfiguration* topic_of(const OperatorSetup& setup, const std::string& name) {
-    if (!setup.configuration) return nullptr;
-    for (const TopicConfiguration& topic : setup.configuration->topics) {
-        if (topic.name == name) return &topic;
-    }
-    std::string known;
-    for (const TopicConfiguration& topic : setup.configuration->topics) {
-        known += (known.empty() ? "" : ", ") + topic.name;
-    }
-    throw UsageError("the configuration has no topic " + name + "; it has " + known);
-}
-
-// The kinds that a key of this topic may have been stored under.
-std::vector<std::string> kinds_of(const ExplainOptions& options, const TopicConfiguration* topic) {
-    std::vector<std::string> kinds = options.kinds;
-    if (kinds.empty() && topic != nullptr) {
-        for (const KeySource& source : topic->key.sources) kinds.push_back(kind_of(source));
-        if (topic->key.on_missing == KeyPolicy::derive ||
-            topic->key.on_invalid == KeyPolicy::derive) {
-            kinds.push_back("coordinates");
-        }
-    }
-    if (kinds.empty()) kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"};
-    return kinds;
-}
-
-std::vector<Candidate> candidates(const ExplainOptions& options, const OperatorSetup& setup) {
-    if (options.is_digest) {
-        const auto digest = digest_from_text(options.key);
-        if (!digest) throw UsageError("a digest is 32 hexadecimal digits, as in the logs");
-        return {{"digest", *digest}};
-    }
-    const TopicConfiguration* topic = topic_of(setup, options.topic);
-    const bool has_tenant = topic != nullptr && topic->key.tenant.has_value();
-    if (has_tenant && options.tenant.empty()) {
-        throw UsageError("keys of topic " + options.topic +
-                         " belong to tenants; name one: --tenant");
-    }
-    std::string operation = options.operation;
-    if (operation.empty() && topic != nullptr) operation = topic->key.operation;
-    if (operation.empty()) operation = group_of(setup, options.group) + "/" + options.topic;
-    std::vector<Candidate> found;
-    const auto add = [&](const std::string& kind, std::string_view tenant) {
-        const std::string text = kind == "cloudevents"
-                                     ? cloudevents_key(options.cloudevents_source, options.key)
-                                     : options.key;
-        const Digest digest = digest_of({operation, tenant, kind, text});
-        if (std::ranges::find(found, digest, &Candidate::digest) == found.end()) {
-            found.push_back({kind, digest});
-        }
-    };
-    for (const std::string& kind : kinds_of(options, topic)) {
-        if (kind == "cloudevents" && options.cloudevents_source.empty()) continue;
-        add(kind, options.tenant);
-        // A key that was derived, where there was none, belongs to no tenant.
-        if (kind == "coordinates") add(kind, "");
-    }
-    if (found.empty()) throw UsageError("a CloudEvent's key is its id and --source, its source");
-    return found;
-}
-
-std::string kind_name(const std::vector<Candidate>& candidates, std::string_view uuid) {
-    for (const Candidate& candidate : candidates) {
-        if (uuid_text(candidate.digest) == uuid) return candidate.kind;
-    }
-    return "";
-}
-
-nlohmann::json optional_json(const std::optional<std::string_view>& text) {
-    return text ? nlohmann::json(*text) : nlohmann::json(nullptr);
-}
-
-std::vector<Digest> digests_of(const std::vector<Candidate>& candidates) {
-    std::vector<Digest> digests;
-    for (const Candidate& candidate : candidates) digests.push_back(candidate.digest);
-    return digests;
-}
-
-struct Claims {
+nlohmann::json find_dead_letters(Connection& connection, const std::vector<Digest>& digests,
+                                 const KeyQuestion& question) {
     nlohmann::json list = nlohmann::json::array();
-    std::string since;  // when the oldest generation that was looked at began
-};
-
-Claims find_claims(Connection& connection, const std::vector<Candidate>& candidates) {
-    const Result generations = connection.query(sql::explain_generations, {});
-    const std::vector<Digest> digests = digests_of(candidates);
-    Claims claims;
-    for (int row = 0; row < generations.rows(); ++row) {
-        const std::string since(generations.text(row, 2));
-        try {
-            const bool has_ranges = generations.text(row, 5) != "table";
-            const Result rows = connection.query(explain_statement(generations.text(row, 5)),
-                                                 Parameters{}.digests(digests),
-                                                 {{"table", generations.text(row, 4)}});
-            for (int found = 0; found < rows.rows(); ++found) {
-                claims.list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
-                                       {"digest", rows.text(found, 0)},
-                                       {"claimed_at", rows.text(found, 1)},
-                                       {"group", optional_json(rows.optional_text(found, 2))},
-                                       {"topic", optional_json(rows.optional_text(found, 3))},
-                                       {"partition", rows.integer(found, 4)},
-                                       {"offset", rows.integer(found, 5)},
-                                       {"ledger", generations.text(row, 0)},
-                                       {"generation", generations.integer(row, 1)}});
-                if (has_ranges) claims.list.back()["last_offset"] = rows.integer(found, 6);
-                const int fingerprint = has_ranges ? 7 : 6;
-                if (!rows.is_null(found, fingerprint)) {
-                    claims.list.back()["fingerprint"] = rows.text(found, fingerprint);
-                }
-            }
-        } catch (const PostgresError& error) {
-            if (error.sqlstate() != "42P01") throw;
-            continue;  // retention dropped it meanwhile
-        }
-        if (claims.since.empty() || since < claims.since) claims.since = since;
-    }
-    return claims;
-}
-
-nlohmann::json find_dead_letters(Connection& connection, const std::vector<Candidate>& candidates,
-                                 const ExplainOptions& options) {
-    nlohmann::json list = nlohmann::json::array();
-    const Result rows = connection.query(
-        sql::explain_dead_letters,
-        Parameters{}.digests(digests_of(candidates)).bytes(options.key).text(options.topic));
+    const Result rows =
+        connection.query(sql::explain_dead_letters,
+                         Parameters{}.digests(digests).bytes(question.key).text(question.topic));
     for (int row = 0; row < rows.rows(); ++row) {
         list.push_back({{"created_at", rows.text(row, 1)},
                         {"group", rows.text(row, 2)},
@@ -196,62 +43,68 @@ nlohmann::json find_dead_letters(Connection& connection, const std::vector<Candi
     return list;
 }
 
-void print_text(const Claims& claims, const nlohmann::json& dead_letters) {
-    const auto place = [](const nlohmann::json& at) {
-        return (at["topic"].is_null() ? "a topic that is no longer known"
-                                      : at["topic"].get<std::string>()) +
-               " partition " + at["partition"].dump() +
-               // A log knows its batches' places alone.
-               (at.contains("last_offset") ? " between the offsets " + at["offset"].dump() +
-                                                 " and " + at["last_offset"].dump()
-                                           : " offset " + at["offset"].dump());
-    };
-    const auto with = [](const char* before, const nlohmann::json& of, const char* name) {
-        return of.contains(name) ? before + of[name].get<std::string>() : "";
-    };
-    for (const auto& claim : claims.list) {
-        std::cout << "applied at " << claim["claimed_at"].get<std::string>() << " from "
-                  << place(claim) << "; key kind " << claim["kind"].get<std::string>()
-                  << ", ledger " << claim["ledger"].get<std::string>() << " generation "
-                  << claim["generation"] << with(", fingerprint ", claim, "fingerprint") << '\n';
+nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
+    nlohmann::json list = nlohmann::json::array();
+    const Result rows = connection.query(sql::explain_evictions, Parameters{}.digests(digests));
+    for (int row = 0; row < rows.rows(); ++row) {
+        list.push_back({{"digest", rows.text(row, 0)},
+                        {"evicted_at", rows.text(row, 1)},
+                        {"ledger", rows.text(row, 2)},
+                        {"evicted_by", rows.text(row, 3)},
+                        {"reason", rows.text(row, 4)}});
     }
-    if (claims.list.empty()) {
+    return list;
+}
+
+void print_text(const nlohmann::json& found) {
+    for (const auto& claim : found["claims"]) std::cout << claim_text(claim) << '\n';
+    if (found["claims"].empty()) {
+        const auto since = found["claims_since"].get<std::string>();
         std::cout << "not applied, as far as the claims go back: "
-                  << (claims.since.empty() ? "there are none" : claims.since) << '\n';
+                  << (since.empty() ? "there are none" : since) << '\n';
     }
-    for (const auto& letter : dead_letters) {
+    for (const auto& eviction : found["evictions"]) {
+        std::cout << "taken out of ledger " << eviction["ledger"].get<std::string>() << " at "
+                  << eviction["evicted_at"].get<std::string>() << " by "
+                  << eviction["evicted_by"].get<std::string>() << ": "
+                  << eviction["reason"].get<std::string>() << '\n';
+    }
+    for (const auto& letter : found["dead_letters"]) {
         std::cout << "dead letter at " << letter["created_at"].get<std::string>() << " from "
-                  << place(letter) << ": " << letter["error_class"].get<std::string>() << ' '
+                  << place_text(letter) << ": " << letter["error_class"].get<std::string>() << ' '
                   << letter["sqlstate"].get<std::string>() << ' '
                   << letter["reason"].get<std::string>();
         // The message that has the key is at one of them.
         const char* between = "; first ";
         for (const auto& first : letter.value("first_places", nlohmann::json::array())) {
-            std::cout << std::exchange(between, " or ") << place(first);
+            std::cout << std::exchange(between, " or ") << place_text(first);
         }
-        std::cout << with("; fingerprint ", letter, "fingerprint")
-                  << with(", the first's ", letter, "first_fingerprint") << '\n';
+        std::cout << text_with("; fingerprint ", letter, "fingerprint")
+                  << text_with(", the first's ", letter, "first_fingerprint") << '\n';
     }
 }
 
 int explain(const ExplainOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "explain", options.topic);
-    const std::vector<Candidate> wanted = candidates(options, setup);
+    const KeyQuestion& question = options.question;
+    const OperatorSetup setup = operator_setup(options.common, "explain", question.topic);
+    const std::vector<KeyCandidate> wanted =
+        key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
+    const std::vector<Digest> digests = digests_of(wanted);
     Connection connection(setup.connection);
     require_version(connection);
-    const Claims claims = find_claims(connection, wanted);
-    const nlohmann::json dead_letters = find_dead_letters(connection, wanted, options);
+    std::string since;
+    const nlohmann::json claims = find_claims(connection, wanted, since);
+    const nlohmann::json found{{"applied", !claims.empty()},
+                               {"claims", claims},
+                               {"evictions", find_evictions(connection, digests)},
+                               {"dead_letters", find_dead_letters(connection, digests, question)},
+                               {"claims_since", since}};
     if (options.json) {
-        std::cout << nlohmann::json{{"applied", !claims.list.empty()},
-                                    {"claims", claims.list},
-                                    {"dead_letters", dead_letters},
-                                    {"claims_since", claims.since}}
-                         .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << '\n';
+        std::cout << found.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     } else {
-        print_text(claims, dead_letters);
+        print_text(found);
     }
-    return claims.list.empty() ? exit_not_found : exit_ok;
+    return claims.empty() ? exit_not_found : exit_ok;
 }
 
 }  // namespace
@@ -259,19 +112,11 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand("explain", "Tell what became of an idempotency key");
     auto options = std::make_shared<ExplainOptions>();
-    command->add_option("key", options->key, "The key as the message carries it")->required();
-    command->add_option("--topic", options->topic, "The topic of the message")->required();
+    command->add_option("key", options->question.key, "The key as the message carries it")
+        ->required();
+    command->add_option("--topic", options->question.topic, "The topic of the message")->required();
     add_operator_options(*command, options->common);
-    command->add_option("--group", options->group, "The consumer group, without a configuration");
-    command->add_option("--operation", options->operation,
-                        "The key's operation; default: the configuration's, else GROUP/TOPIC");
-    command->add_option("--tenant", options->tenant, "The key's tenant");
-    command->add_option("--kind", options->kinds,
-                        "Where the key came from, such as header:Idempotency-Key, field:/id or "
-                        "record_key; default: every kind of the topic's configuration");
-    command->add_option("--source", options->cloudevents_source,
-                        "A CloudEvent's source; KEY is then its id");
-    command->add_flag("--digest", options->is_digest, "KEY is a digest, as the logs print it");
+    add_key_options(*command, options->question);
     command->add_flag("--json", options->json, "Print one JSON object");
     command->footer(
         "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have "

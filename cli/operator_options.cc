@@ -48,6 +48,19 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
                        "`databases`; default: the topic's, else all");
 }
 
+void add_key_options(CLI::App& command, KeyQuestion& question) {
+    command.add_option("--group", question.group, "The consumer group, without a configuration");
+    command.add_option("--operation", question.operation,
+                       "The key's operation; default: the configuration's, else GROUP/TOPIC");
+    command.add_option("--tenant", question.tenant, "The key's tenant");
+    command.add_option("--kind", question.kinds,
+                       "Where the key came from, such as header:Idempotency-Key, field:/id or "
+                       "record_key; default: every kind of the topic's configuration");
+    command.add_option("--source", question.cloudevents_source,
+                       "A CloudEvent's source; KEY is then its id");
+    command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
+}
+
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
                                            const std::string& command, const std::string& topic) {
     std::vector<OperatorSetup> setups;

@@ -11,15 +11,11 @@
 
 #include "cli/command.h"
 #include "cli/configuration/databases.h"
+#include "cli/known_keys.h"
+#include "cli/usage_error.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
-
-// A command line that cannot be meant; the command answers with exit_usage.
-class UsageError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 struct OperatorOptions {
     std::string config = "onceward.yaml";
@@ -31,6 +27,10 @@ struct OperatorOptions {
 
 // Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
+
+// Adds what names a key beside KEY itself: --group, --operation, --tenant, --kind, --source,
+// --digest.
+void add_key_options(CLI::App& command, KeyQuestion& question);
 
 struct OperatorSetup {
     ConnectionOptions connection;

@@ -206,6 +206,7 @@ BEGIN
         IF entry.is_worker THEN
             EXECUTE format('GRANT SELECT, INSERT, UPDATE ON {schema}.imports TO %s',
                 entry.grantee);
+            EXECUTE format('GRANT SELECT ON {schema}.evictions TO %s', entry.grantee);
         ELSE
             EXECUTE format('GRANT UPDATE (redrive_began_at, redriven_at) ON '
                 '{schema}.dead_letters TO %s', entry.grantee);

@@ -1,7 +1,8 @@
 -- What the current role lacks of schemas/roles/worker.sql: one row for each privilege.
 SELECT wanted.privilege || ' on {schema}.' || wanted.name
 FROM (VALUES ('SELECT', 'schema_migrations'), ('SELECT', 'generations'),
-    ('SELECT', 'topic_pauses'),
+    ('SELECT', 'topic_pauses'), ('SELECT', 'evictions'),
+    ('SELECT', 'imports'), ('INSERT', 'imports'), ('UPDATE', 'imports'),
     ('SELECT', 'fences'), ('INSERT', 'fences'), ('UPDATE', 'fences'),
     ('SELECT', 'ledgers'), ('INSERT', 'ledgers'), ('UPDATE', 'ledgers'),
     ('SELECT', 'ledger_feeds'), ('INSERT', 'ledger_feeds'), ('UPDATE', 'ledger_feeds'),

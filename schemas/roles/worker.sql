@@ -2,7 +2,7 @@
 -- The generations of claims copy the grants of the table `claims` when they are made.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
-    {schema}.segment_parts, {schema}.topic_pauses TO {role};
+    {schema}.segment_parts, {schema}.topic_pauses, {schema}.evictions TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
     {schema}.partition_suspects, {schema}.imports TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};

@@ -218,10 +218,11 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
         "AND table_schema = '" +
         schema.name() + "' GROUP BY table_name) AS grants");
     EXPECT_EQ(privileges,
-              "claims:INSERT,SELECT dead_letters:INSERT,SELECT fences:INSERT,SELECT,UPDATE "
-              "generations:SELECT imports:INSERT,SELECT,UPDATE ledger_feeds:INSERT,SELECT,UPDATE "
-              "ledgers:INSERT,SELECT,UPDATE partition_suspects:INSERT,SELECT,UPDATE "
-              "schema_migrations:SELECT segment_parts:SELECT segments:SELECT "
+              "claims:INSERT,SELECT dead_letters:INSERT,SELECT evictions:SELECT "
+              "fences:INSERT,SELECT,UPDATE generations:SELECT imports:INSERT,SELECT,UPDATE "
+              "ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
+              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT "
+              "segment_parts:SELECT segments:SELECT "
               "skipped_ranges:INSERT,SELECT topic_pauses:SELECT");
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+// From a key as an operator writes it to the digests under which it may be stored, and to the
+// claims that are there. Plain values; who asks the database uses one thread, and its failures are
+// PostgresErrors. A question that cannot be meant is a UsageError.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/configuration/configuration.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct KeyQuestion {
+    std::string key;
+    std::string topic;
+    std::string group;  // '' where nobody named one
+    std::string operation;
+    std::string tenant;
+    std::string cloudevents_source;
+    std::vector<std::string> kinds;
+    bool is_digest = false;  // the key is a digest, as the logs print it
+};
+
+struct KeyCandidate {
+    std::string kind;
+    Digest digest;
+};
+
+// As the topic's configuration makes them, where there is one; else of every kind that needs none.
+std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
+                                         const Configuration* configuration);
+
+// The topic of that name. Throws UsageError where the configuration has none.
+const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name);
+
+std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
+
+// A JSON array of the claims under these digests, over all ledgers and generations. `since`: when
+// the oldest generation that was looked at began.
+nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
+                           std::string& since);
+
+// One of them as a sentence.
+std::string claim_text(const nlohmann::json& claim);
+// `before` and the text of that name, where there is one; else ''.
+std::string text_with(const char* before, const nlohmann::json& of, const char* name);
+// Where a claim or a dead letter came from.
+std::string place_text(const nlohmann::json& at);
+
+}  // namespace onceward

@@ -1,0 +1,127 @@
+// `onceward forget`: a key's claim is taken out, with the reason written down.
+
+#include "dedup/migration.h"
+#include "dedup/sealing.h"
+#include "tests/integration/postgres/operator_scene.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class Forgotten : public Operator {
+  protected:
+    Outcome forget(std::vector<std::string> more) {
+        std::vector<std::string> all{"forget", "k-1", "--topic", "orders", "--group", "billing"};
+        all.insert(all.end(), more.begin(), more.end());
+        return run_as_owner(std::move(all));
+    }
+    std::int64_t claims(int generation) {
+        return database().number("SELECT count(*) FROM claims_" + std::to_string(ledger_) + "_" +
+                                 std::to_string(generation));
+    }
+};
+
+TEST_F(Forgotten, AClaimIsTakenOutOfTheOpenAndOfASealedGeneration) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    claim(1, uuid_of("record_key", "k-2"), 42);
+    rotate(1);
+    claim(2, uuid_of("payload_sha256", "k-1"), 43);
+    const Outcome plan = forget({"--reason", "it was a test"});
+    EXPECT_EQ(plan.exit_code, 0) << plan.output;
+    EXPECT_THAT(plan.output, HasSubstr("offset 41"));
+    EXPECT_THAT(plan.output, HasSubstr("nothing was changed"));
+    EXPECT_EQ(claims(1), 2);
+    const Outcome done = forget({"--reason", "it was a test", "--yes", "--json"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(done.json()["evicted"], 2);
+    EXPECT_EQ(claims(1), 1);
+    EXPECT_EQ(claims(2), 0);
+    EXPECT_EQ(database().value("SELECT string_agg(concat_ws(' ', generation, reason, digest = '" +
+                               uuid_of("record_key", "k-1") +
+                               "', evicted_by = session_user), ', ' ORDER BY eviction) "
+                               "FROM evictions"),
+              "1 it was a test t t, 2 it was a test f t");
+    EXPECT_EQ(database().number("SELECT evictions FROM ledgers"), 1);
+    EXPECT_EQ(forget({"--reason", "again", "--yes"}).exit_code, 3);
+}
+
+TEST_F(Forgotten, AlsoOutOfALogAndOutOfASegmentInParts) {
+    Connection worker(schema_.worker());
+    const int log =
+        register_ledger(worker,
+                        {.name = "near", .store = StoreKind::log, .reach = Reach::partition},
+                        "billing", "orders")
+            .ledger;
+    const std::string table = "claims_" + std::to_string(log);
+    const auto append = [&](int generation, int partition) {
+        database().execute("INSERT INTO " + table + "_" + std::to_string(generation) +
+                               " (source, partitions, first_offsets, last_offsets, digests) VALUES "
+                               "(1, ARRAY[$1::integer], '{5}', '{9}', uuid_send($2) || "
+                               "uuid_send($3))",
+                           {std::to_string(partition), uuid_of("record_key", "k-0"),
+                            uuid_of("record_key", "k-1")});
+    };
+    append(1, 0);
+    append(1, 3);
+    database().execute("SELECT rotate_ledger($1, 1)", {std::to_string(log)});
+    append(2, 3);
+    ASSERT_TRUE(seal_oldest(worker, log).sealed);
+    const Outcome plan = forget({"--reason", "it was a test"});
+    EXPECT_THAT(plan.output, HasSubstr("partition 0"));
+    EXPECT_THAT(plan.output, HasSubstr("partition 3"));
+    const Outcome done = forget({"--reason", "it was a test", "--yes", "--json"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(done.json()["evicted"], 2) << "of two generations";
+    EXPECT_EQ(forget({"--reason", "again", "--yes"}).exit_code, 3);
+    const std::string left = "SELECT string_agg(encode(digests, 'hex'), ' ') FROM ";
+    std::string other = uuid_of("record_key", "k-0");
+    std::erase(other, '-');
+    EXPECT_EQ(database().value(left + table + "_2"), other);
+    EXPECT_EQ(database().value(left + "sealed_" + std::to_string(log) + "_1"), other + " " + other);
+}
+
+TEST_F(Forgotten, ExplainTellsOfIt) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    ASSERT_EQ(forget({"--reason", "it was a test", "--yes"}).exit_code, 0);
+    const Outcome text = run({"explain", "k-1", "--topic", "orders", "--group", "billing"});
+    EXPECT_EQ(text.exit_code, 3) << text.output;
+    EXPECT_THAT(text.output, HasSubstr("taken out of ledger orders"));
+    EXPECT_THAT(text.output, HasSubstr("it was a test"));
+}
+
+TEST_F(Forgotten, TheTenantTheKindAndTheLedgerAreThoseThatWereNamed) {
+    claim(1, uuid_of("record_key", "k-1", "acme"), 41);
+    EXPECT_EQ(forget({"--reason", "r", "--yes"}).exit_code, 3);
+    EXPECT_EQ(forget({"--reason", "r", "--yes", "--tenant", "other"}).exit_code, 3);
+    EXPECT_EQ(
+        forget({"--reason", "r", "--yes", "--tenant", "acme", "--kind", "field:/id"}).exit_code, 3);
+    EXPECT_EQ(
+        forget({"--reason", "r", "--yes", "--tenant", "acme", "--ledger", "refunds"}).exit_code, 3);
+    EXPECT_EQ(claims(1), 1);
+    EXPECT_EQ(forget({"--reason", "r", "--yes", "--tenant", "acme"}).exit_code, 0);
+    EXPECT_EQ(claims(1), 0);
+}
+
+TEST_F(Forgotten, AReasonIsNeededAndAnOperatorsRole) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    EXPECT_EQ(forget({"--yes"}).exit_code, 64);
+    EXPECT_EQ(forget({"--yes", "--reason", ""}).exit_code, 64);
+    const Outcome worker = run(
+        {"forget", "k-1", "--topic", "orders", "--group", "billing", "--reason", "mine", "--yes"});
+    EXPECT_EQ(worker.exit_code, 1);
+    EXPECT_THAT(worker.output, HasSubstr("--grant-operator-to"));
+    EXPECT_EQ(claims(1), 1);
+    const std::string role = support::unique_name("operator");
+    database().execute("CREATE ROLE " + role);
+    Connection owner(schema_.owner());
+    grant_operator(owner, role);
+    const Outcome granted =
+        onceward({"forget", "k-1", "--topic", "orders", "--group", "billing", "--reason", "mine",
+                  "--yes", "--dsn", schema_.server().dsn + " options='-c role=" + role + "'",
+                  "--schema", schema_.name()});
+    EXPECT_EQ(granted.exit_code, 0) << granted.output;
+    EXPECT_EQ(claims(1), 0);
+    database().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
