@@ -23,6 +23,7 @@ void add_pause(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);
 void add_dlq(CLI::App& program, Commands& commands);
 void add_forget(CLI::App& program, Commands& commands);
+void add_import(CLI::App& program, Commands& commands);
 void add_retention(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);

@@ -157,13 +157,14 @@ std::string text_with(const char* before, const nlohmann::json& of, const char* 
 }
 
 std::string place_text(const nlohmann::json& at) {
+    if (at["topic"].is_null() && at["group"] == "onceward import") return "an import";
     return (at["topic"].is_null() ? "a topic that is no longer known"
                                   : at["topic"].get<std::string>()) +
            " partition " + at["partition"].dump() +
            // A log knows its batches' places alone.
-           (at.contains("last_offset") ? " between the offsets " + at["offset"].dump() + " and " +
-                                             at["last_offset"].dump()
-                                       : " offset " + at["offset"].dump());
+           (at.contains("last_offset")
+                ? " between the offsets " + at["offset"].dump() + " and " + at["last_offset"].dump()
+                : " offset " + at["offset"].dump());
 }
 
 std::string claim_text(const nlohmann::json& claim) {

@@ -1,6 +1,7 @@
 -- As explain_log_claim, where the log has become a segment: the block names the batch.
-SELECT key.digest, b.claimed_at, f.consumer_group, f.topic, place.partition, place.first_offset,
-    place.last_offset,
+SELECT key.digest, b.claimed_at,
+    CASE b.source WHEN 0 THEN 'onceward import' ELSE f.consumer_group END, f.topic,
+    place.partition, place.first_offset, place.last_offset,
     nullif(encode(substr(block.fingerprints, block.at + 1, 16), 'hex')::uuid,
         '00000000-0000-0000-0000-000000000000'),
     0 AS part

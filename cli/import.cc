@@ -1,0 +1,215 @@
+// `onceward import`: claims of keys that were handled before Onceward was there, from a table or a
+// file.
+
+#include "cli/import/import.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/operator_options.h"
+#include "cli/stop_request.h"
+#include "consumer/key_text.h"
+#include "dedup/claims/make_store.h"
+#include "dedup/migration.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t keys_shown = 3;
+// Under no topic: what `explain` shows as an import.
+constexpr int import_source = 0;
+
+struct ImportArguments {
+    OperatorOptions common;
+    std::string topic;
+    std::string query;
+    std::string file;
+    std::string from;
+    std::string kind;
+    std::string tenant;
+    std::string cloudevents_source;
+    std::size_t batch = 5000;
+    bool restart = false;
+    bool yes = false;
+    bool json = false;
+};
+
+// Which of the topic's key sources the list is about.
+std::string kind_of_list(const ImportArguments& arguments, const TopicConfiguration& topic) {
+    std::vector<std::string> kinds;
+    for (const KeySource& source : topic.key.sources) {
+        const std::string kind = kind_of(source);
+        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    }
+    std::string all;
+    for (const std::string& kind : kinds) all += (all.empty() ? "" : ", ") + kind;
+    if (arguments.kind.empty() && kinds.size() != 1) {
+        throw UsageError("keys of topic " + topic.name + " come as " + all +
+                         "; say which these are: --kind");
+    }
+    const std::string kind = arguments.kind.empty() ? kinds.front() : arguments.kind;
+    if (std::ranges::find(kinds, kind) == kinds.end()) {
+        throw UsageError("keys of topic " + topic.name + " come as " + all + ", not as " + kind);
+    }
+    if (kind == "cloudevents" && arguments.cloudevents_source.empty()) {
+        throw UsageError("a CloudEvent's key is its id and --source, its source");
+    }
+    return kind;
+}
+
+// The same key, by the same rules, as that of a message of the topic.
+std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& arguments,
+                                                         const KeyOptions& options,
+                                                         const std::string& kind) {
+    auto pattern =
+        options.pattern.empty() ? nullptr : std::make_shared<const std::regex>(options.pattern);
+    return [&arguments, &options, kind, pattern](const std::string& key) -> ImportedKey {
+        const std::string text =
+            kind == "cloudevents" ? cloudevents_key(arguments.cloudevents_source, key) : key;
+        if (const char* fault = key_fault(text, options)) return {std::nullopt, fault};
+        if (pattern && !std::regex_match(text, *pattern)) {
+            return {std::nullopt, "it does not match the topic's pattern"};
+        }
+        return {digest_of({options.operation, arguments.tenant, kind, text}), ""};
+    };
+}
+
+std::unique_ptr<KeyList> list_of(const ImportArguments& arguments, const OperatorSetup& setup) {
+    if (arguments.query.empty() == arguments.file.empty()) {
+        throw UsageError("name the keys with --query or with --file");
+    }
+    if (!arguments.file.empty()) return std::make_unique<KeysOfFile>(arguments.file);
+    ConnectionOptions options = setup.connection;
+    if (!arguments.from.empty()) options.dsn = arguments.from;
+    return std::make_unique<QueriedKeys>(options, arguments.query);
+}
+
+int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& options) {
+    const KeyPage page = list.read("", keys_shown);
+    nlohmann::json keys = nlohmann::json::array();
+    for (const std::string& key : page.keys) {
+        const ImportedKey imported = options.key(key);
+        keys.push_back({{"key", key},
+                        {"digest", imported.digest ? uuid_text(*imported.digest) : ""},
+                        {"fault", imported.fault}});
+    }
+    if (arguments.json) {
+        std::cout << nlohmann::json{{"first", keys}, {"done", false}}.dump(
+                         2, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
+        return exit_ok;
+    }
+    std::cout << "would claim " << options.meaning << ", the first of them:\n";
+    for (const auto& key : keys) {
+        std::cout << "  " << key["key"].get<std::string>() << ' ' << key["fault"].get<std::string>()
+                  << '\n';
+    }
+    std::cout
+        << "a message under one of these keys would then be a duplicate\nnothing was changed; "
+           "do it with --yes\n";
+    return exit_ok;
+}
+
+int show(const ImportArguments& arguments, const ImportReport& report) {
+    if (arguments.json) {
+        std::cout << nlohmann::json{{"claimed", report.claimed},   {"known", report.known},
+                                    {"refused", report.refused},   {"resumed", report.resumed},
+                                    {"finished", report.finished}, {"done", true}}
+                         .dump(2)
+                  << '\n';
+    } else {
+        std::cout << (report.resumed ? "went on; altogether " : "") << "claimed " << report.claimed
+                  << ", known before " << report.known << ", refused " << report.refused << '\n';
+    }
+    if (report.refused > 0 && !report.first_fault.empty()) {
+        std::cerr << "onceward: the first key that no message could carry: " << report.first_fault
+                  << '\n';
+    }
+    if (report.finished) return exit_ok;
+    std::cerr << "onceward: interrupted; say it again to go on\n";
+    return exit_interrupted;
+}
+
+int import_all(const ImportArguments& arguments) {
+    const OperatorSetup setup = operator_setup(arguments.common, "import", arguments.topic);
+    if (!setup.configuration) {
+        throw UsageError("what a key of the topic is, the configuration says: give it with -c");
+    }
+    const TopicConfiguration& topic = topic_named(*setup.configuration, arguments.topic);
+    const LedgerOptions& ledger = setup.configuration->ledgers.at(topic.ledger);
+    if (ledger.reach == Reach::partition) {
+        throw UsageError(
+            "with reach: partition a claim is looked for in its message's partition, "
+            "which a list of keys does not tell");
+    }
+    if (topic.key.tenant.has_value() == arguments.tenant.empty()) {
+        throw UsageError(arguments.tenant.empty()
+                             ? "keys of topic " + topic.name +
+                                   " belong to tenants; name one: --tenant"
+                             : "keys of topic " + topic.name + " belong to no tenant");
+    }
+    const std::string kind = kind_of_list(arguments, topic);
+    const std::unique_ptr<KeyList> list = list_of(arguments, setup);
+    Connection connection(setup.connection);
+    require_version(connection);
+    ImportOptions options;
+    options.topic = topic.name;
+    options.page = arguments.batch;
+    options.restart = arguments.restart;
+    options.meaning = "keys of " + topic.key.operation + " as " + kind +
+                      (arguments.tenant.empty() ? "" : " of tenant " + arguments.tenant);
+    options.key = reader_of(arguments, topic.key, kind);
+    options.stopped = [] { return stop_requested(); };
+    if (!arguments.yes) return tell(arguments, *list, options);
+    const StopRequest stop;
+    RegisteredLedger registered =
+        register_ledger(connection, ledger, setup.configuration->group, topic.name);
+    options.ledger = registered.ledger;
+    registered.source = import_source;
+    const std::unique_ptr<ClaimStore> claims =
+        make_claim_store(ledger, registered, std::make_shared<LogWindows>());
+    return show(arguments, import_keys(connection, *claims, *list, options));
+}
+
+}  // namespace
+
+void add_import(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "import", "Claim keys that were handled before, from a table or a file (a dry run first)");
+    auto arguments = std::make_shared<ImportArguments>();
+    add_operator_options(*command, arguments->common);
+    command->add_option("--topic", arguments->topic, "The topic whose keys they are")->required();
+    CLI::Option* query = command->add_option(
+        "--query", arguments->query,
+        "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; best where that "
+        "column has an index");
+    CLI::Option* file = command->add_option("--file", arguments->file, "A file, one key a line");
+    query->excludes(file);
+    command
+        ->add_option("--from", arguments->from,
+                     "PostgreSQL connection string for --query; default: the ledger's server")
+        ->excludes(file);
+    command->add_option("--kind", arguments->kind,
+                        "Which of the topic's key sources these are, such as field:/id");
+    command->add_option("--tenant", arguments->tenant, "Whose keys these are");
+    command->add_option("--source", arguments->cloudevents_source,
+                        "A CloudEvent's source; the keys are ids");
+    command->add_option("--batch", arguments->batch, "Keys in a transaction")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+    command->add_flag("--restart", arguments->restart,
+                      "From the beginning, though an earlier run was interrupted");
+    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->footer("Exit codes: 0 done or planned, 130 interrupted; say it again to go on.");
+    commands.add(*command, [arguments] {
+        return run_operator_command([&] { return import_all(*arguments); });
+    });
+}
+
+}  // namespace onceward

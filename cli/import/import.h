@@ -1,0 +1,51 @@
+#pragma once
+// Makes claims of keys that were handled before Onceward was there: a page of keys is one
+// transaction, which also moves the import's position, so that an interrupted import goes on where
+// it ended. Exact beside workers that run: keys are claimed as a batch's are. Used by one thread;
+// throws PostgresError, KeyListError, and std::runtime_error where another import of the same list
+// runs.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/import/key_list.h"
+#include "dedup/claims/claim_store.h"
+
+namespace onceward {
+
+// What makes a digest of a key's text; none where no message could carry it, with the reason.
+struct ImportedKey {
+    std::optional<Digest> digest;
+    std::string fault;
+};
+
+// Of all runs that belong together.
+struct ImportReport {
+    std::int64_t claimed = 0;
+    std::int64_t known = 0;    // claimed before, or twice in the list
+    std::int64_t refused = 0;  // no message could carry them
+    std::string first_fault;   // of those of this run
+    bool resumed = false;
+    bool finished = false;
+};
+
+struct ImportOptions {
+    int ledger = 0;
+    std::string topic;
+    std::size_t page = 5000;  // keys in a transaction
+    bool restart = false;     // from the beginning, also where an earlier run was interrupted
+    // What the keys of the list are keys of; part of what tells one import from another.
+    std::string meaning;
+    std::function<ImportedKey(const std::string& key)> key;
+    std::function<bool()> stopped;
+    // After each transaction.
+    std::function<void(const ImportReport&)> progress;
+};
+
+ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& list,
+                         const ImportOptions& options);
+
+}  // namespace onceward

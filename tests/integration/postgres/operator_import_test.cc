@@ -1,0 +1,97 @@
+// `onceward import`: claims from a table and from a file.
+
+#include "tests/integration/postgres/operator_scene.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class Imported : public Operator {
+  protected:
+    Outcome import_keys(std::vector<std::string> more,
+                        const std::string& ledger = "{name: orders}") {
+        const Configured configured("127.0.0.1:1", "    ledger: " + ledger + "\n");
+        std::vector<std::string> all{"import", "--topic", "orders", "-c", configured.file()};
+        all.insert(all.end(), more.begin(), more.end());
+        return run(std::move(all));
+    }
+    Outcome import_ids(std::vector<std::string> more,
+                       const std::string& ledger = "{name: orders}") {
+        more.insert(more.end(), {"--kind", "field:/id", "--tenant", "acme"});
+        return import_keys(std::move(more), ledger);
+    }
+    std::int64_t claims() {
+        return database().number("SELECT count(*) FROM claims_" + std::to_string(ledger_) + "_1");
+    }
+
+    std::string table_ = schema_.user_table("old_orders", "id bigint, note text");
+};
+
+TEST_F(Imported, AnExistingTablesKeysAreClaimedPageByPage) {
+    database().execute(
+        "INSERT INTO old_orders SELECT n, '' FROM generate_series(1, 95) n; "
+        "INSERT INTO old_orders VALUES (NULL, ''), (7, 'twice')");
+    const std::vector<std::string> query{"--query", "SELECT id FROM " + table_ + ";", "--batch",
+                                         "10"};
+    const Outcome plan = import_ids(query);
+    EXPECT_EQ(plan.exit_code, 0) << plan.output;
+    EXPECT_THAT(plan.output, HasSubstr("nothing was changed"));
+    EXPECT_EQ(claims(), 0);
+    std::vector<std::string> really = query;
+    really.insert(really.end(), {"--yes", "--json"});
+    const Outcome done = import_ids(really);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(done.json()["claimed"], 95);
+    EXPECT_EQ(done.json()["finished"], true);
+    EXPECT_EQ(claims(), 95);
+    EXPECT_EQ(import_ids(really).json()["claimed"], 0);
+    const Configured configured("127.0.0.1:1");
+    const Outcome explained =
+        run({"explain", "42", "--topic", "orders", "--tenant", "acme", "-c", configured.file()});
+    EXPECT_EQ(explained.exit_code, 0) << explained.output;
+    EXPECT_THAT(explained.output, HasSubstr("from an import"));
+}
+
+TEST_F(Imported, AFilesLinesAreKeysWithoutTheirEnds) {
+    const std::string file = testing::TempDir() + support::unique_name("keys");
+    std::ofstream(file, std::ios::binary) << "a\r\n\nb\n" << std::string(300, 'x') << "\nc";
+    const Outcome done = import_ids({"--file", file, "--batch", "2", "--yes"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_THAT(done.output, HasSubstr("claimed 3, known before 0, refused 1"));
+    EXPECT_THAT(done.output, HasSubstr("longer than the topic allows"));
+    for (const char* key : {"a", "b", "c"}) {
+        EXPECT_EQ(
+            database().number("SELECT count(*) FROM claims_" + std::to_string(ledger_) +
+                              "_1 WHERE digest = '" + uuid_of("field:/id", key, "acme") + "'"),
+            1)
+            << key;
+    }
+    std::filesystem::remove(file);
+    EXPECT_EQ(import_ids({"--file", file, "--yes"}).exit_code, 1);
+}
+
+TEST_F(Imported, ALogTakesThemToo) {
+    database().execute("INSERT INTO old_orders SELECT n, '' FROM generate_series(1, 95) n");
+    const Outcome done =
+        import_ids({"--query", "SELECT id FROM " + table_, "--batch", "40", "--yes"},
+                   "{name: fast, store: log}");
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(database().number("SELECT sum(length(digests)) / 16 FROM claims_2_1"), 95);
+    const Outcome explained = run({"explain", "42", "--topic", "orders", "--tenant", "acme",
+                                   "--kind", "field:/id", "--group", "billing"});
+    EXPECT_EQ(explained.exit_code, 0) << explained.output;
+    EXPECT_THAT(explained.output, HasSubstr("from an import"));
+}
+
+TEST_F(Imported, WhatIsNotClearIsAsked) {
+    const std::string query = "SELECT 1";
+    EXPECT_THAT(import_keys({"--query", query, "--tenant", "acme"}).output,
+                HasSubstr("say which these are: --kind"));
+    EXPECT_EQ(import_keys({"--query", query, "--kind", "field:/id"}).exit_code, 64);
+    EXPECT_EQ(import_ids({}).exit_code, 64);
+    EXPECT_EQ(
+        import_ids({"--query", query}, "{name: near, store: log, reach: partition}").exit_code, 64);
+    EXPECT_EQ(import_ids({"--query", "SELECT nothing", "--yes"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
