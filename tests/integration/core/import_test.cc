@@ -3,8 +3,6 @@
 
 #include "cli/import/import.h"
 
-#include <sstream>
-
 #include "dedup/ledger.h"
 #include "tests/integration/core/core_fixture.h"
 
@@ -48,13 +46,11 @@ class ImportTest : public LedgerTest {
         import_.ledger = registered_.ledger;
         import_.topic = "topic";
         import_.page = 10;
-        import_.key = [](const std::string& key) {
-            return ImportedKey{scripted_digest(key), ""};
-        };
+        import_.key = [](const std::string& key) { return ImportedKey{scripted_digest(key), ""}; };
     }
     ImportReport run(KeyList& list) {
-        const auto claims = make_claim_store(ledger_, {registered_.ledger, 0},
-                                             std::make_shared<LogWindows>());
+        const auto claims =
+            make_claim_store(ledger_, {registered_.ledger, 0}, std::make_shared<LogWindows>());
         return import_keys(connection_, *claims, list, import_);
     }
 
