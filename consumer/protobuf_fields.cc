@@ -6,7 +6,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver_util.h>
 
-#include "consumer/protobuf_path.h"
+#include "consumer/protobuf_values.h"
 #include "dedup/message.h"
 
 namespace onceward {
@@ -17,28 +17,8 @@ using Field = proto::FieldDescriptor;
 
 const std::string type_url_prefix = "type.googleapis.com";
 
-Value of_kind(Value::Kind kind) {
-    Value value;
-    value.kind = kind;
-    return value;
-}
-
 Value text_value(Value::Kind kind, std::string_view text, std::pmr::memory_resource& arena) {
-    Value value = of_kind(kind);
-    value.text = keep(arena, text);
-    return value;
-}
-
-Value integer_value(std::int64_t integer) {
-    Value value = of_kind(Value::Kind::integer);
-    value.integer = integer;
-    return value;
-}
-
-Value real_value(double real) {
-    Value value = of_kind(Value::Kind::real);
-    value.real = real;
-    return value;
+    return protobuf::of_kind(kind, keep(arena, text));
 }
 
 Value enum_value(const proto::Message& message, const Field* field,
@@ -46,28 +26,20 @@ Value enum_value(const proto::Message& message, const Field* field,
     const int number = message.GetReflection()->GetEnumValue(message, field);
     const proto::EnumValueDescriptor* name = field->enum_type()->FindValueByNumber(number);
     // A number that this schema does not name yet stays a number.
-    return name == nullptr ? integer_value(number)
+    return name == nullptr ? protobuf::integer(number)
                            : text_value(Value::Kind::text, name->name(), arena);
 }
 
 Value scalar(const proto::Message& message, const Field* field, std::pmr::memory_resource& arena) {
     const proto::Reflection& reflection = *message.GetReflection();
     switch (field->cpp_type()) {
-        case Field::CPPTYPE_INT32: return integer_value(reflection.GetInt32(message, field));
-        case Field::CPPTYPE_INT64: return integer_value(reflection.GetInt64(message, field));
-        case Field::CPPTYPE_UINT32: return integer_value(reflection.GetUInt32(message, field));
-        case Field::CPPTYPE_UINT64: {
-            Value value = of_kind(Value::Kind::natural);
-            value.natural = reflection.GetUInt64(message, field);
-            return value;
-        }
-        case Field::CPPTYPE_DOUBLE: return real_value(reflection.GetDouble(message, field));
-        case Field::CPPTYPE_FLOAT: return real_value(reflection.GetFloat(message, field));
-        case Field::CPPTYPE_BOOL: {
-            Value value = of_kind(Value::Kind::boolean);
-            value.boolean = reflection.GetBool(message, field);
-            return value;
-        }
+        case Field::CPPTYPE_INT32: return protobuf::integer(reflection.GetInt32(message, field));
+        case Field::CPPTYPE_INT64: return protobuf::integer(reflection.GetInt64(message, field));
+        case Field::CPPTYPE_UINT32: return protobuf::integer(reflection.GetUInt32(message, field));
+        case Field::CPPTYPE_UINT64: return protobuf::natural(reflection.GetUInt64(message, field));
+        case Field::CPPTYPE_DOUBLE: return protobuf::real(reflection.GetDouble(message, field));
+        case Field::CPPTYPE_FLOAT: return protobuf::real(reflection.GetFloat(message, field));
+        case Field::CPPTYPE_BOOL: return protobuf::boolean(reflection.GetBool(message, field));
         case Field::CPPTYPE_ENUM: return enum_value(message, field, arena);
         case Field::CPPTYPE_STRING: {
             std::string scratch;
@@ -110,6 +82,8 @@ ProtobufFields::ProtobufFields(const MessageType& type, const std::vector<std::s
 
 ProtobufFields::~ProtobufFields() = default;
 
+const std::vector<ProtobufPath>& ProtobufFields::paths() const { return state_->paths; }
+
 // Protobuf's JSON form of the message, in `json`; names as the .proto writes them, like the paths
 // of the config.
 const char* ProtobufFields::State::print(const proto::Message& message) {
@@ -138,7 +112,7 @@ const char* ProtobufFields::State::object(const proto::Message& message, Value& 
             value = text_value(Value::Kind::text, text.substr(1, text.size() - 2), arena);
             return nullptr;
         default:  // Protobuf's own list, which grows
-            value = text == "null" ? of_kind(Value::Kind::null)
+            value = text == "null" ? protobuf::of_kind(Value::Kind::null)
                                    : text_value(Value::Kind::json, text, arena);
             return nullptr;
     }
@@ -168,16 +142,11 @@ const char* ProtobufFields::State::list(proto::Message& message, const Field* fi
 }
 
 const char* timestamp(const proto::Message& message, const ProtobufPath& path, Value& value) {
-    constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01, as timestamp.proto limits it
-    constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31
     const proto::Reflection& reflection = *message.GetReflection();
-    const std::int64_t seconds = reflection.GetInt64(message, path.wrapped);
-    const std::int32_t nanos = reflection.GetInt32(message, path.nanos);
-    if (seconds < first || seconds > last || nanos < 0 || nanos > 999'999'999) {
-        return "a google.protobuf.Timestamp is out of its range";
-    }
-    value = integer_value(seconds * 1'000'000 + nanos / 1'000);
-    value.kind = Value::Kind::timestamp;
+    const auto time = protobuf::timestamp(reflection.GetInt64(message, path.wrapped),
+                                          reflection.GetInt32(message, path.nanos));
+    if (!time) return "a google.protobuf.Timestamp is out of its range";
+    value = *time;
     return nullptr;
 }
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "consumer/descriptor_pool.h"
+#include "consumer/protobuf_path.h"
 #include "dedup/value.h"
 
 namespace google::protobuf {
-class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
 
@@ -24,6 +24,7 @@ class ProtobufFields {
     // Throws FormatError for a path that the type does not have. `type` outlives this object.
     ProtobufFields(const MessageType& type, const std::vector<std::string>& paths);
     ~ProtobufFields();
+    const std::vector<ProtobufPath>& paths() const;
 
     // Sets values[i] from path i. `message` is changed for a moment only. Returns what is wrong, or
     // nullptr.
