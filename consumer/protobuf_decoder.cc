@@ -69,11 +69,7 @@ class ProtobufDecoder final : public Decoder {
           message_(factory_.GetPrototype(&type_.descriptor())->New()) {
         std::set<const proto::Descriptor*> seen;
         has_required_ = has_required(type_.descriptor(), seen);
-        std::vector<ProtobufPath> compiled;
-        for (const std::string& path : paths) {
-            compiled.push_back(compile_path(type_.descriptor(), path));
-        }
-        if (!has_required_) wire_ = ProtobufWire::make(compiled);
+        wire_ = ProtobufWire::make(type_.descriptor(), fields_.paths());
     }
 
     Decoded decode(const Record& record, std::span<Value> values,
