@@ -32,7 +32,8 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         sinks.push_back({{"topic", names.topics[i]}, {"table", names.table(i)}, {"key", "key"}});
         json entry{{"name", names.topics[i]},
                    {"tombstones", name_of(topic.tombstones)},
-                   {"without_key", name_of(topic.on_missing)}};
+                   {"without_key", name_of(topic.on_missing)},
+                   {"key_in_payload", plan.workload.key == KeyPlace::field}};
         if (plan.workload.one_operation) {
             entry["operation"] = "shared";
             entry["ledger"] = names.group + "-shared";

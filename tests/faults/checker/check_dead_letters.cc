@@ -12,7 +12,7 @@ namespace {
 // What can become nothing but a dead letter.
 bool must_be_rejected(const Message& message, const TopicSettings& settings) {
     switch (message.produced->nature) {
-        case Nature::undecodable: return true;
+        case Nature::undecodable: return message.outcome != Outcome::duplicate;
         case Nature::tombstone: return settings.tombstones == Policy::reject;
         case Nature::without_key: return settings.without_key == Policy::reject;
         case Nature::good:

@@ -46,7 +46,9 @@ bool fits(const Joined& joined, const Message& message) {
     };
     switch (message.produced->nature) {
         case Nature::good: return once || outcome == Outcome::conflict;
-        case Nature::undecodable: return outcome == Outcome::dead_letter;
+        case Nature::undecodable:
+            return outcome == Outcome::dead_letter ||
+                   (outcome == Outcome::duplicate && !settings.key_in_payload);
         case Nature::refused:
             return outcome == Outcome::dead_letter || outcome == Outcome::duplicate;
         case Nature::uncertain: return once || outcome == Outcome::dead_letter;

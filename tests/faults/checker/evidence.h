@@ -199,6 +199,9 @@ struct TopicSettings {
     bool upsert = false;         // else rows are only inserted
     bool compacted = false;      // messages may vanish from the log
     bool fingerprints = false;
+    // Keys come from the payload, which is decoded for them. Else a replay decodes what is fresh
+    // alone: a bad payload whose key was applied may pass for a duplicate.
+    bool key_in_payload = true;
     Policy tombstones = Policy::reject;   // reject, skip, remove
     Policy without_key = Policy::reject;  // reject, skip, derive
 };

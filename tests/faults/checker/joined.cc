@@ -218,7 +218,9 @@ Outcome Joined::outcome(const Message& message) const {
     if (nature == Nature::without_key && settings.without_key == Policy::skip) {
         return Outcome::skipped;
     }
-    if (key_applied && nature != Nature::undecodable) return Outcome::duplicate;
+    if (key_applied && (nature != Nature::undecodable || !settings.key_in_payload)) {
+        return Outcome::duplicate;
+    }
     return message.in_log ? Outcome::nowhere : Outcome::vanished;
 }
 

@@ -76,6 +76,7 @@ TopicSettings topic_of(const json& object) {
     members.take("upsert", topic.upsert);
     members.take("compacted", topic.compacted);
     members.take("fingerprints", topic.fingerprints);
+    members.take("key_in_payload", topic.key_in_payload);
     std::string reach = "global";
     members.take("reach", reach);
     if (reach != "global" && reach != "partition") {

@@ -307,6 +307,17 @@ TEST_F(Checks, I11FindADeadLetterThatIsMissing) {
     expect("I11", "must be rejected has no dead letter");
     EXPECT_EQ(judge(evidence_).numbers.lost, 1);
 }
+TEST_F(Checks, I11FindABadPayloadWithoutADeadLetterUnlessItsKeyIsKnownWithoutDecodingIt) {
+    const Place place = letter_of(Nature::undecodable).place;
+    std::erase_if(evidence_.dead_letters, [&](const auto& other) { return other.place == place; });
+    expect("I11", "must be rejected has no dead letter");
+    evidence_.topics[0].key_in_payload = false;
+    produced(place).fingerprint = "same";
+    EXPECT_FALSE(holds(judge(evidence_), "I11", "must be rejected has no dead letter"));
+    EXPECT_FALSE(holds(judge(evidence_), "I1", "must not become"));
+    produced(place).key = "of no other";
+    expect("I11", "must be rejected has no dead letter");
+}
 
 TEST_F(Checks, I12FindAPartitionThatStandsStill) {
     run_.produce({0, 0}, Nature::good, "late");
