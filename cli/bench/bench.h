@@ -53,14 +53,14 @@ class Bench {
     std::vector<std::vector<Measurement>> in_turn(const std::vector<Side>& sides);
     // In a ledger that is loaded; its tables are kept.
     Measurement consume_loaded(
-        Tables& tables, const std::function<void()>& meanwhile = [] {});
+        Tables& tables, const Topic& topic, const std::function<void()>& meanwhile = [] {});
     // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
     double after_a_kill(Tables& tables);
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();
     void say(const std::string& name, const Measurement& run) const;
     RowResult begin(std::string_view row, const std::string& setting) const;
-    std::string consumed_setting() const;
+    std::string consumed_setting(std::int64_t times = 1) const;
 
     const Setup& setup_;
     const Extent& extent_;

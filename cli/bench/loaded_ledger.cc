@@ -148,6 +148,12 @@ double LoadedLedger::purge() const {
     return seconds_since(begin);
 }
 
+void LoadedLedger::forget_new_claims() const {
+    tables_.connection().query(
+        sql::bench_forget_claims, {},
+        {{"ledger", std::to_string(ledger_)}, {"generation", std::to_string(current_)}});
+}
+
 std::int64_t LoadedLedger::dead_rows() const {
     const std::string ledger = std::to_string(ledger_);
     const std::string generation = std::to_string(current_);

@@ -27,6 +27,8 @@ class LoadedLedger {
     // Unlists what is sealed, as if all watermarks had passed it, and has retention's job drop the
     // tables. Seconds.
     double purge() const;
+    // Those that were claimed since it was loaded. REQUIRES: no worker runs.
+    void forget_new_claims() const;
     // Dead rows in all of the ledger's tables, once the sessions that wrote there are gone.
     std::int64_t dead_rows() const;
 

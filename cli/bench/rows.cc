@@ -120,8 +120,8 @@ RowResult Bench::begin(std::string_view row, const std::string& setting) const {
     return result;
 }
 
-std::string Bench::consumed_setting() const {
-    return grouped(extent_.messages) + " JSON messages of 374 bytes with a key each in " +
+std::string Bench::consumed_setting(std::int64_t times) const {
+    return grouped(extent_.messages * times) + " JSON messages of 374 bytes with a key each in " +
            std::to_string(extent_.partitions) + " partitions of a topic that is full, batches of " +
            grouped(static_cast<std::int64_t>(extent_.batch.messages)) +
            " at most, a table of five columns without an index, the first 5 % not measured";

@@ -1,0 +1,1 @@
+TRUNCATE {schema}.claims_{ledger}_{generation}
