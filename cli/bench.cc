@@ -45,7 +45,8 @@ void write_file(const std::string& path, const std::string& text) {
 bench::Report describe(const BenchOptions& options, const ConnectionOptions& postgres) {
     bench::Report report;
     report.quick = options.quick;
-    report.circumstances = bench::describe_machine();
+    report.circumstances = bench::describe_machine(
+        std::filesystem::canonical(std::filesystem::temp_directory_path()).string());
     report.circumstances.emplace_back("onceward", ONCEWARD_VERSION);
     if (!options.broker_version.empty()) {
         report.circumstances.emplace_back("broker", options.broker_version);

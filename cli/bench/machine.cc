@@ -63,7 +63,27 @@ std::string stolen_between(const MachineTime& begin, const MachineTime& end) {
     return fixed(share, 1) + " % of the processors' time that was wanted in this run";
 }
 
-std::vector<std::pair<std::string, std::string>> describe_machine() {
+std::string file_system_in(const std::string& mountinfo, const std::string& path) {
+    std::istringstream lines(mountinfo);
+    std::string found;
+    std::size_t longest = 0;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string skipped, point, type, device, options;
+        words >> skipped >> skipped >> skipped >> skipped >> point;
+        while (words >> skipped && skipped != "-") continue;
+        if (!(words >> type >> device >> options)) continue;
+        const bool is_root = point == "/";
+        const bool holds = is_root || path == point || path.starts_with(point + "/");
+        // Of two on the same point the later one hides the other.
+        if (!holds || point.size() < longest) continue;
+        longest = point.size();
+        found = type + " (" + options + ")";
+    }
+    return found;
+}
+
+std::vector<std::pair<std::string, std::string>> describe_machine(const std::string& folder) {
     std::vector<std::pair<std::string, std::string>> parts{{"day", today()}};
     const std::string processor = value_in(content("/proc/cpuinfo"), "model name");
     parts.emplace_back("processor", (processor.empty() ? "unknown" : processor) + ", " +
@@ -77,6 +97,8 @@ std::vector<std::pair<std::string, std::string>> describe_machine() {
     if (uname(&system) == 0) {
         parts.emplace_back("kernel", std::string(system.sysname) + " " + system.release);
     }
+    const std::string files = file_system_in(content("/proc/self/mountinfo"), folder);
+    if (!files.empty()) parts.emplace_back("file system", files);
     return parts;
 }
 

@@ -8,8 +8,9 @@
 
 namespace onceward::bench {
 
-// Processor, cores, memory, kernel, day.
-std::vector<std::pair<std::string, std::string>> describe_machine();
+// Processor, cores, memory, kernel, day; the file system of the folder, an absolute path without
+// links, in which the run keeps its files.
+std::vector<std::pair<std::string, std::string>> describe_machine(const std::string& folder);
 
 // Of all processors since the machine began, in the kernel's ticks.
 struct MachineTime {
@@ -22,6 +23,10 @@ MachineTime machine_time_in(const std::string& stat);
 // Pure: how much the host took away in between, for the report's head; ratios of a run with more
 // than a few percent say little.
 std::string stolen_between(const MachineTime& begin, const MachineTime& end);
+
+// Pure: type and options of the file system that the path is on, by /proc/self/mountinfo
+// (proc_pid_mountinfo(5)); '' where it says nothing.
+std::string file_system_in(const std::string& mountinfo, const std::string& path);
 
 // Pure: the first value under this name in text such as /proc/cpuinfo's and /proc/meminfo's; ''
 // where there is none.

@@ -57,6 +57,19 @@ TEST(Machine, ValuesStandBehindTheirName) {
     EXPECT_EQ(value_in(text, "absent"), "");
 }
 
+TEST(Machine, AFolderIsOnTheFileSystemThatIsMountedNearestAboveIt) {
+    const std::string mounts =
+        "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n"
+        "30 27 7:0 / /data rw - xfs /dev/loop0 rw,noquota\n"
+        "31 30 0:9 / /data/tmp rw - tmpfs tmpfs rw\n"
+        "a line of something else\n";
+    EXPECT_EQ(file_system_in(mounts, "/tmp"), "ext4 (rw,discard)");
+    EXPECT_EQ(file_system_in(mounts, "/data"), "xfs (rw,noquota)");
+    EXPECT_EQ(file_system_in(mounts, "/data/tmp/run"), "tmpfs (rw)");
+    EXPECT_EQ(file_system_in(mounts, "/database"), "ext4 (rw,discard)");
+    EXPECT_EQ(file_system_in("", "/tmp"), "");
+}
+
 TEST(MachineTime, IsWhatWasWantedAndWhatTheHostTookOfIt) {
     const MachineTime begin = machine_time_in("cpu  10 20 30 1000 50 1 2 7 5 0\ncpu0 1 2 3\n");
     EXPECT_EQ(begin.wanted, 70);
