@@ -42,8 +42,8 @@ class Bench {
     Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }
     std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates,
                                       Form form = Form::plain) const;
-    // For the peers' rows: filled, `log` with one worker, and a program beside it.
     std::unique_ptr<Topic> filled(std::int64_t messages, bool duplicates, Form form) const;
+    // For the peers' rows: `log` with one worker, and a program beside it.
     Side beside_peers(const Topic& topic);
     Side peer(const Topic& topic, const char* name, const char* program, const char* table);
     RowResult begin_peers(std::string_view row, const std::string& setting) const;

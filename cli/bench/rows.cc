@@ -77,11 +77,7 @@ std::unique_ptr<Topic> Bench::make_topic(std::int64_t messages, bool duplicates,
 }
 
 const Topic& Bench::plain() {
-    if (!plain_) {
-        plain_ = make_topic(extent_.messages, false);
-        setup_.progress("filling a topic with " + grouped(extent_.messages) + " messages");
-        plain_->fill();
-    }
+    if (!plain_) plain_ = filled(extent_.messages, false, Form::plain);
     return *plain_;
 }
 

@@ -108,9 +108,7 @@ RowResult Bench::purge() {
     const double scale = static_cast<double>(extent_.claims) / static_cast<double>(deleted);
     std::vector<std::vector<Measurement>> runs(2);
     std::vector<double> purges, deletes, dead;
-    const auto topic = make_topic(extent_.messages * purge_load, false);
-    setup_.progress("filling a topic with " + grouped(topic->workload().messages) + " messages");
-    topic->fill();
+    const auto topic = filled(extent_.messages * purge_load, false, Form::plain);
     for (round_ = 1; round_ <= extent_.pairs; ++round_) {
         setup_.progress("loading a ledger with " + grouped(extent_.claims) + " claims");
         Tables tables(setup_.postgres, loaded_schema);

@@ -61,11 +61,11 @@ TEST(Machine, AFolderIsOnTheFileSystemThatIsMountedNearestAboveIt) {
     const std::string mounts =
         "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n"
         "30 27 7:0 / /files rw - xfs /dev/loop0 rw,noquota\n"
-        "31 30 0:9 / /files/tmp rw - tmpfs tmpfs rw\n"
+        "31 30 0:9 / /files/inner rw - tmpfs tmpfs rw\n"
         "a line of something else\n";
     EXPECT_EQ(file_system_in(mounts, "/var/run"), "ext4 (rw,discard)");
     EXPECT_EQ(file_system_in(mounts, "/files"), "xfs (rw,noquota)");
-    EXPECT_EQ(file_system_in(mounts, "/files/tmp/run"), "tmpfs (rw)");
+    EXPECT_EQ(file_system_in(mounts, "/files/inner/run"), "tmpfs (rw)");
     EXPECT_EQ(file_system_in(mounts, "/filesystem"), "ext4 (rw,discard)");
     EXPECT_EQ(file_system_in("", "/var/run"), "");
 }
