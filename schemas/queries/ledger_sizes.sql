@@ -3,23 +3,46 @@
 -- retention, and how old it is.
 SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM l.retention)::bigint, g.generation, g.created_at::text,
-    g.sealed_at IS NOT NULL, s.claims,
+    g.sealed_at IS NOT NULL, CASE WHEN l.store = 'lease' THEN counted.leases ELSE s.claims END,
     -- As in retention_state: what the number of claims is estimated from.
     coalesce(CASE WHEN l.store = 'log' AND pg_relation_size(made.claims) > 0
         THEN pg_table_size(made.claims) ELSE pg_relation_size(made.claims) END, 0),
     coalesce(pg_total_relation_size(made.claims), 0)
         + coalesce(pg_total_relation_size(made.sealed), 0)
         + coalesce(pg_total_relation_size(made.filters), 0)
-        + coalesce(pg_total_relation_size(made.batches), 0),
-    greatest(0, extract(epoch FROM clock_timestamp() - g.sealed_at - l.retention))::bigint,
-    extract(epoch FROM clock_timestamp() - g.created_at)::bigint
+        + coalesce(pg_total_relation_size(made.batches), 0)
+        + coalesce(pg_total_relation_size(made.results), 0)
+        -- Of all lease ledgers together, which are in one table; with the open generation.
+        + CASE WHEN l.store = 'lease' AND g.sealed_at IS NULL
+            THEN pg_total_relation_size('{schema}.leases') ELSE 0 END,
+    greatest(0, extract(epoch FROM clock_timestamp() - coalesce(g.sealed_at, ended.oldest)
+        - l.retention))::bigint,
+    extract(epoch FROM clock_timestamp() - g.created_at)::bigint,
+    in_flight.held, in_flight.let_go,
+    coalesce(ceil(extract(epoch FROM clock_timestamp() - in_flight.oldest)), 0)::bigint
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
     CROSS JOIN LATERAL (SELECT
         to_regclass(format('{schema}.claims_%s_%s', g.ledger, g.generation)) AS claims,
         to_regclass(format('{schema}.sealed_%s_%s', g.ledger, g.generation)) AS sealed,
         to_regclass(format('{schema}.filters_%s_%s', g.ledger, g.generation)) AS filters,
-        to_regclass(format('{schema}.batches_%s_%s', g.ledger, g.generation)) AS batches) AS made
+        to_regclass(format('{schema}.batches_%s_%s', g.ledger, g.generation)) AS batches,
+        to_regclass(format('{schema}.results_%s_%s', g.ledger, g.generation)) AS results) AS made
+    -- A `lease` ledger's rows are in no generation; they are told with the open one. Many are not
+    -- counted one by one.
+    CROSS JOIN LATERAL (SELECT CASE WHEN count(*) < 100000 THEN count(*) ELSE greatest(count(*),
+            (SELECT 100 * count(*) FROM {schema}.leases AS known TABLESAMPLE SYSTEM (1)
+                REPEATABLE (0) WHERE known.ledger = l.ledger)) END AS leases
+        FROM (SELECT FROM {schema}.leases AS known WHERE l.store = 'lease' AND g.sealed_at IS NULL
+            AND known.ledger = l.ledger LIMIT 100000) AS found) AS counted
+    CROSS JOIN LATERAL (SELECT min(known.ended_at) AS oldest FROM {schema}.leases AS known
+        WHERE l.store = 'lease' AND g.sealed_at IS NULL AND known.ledger = l.ledger
+            AND known.ended_at IS NOT NULL) AS ended
+    CROSS JOIN LATERAL (SELECT min(known.begun_at) AS oldest,
+            count(*) FILTER (WHERE known.lease_until > clock_timestamp()) AS held,
+            count(*) FILTER (WHERE known.lease_until <= clock_timestamp()) AS let_go
+        FROM {schema}.leases AS known WHERE l.store = 'lease' AND g.sealed_at IS NULL
+            AND known.ledger = l.ledger AND known.state = 'in_flight') AS in_flight
 WHERE ($1::text IS NULL OR l.name = $1)
     AND ($2::text IS NULL OR EXISTS (SELECT FROM {schema}.ledger_feeds f
         WHERE f.ledger = l.ledger AND f.consumer_group = $2))

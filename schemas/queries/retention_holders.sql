@@ -12,7 +12,9 @@ FROM (
         SELECT FROM {schema}.fences f WHERE f.consumer_group = s.consumer_group
             AND f.topic = s.topic AND f.partition = missing.partition)
     UNION ALL
-    SELECT s.consumer_group, s.topic, -1, CASE WHEN s.partitions > 0 THEN s.watermark END
+    SELECT s.consumer_group, s.topic, -1,
+        CASE WHEN s.longest_request IS NOT NULL THEN clock_timestamp() - s.longest_request
+            WHEN s.partitions > 0 THEN s.watermark END
     FROM {schema}.ledger_feeds s WHERE s.ledger = $1::integer AND s.retired_at IS NULL
 ) AS sources
 ORDER BY watermark NULLS FIRST, consumer_group, topic, partition

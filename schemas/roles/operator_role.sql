@@ -4,9 +4,12 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at, redrive_began_at, redriven_at) ON {schema}.dead_letters TO {role};
-GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.imports TO {role};
+GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.erasures,
+    {schema}.imports, {schema}.outbox, {schema}.leases, {schema}.replays TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),
-    {schema}.evict_claims(integer, uuid[], text) TO {role};
+    {schema}.evict_claims(integer, uuid[], text), {schema}.count_results(integer, bytea),
+    {schema}.erase_results(integer, bytea, text), {schema}.evict_leases(integer, uuid[], text),
+    {schema}.free_failed_leases(bigint[]) TO {role};
 GRANT SELECT, INSERT ON {schema}.skipped_ranges TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.topic_pauses TO {role};
@@ -18,7 +21,8 @@ BEGIN
     FOR found IN
         SELECT c.oid::regclass AS generation FROM pg_class c, pg_class pattern
         WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-            AND c.relkind = 'r' AND c.relname ~ '^(claims|sealed|filters|batches)_[0-9]+_[0-9]+$'
+            AND c.relkind = 'r'
+            AND c.relname ~ '^(claims|sealed|filters|batches|results)_[0-9]+_[0-9]+$'
     LOOP
         EXECUTE format('GRANT SELECT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;

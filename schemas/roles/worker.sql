@@ -4,8 +4,9 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.topic_pauses, {schema}.evictions TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
-    {schema}.partition_suspects, {schema}.imports TO {role};
-GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.skipped_ranges TO {role};
+    {schema}.partition_suspects, {schema}.imports, {schema}.leases TO {role};
+GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox,
+    {schema}.skipped_ranges, {schema}.replays TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
@@ -15,7 +16,9 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.begin_segment_of_partitions(integer, bigint),
     {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
         integer[], integer[]),
-    {schema}.drop_sealed_log(integer, bigint) TO {role};
+    {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
+    {schema}.remove_sent(text, text[], bigint[], uuid[]),
+    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint) TO {role};
 -- Generations that were there before this role was.
 DO $$
 DECLARE
@@ -24,7 +27,8 @@ BEGIN
     FOR found IN
         SELECT c.oid::regclass AS generation FROM pg_class c, pg_class pattern
         WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-            AND c.relkind = 'r' AND c.relname ~ '^(claims|sealed|filters|batches)_[0-9]+_[0-9]+$'
+            AND c.relkind = 'r'
+            AND c.relname ~ '^(claims|sealed|filters|batches|results)_[0-9]+_[0-9]+$'
     LOOP
         EXECUTE format('GRANT SELECT, INSERT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;

@@ -1,0 +1,74 @@
+-- Records on their way to Kafka: written in the transaction of the messages that they come from,
+-- deleted once Kafka has them. The relay is their only reader, and a row lives for milliseconds, so
+-- autovacuum comes by the number of rows and not by the table's size, which is next to nothing.
+CREATE TABLE {schema}.outbox (
+    consumer_group text NOT NULL,
+    topic text NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    id uuid NOT NULL,
+    order_key bytea,
+    record_key bytea,
+    payload bytea,
+    headers bytea NOT NULL DEFAULT '',
+    tenant bytea,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT outbox_key PRIMARY KEY (consumer_group, topic, position)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
+    toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000);
+COMMENT ON COLUMN {schema}.outbox.topic IS 'Where it goes.';
+COMMENT ON COLUMN {schema}.outbox.position IS
+    'The order of the rows of one transaction, and of those that come one after the other. Rows of '
+    'transactions at once are committed in any order, so that no reader may take a position for '
+    '"all before it is known".';
+COMMENT ON COLUMN {schema}.outbox.id IS
+    'The header `onceward-id`: made of the message''s idempotency key, so that it is the same when '
+    'the message is processed again. Not unique: each row is sent.';
+COMMENT ON COLUMN {schema}.outbox.order_key IS
+    'Rows with the same one, for the same topic, are sent in their order; null: in any.';
+COMMENT ON COLUMN {schema}.outbox.headers IS
+    'In their order, each as its name and its value, both behind their length (int32; -1: null).';
+COMMENT ON COLUMN {schema}.outbox.tenant IS
+    'Of a reply: whose stored result it holds. `onceward forget --tenant` erases it with that.';
+
+-- As the schema's owner, so that no worker needs a right to delete. Both position and id: after a
+-- fail-over that lost commits a position may be another row's.
+CREATE FUNCTION {schema}.remove_sent(of_group text, topics text[], positions bigint[], ids uuid[])
+    RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    removed bigint;
+BEGIN
+    DELETE FROM {schema}.outbox AS o
+        USING unnest(topics, positions, ids) AS sent (topic, place, id)
+        WHERE o.consumer_group = of_group AND o.topic = sent.topic AND o.position = sent.place
+            AND o.id = sent.id;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {schema}.remove_sent(text, text[], bigint[], uuid[]) FROM PUBLIC;
+
+-- Whoever may write dead letters is a worker's role, whoever may end a pause an operator's: an
+-- upgrade needs no new grants.
+DO $$
+DECLARE
+    entry record;
+BEGIN
+    FOR entry IN
+        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee,
+            a.privilege_type = 'INSERT' AS is_worker
+        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
+        WHERE a.grantee <> c.relowner
+            AND (c.oid, a.privilege_type) IN (('{schema}.dead_letters'::regclass, 'INSERT'),
+                ('{schema}.topic_pauses'::regclass, 'UPDATE'))
+    LOOP
+        IF entry.is_worker THEN
+            EXECUTE format('GRANT SELECT, INSERT ON {schema}.outbox TO %s', entry.grantee);
+            EXECUTE format('GRANT EXECUTE ON FUNCTION '
+                '{schema}.remove_sent(text, text[], bigint[], uuid[]) TO %s', entry.grantee);
+        ELSE
+            EXECUTE format('GRANT SELECT ON {schema}.outbox TO %s', entry.grantee);
+        END IF;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,29 @@
+-- As lease_claim, for a request: it has no place in a log, and no fence. A row whose lease ended
+-- without a word is taken over only where $7 says so: its effect may have been brought about. One
+-- that was let go (zeros) is anybody's.
+INSERT INTO {schema}.leases AS known (ledger, digest, owner_token, lease_until, fingerprint, source,
+    identity, partition, record_offset)
+VALUES ($1::integer, $4::uuid, $2::uuid, clock_timestamp() + $3::bigint * interval '1 millisecond',
+    ($5::uuid[])[1], $6::integer, 'request', 0, 0)
+ON CONFLICT ON CONSTRAINT leases_key DO UPDATE SET
+    owner_token = excluded.owner_token,
+    lease_until = excluded.lease_until,
+    attempts = known.attempts + 1,
+    fingerprint = coalesce(excluded.fingerprint, known.fingerprint),
+    source = excluded.source,
+    identity = excluded.identity,
+    partition = excluded.partition,
+    record_offset = excluded.record_offset,
+    claimed_at = excluded.claimed_at,
+    state = 'in_flight',
+    ended_at = NULL,
+    counted = false,
+    reason = NULL,
+    taken_over = known.owner_token NOT IN (excluded.owner_token,
+        '00000000-0000-0000-0000-000000000000')
+-- DANGER: what has ended with an owner keeps that one's token, and is nobody's to claim.
+WHERE (known.owner_token = '00000000-0000-0000-0000-000000000000'
+        OR (known.state = 'in_flight' AND (known.owner_token = excluded.owner_token
+            OR ($7::boolean AND known.lease_until <= clock_timestamp()))))
+    AND (known.fingerprint = excluded.fingerprint) IS NOT FALSE
+RETURNING known.attempts, known.taken_over::integer

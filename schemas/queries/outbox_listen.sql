@@ -1,0 +1,1 @@
+LISTEN onceward_outbox_{schema}

@@ -1,0 +1,32 @@
+-- What may be sent next: of each topic the oldest rows, but for topics ($2), keys ($3, $4) and rows
+-- without an order ($5) that are held, or on their way already; $6 rows and $7 bytes of all of
+-- them, taken from the topics in turn.
+-- DANGER: never `position > last`. A transaction that began earlier may commit later, and its rows
+-- would stay for ever.
+WITH RECURSIVE topics AS (
+    (SELECT topic FROM {schema}.outbox WHERE consumer_group = $1 ORDER BY topic LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.topic FROM {schema}.outbox AS o
+        WHERE o.consumer_group = $1 AND o.topic > t.topic ORDER BY o.topic LIMIT 1)
+    FROM topics AS t WHERE t.topic IS NOT NULL
+),
+oldest AS (
+    SELECT found.*, row_number() OVER (PARTITION BY found.topic ORDER BY found.position) AS place,
+        coalesce(octet_length(found.payload), 0) + coalesce(octet_length(found.record_key), 0)
+            + octet_length(found.headers) AS bytes
+    FROM topics AS t CROSS JOIN LATERAL (
+        SELECT o.position, o.id, o.topic, o.order_key, o.record_key, o.payload, o.headers
+        FROM {schema}.outbox AS o
+        WHERE o.consumer_group = $1 AND o.topic = t.topic AND o.position <> ALL ($5::bigint[])
+            AND NOT EXISTS (SELECT FROM unnest($3::text[], $4::bytea[]) AS held (topic, order_key)
+                WHERE held.topic = o.topic AND held.order_key = o.order_key)
+        ORDER BY o.position LIMIT $6::bigint
+    ) AS found
+    WHERE t.topic IS NOT NULL AND t.topic <> ALL ($2::text[])
+),
+measured AS (
+    SELECT oldest.*, sum(bytes) OVER (ORDER BY place, topic) - bytes AS bytes_before FROM oldest
+)
+SELECT position, id, topic, order_key, record_key, payload, headers
+FROM measured WHERE bytes_before < $7::bigint
+ORDER BY place, topic LIMIT $6::bigint

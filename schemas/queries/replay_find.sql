@@ -1,0 +1,5 @@
+-- The last replay that was asked for in the same words.
+SELECT replay, finished_at IS NOT NULL, ranges::text, started_by, coalesce(finished_at, started_at)
+FROM {schema}.replays WHERE consumer_group = $1 AND topic = $2 AND description = $3
+ORDER BY replay DESC
+LIMIT 1

@@ -1,0 +1,1 @@
+SELECT {schema}.finish_replay($1::bigint)

@@ -1,0 +1,1 @@
+SELECT {schema}.erase_results($1::integer, $2::bytea, $3)

@@ -1,0 +1,8 @@
+-- Nothing is done for a key that another transaction has stored meanwhile: then its claim is that
+-- one's too, and this transaction comes to nothing.
+INSERT INTO {schema}.results_{ledger}_{generation} (digest, attempt, tenant, kind, status, headers,
+    body)
+SELECT digest, attempt, tenant, kind, status, headers::jsonb, body
+FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::text[], $5::integer[], $6::text[], $7::bytea[])
+    AS result (digest, attempt, tenant, kind, status, headers, body)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,16 @@
+-- One call for all messages. A row of several columns is an object, in which `ordinality` and what
+-- begins with `result_` are no part of the body; anything else is the body itself. `unless`: two
+-- dashes, where the function numbers its rows by itself. OFFSET 0: else the document is made for
+-- each column. Nothing is cast here: an error would be taken for the message's.
+SELECT answer.message, coalesce(answer.document ->> 'result_failed', 'false'),
+    coalesce(answer.document ->> 'result_status', '0'),
+    coalesce(answer.document ->> 'result_headers', '{}'),
+    coalesce(CASE WHEN jsonb_typeof(answer.document) <> 'object' THEN answer.document #>> '{}'
+        WHEN answer.document ? 'result_body' THEN answer.document ->> 'result_body'
+        ELSE nullif(answer.document
+            - '{ordinality,result_failed,result_status,result_headers}'::text[], '{}')::text
+        END, '')
+FROM (SELECT result.ordinality::bigint AS message, to_jsonb(result) AS document
+    FROM {function}($1::jsonb[])
+        {unless}WITH ORDINALITY
+        AS result OFFSET 0) AS answer
