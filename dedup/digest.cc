@@ -37,8 +37,6 @@ class Hasher {
     SHA256_CTX state_;
 };
 
-constexpr char digits[] = "0123456789abcdef";
-
 }  // namespace
 
 Digest digest_of(const IdempotencyKey& key) {
@@ -60,9 +58,12 @@ Digest digest_of_bytes(std::string_view bytes) {
     return hash.end();
 }
 
-std::string hex(const Digest& digest) {
+std::string hex(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
-    for (const std::uint8_t byte : digest.bytes) {
+    text.reserve(2 * bytes.size());
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
         text += digits[byte >> 4];
         text += digits[byte & 15];
     }

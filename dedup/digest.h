@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,9 +48,20 @@ Digest digest_of(const IdempotencyKey& key);
 // SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).
 Digest digest_of_bytes(std::string_view bytes);
 
-// 32 lower-case hex digits; the form in logs. uuid_text() is the form that PostgreSQL prints.
-std::string hex(const Digest& digest);
+// Two lower-case hex digits for each byte.
+std::string hex(std::string_view bytes);
+// 32 of them; the form in logs. uuid_text() is the form that PostgreSQL prints.
+inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);
+
+// Where fingerprints have a fixed place beside their digests (a log's batches, its segments, the
+// memory of a process), zeros say that there is none.
+inline Digest packed_fingerprint(const std::optional<Digest>& fingerprint) {
+    return fingerprint.value_or(Digest{});
+}
+inline std::optional<Digest> unpacked_fingerprint(const Digest& packed) {
+    return packed == Digest{} ? std::nullopt : std::optional(packed);
+}
 
 }  // namespace onceward
 

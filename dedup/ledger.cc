@@ -1,5 +1,6 @@
 #include "dedup/ledger.h"
 
+#include <functional>
 #include <stdexcept>
 
 #include "dedup/postgres/transaction.h"
@@ -25,10 +26,12 @@ std::string to_text(Reach reach) {
     return "";
 }
 
-}  // namespace
-
-RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
-                                 const std::string& consumer_group, const std::string& topic) {
+// `feed` writes the row of what feeds it, and answers with that.
+RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
+                               const std::function<Result(Transaction&, int ledger)>& feed) {
+    if (options.stores_results && options.reach == Reach::partition) {
+        throw std::invalid_argument("a ledger with reach: partition stores no results");
+    }
     OwnedTransaction transaction(connection);
     const Result ledger = transaction.query(
         sql::ledger_register, Parameters{}
@@ -53,13 +56,36 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
                                  "; a ledger's store cannot be changed, and its reach only to "
                                  "global: name another ledger");
     }
-    const Result feed =
-        transaction.query(sql::ledger_feed_register,
-                          Parameters{}.integer(registered.ledger).text(consumer_group).text(topic));
-    registered.source = static_cast<int>(feed.integer(0, 0));
+    registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
     transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
+    if (options.stores_results) {
+        transaction.query(sql::results_begin, Parameters{}.integer(registered.ledger));
+    }
     transaction.commit();
     return registered;
+}
+
+}  // namespace
+
+RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
+                                 const std::string& consumer_group, const std::string& topic) {
+    return register_with(connection, options, [&](Transaction& transaction, int ledger) {
+        return transaction.query(sql::ledger_feed_register,
+                                 Parameters{}.integer(ledger).text(consumer_group).text(topic));
+    });
+}
+
+RegisteredLedger register_requests(Connection& connection, const LedgerOptions& options,
+                                   const std::string& service, const std::string& name,
+                                   std::chrono::milliseconds longest_request) {
+    if (options.reach == Reach::partition) {
+        throw std::invalid_argument("what has no log has no partitions: write reach: global");
+    }
+    return register_with(connection, options, [&](Transaction& transaction, int ledger) {
+        return transaction.query(sql::ledger_requests_register,
+                                 Parameters{}.integer(ledger).text(service).text(name).text(
+                                     std::to_string(longest_request.count()) + " milliseconds"));
+    });
 }
 
 int fixed_partitions(Connection& connection, int source, int partitions) {

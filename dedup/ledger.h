@@ -1,6 +1,7 @@
 #pragma once
 // Makes a ledger and the topics that feed it known to the database. Used at start, by one thread;
-// PostgresError, or std::runtime_error where the ledger is there with another store or reach.
+// PostgresError, or std::runtime_error where the ledger is there with another store or reach;
+// std::invalid_argument for what cannot be.
 
 #include <string>
 
@@ -20,6 +21,13 @@ struct RegisteredLedger {
 // its first generation and the topic's feed.
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic);
+
+// The same for what has no log, such as calls of once() or a server's requests: its feed's
+// watermark is the clock less the longest request. `service` and `name` stand in the place of group
+// and topic. std::invalid_argument for `reach: partition`.
+RegisteredLedger register_requests(Connection& connection, const LedgerOptions& options,
+                                   const std::string& service, const std::string& name,
+                                   std::chrono::milliseconds longest_request);
 
 // For a ledger with `reach: partition`: how many partitions its topic may have. That is the number
 // that it is asked with first.

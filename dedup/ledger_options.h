@@ -3,12 +3,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace onceward {
 
 enum class StoreKind : std::uint8_t { table, log, lease };
 enum class Reach : std::uint8_t { global, partition };
+
+// Hours of each day in UTC, counted from midnight. They begin at `begin` and end before `end`, on
+// the next day where that is the smaller one.
+struct DailyHours {
+    std::chrono::minutes begin{0};
+    std::chrono::minutes end{0};
+    friend bool operator==(const DailyHours&, const DailyHours&) = default;
+};
 
 struct LedgerOptions {
     std::string name;  // default: `<group>/<topic>`
@@ -21,6 +30,16 @@ struct LedgerOptions {
     // and every sealed generation costs one more probe a batch.
     std::chrono::milliseconds rotate_after{3 * 3600 * 1000};
     std::int64_t rotate_claims = 50'000'000;
+    // Whether results are stored beside the claims; a ledger that has begun to does not end it.
+    // With `reach: partition` there are none: a key may be applied once in each partition, and so
+    // has no one answer.
+    bool stores_results = false;
+    // Only within them is what has expired let go of; none: at any time. Fewer hours keep claims,
+    // and their disk, up to a day longer.
+    std::optional<DailyHours> purge_hours = std::nullopt;
+    // `lease`: how long a claim is held for an effect whose worker gives no sign of life. Shorter
+    // goes on sooner after a crash; it has to outlast a try of the effect by far.
+    std::chrono::milliseconds lease{60'000};
 };
 
 }  // namespace onceward

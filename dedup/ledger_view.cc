@@ -35,6 +35,10 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
         view.bytes += rows.integer(row, 11);
         // greatest() passes over the null of a generation that is not sealed.
         view.held_back = std::max(view.held_back, std::chrono::seconds(rows.integer(row, 12)));
+        view.leases_held += rows.integer(row, 14);
+        view.leases_waiting += rows.integer(row, 15);
+        view.oldest_lease =
+            std::max(view.oldest_lease, std::chrono::seconds(rows.integer(row, 16)));
     }
     return ledgers;
 }

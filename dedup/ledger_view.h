@@ -25,9 +25,14 @@ struct LedgerView {
     std::int64_t bytes = 0;  // with indexes
     std::string oldest;      // when its oldest generation began
     std::chrono::seconds oldest_age{0};
-    // How long the oldest sealed generation has been kept beyond its retention, by the wall clock.
-    // Half a minute is usual: watermarks follow the clock at that distance.
+    // How long the oldest sealed generation, or ended lease, has been kept beyond its retention, by
+    // the wall clock. Half a minute is usual: watermarks follow the clock at that distance.
     std::chrono::seconds held_back{0};
+    // Of a `lease` ledger: keys that a worker is at, keys that were let go of or whose worker is
+    // gone, and since when the oldest of them was begun.
+    std::int64_t leases_held = 0;
+    std::int64_t leases_waiting = 0;
+    std::chrono::seconds oldest_lease{0};
 };
 
 // By name: the one that is named, those that the group feeds, or all.

@@ -14,6 +14,7 @@ std::string_view to_text(Rejection::Kind kind) {
         case Rejection::Kind::sink: return "sink";
         case Rejection::Kind::behind: return "behind";
         case Rejection::Kind::conflict: return "conflict";
+        case Rejection::Kind::hot_key: return "hot_key";
     }
     return "";
 }

@@ -51,6 +51,7 @@ struct Rejection {
         sink,         // PostgreSQL refused the row; `sqlstate` says why
         conflict,     // the key was used before with another fingerprint
         behind,       // follows a dead letter under the same record key (order: by_key)
+        hot_key,      // its key came too often within a window
     };
     Kind kind = Kind::undecodable;
     std::string reason;    // for people; never parsed; holds no payload
@@ -69,6 +70,7 @@ enum class Operation : std::uint8_t { upsert, remove };
 struct Message {
     Record record;
     std::string_view key_text;       // the key's text as it was found; in the chunk's arena
+    std::string_view tenant{};       // of the key; '' where keys have none
     std::span<const Value> fields;   // in the order in which the topic's sink asked for them
     std::string_view skip_reason{};  // a literal
     // set by the decoder, the key's validation or Sink::encode()

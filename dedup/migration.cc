@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "dedup/digest.h"
 #include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/migrations.h"
@@ -22,13 +23,7 @@ std::string checksum(const Migration& migration) {
                    nullptr) != 1) {
         throw std::runtime_error("OpenSSL has no SHA-256");
     }
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (unsigned int index = 0; index < length; ++index) {
-        text += digits[digest[index] >> 4];
-        text += digits[digest[index] & 15];
-    }
-    return text;
+    return hex(std::string_view(reinterpret_cast<const char*>(digest.data()), length));
 }
 
 std::string replaced(std::string text, std::string_view name, std::string_view value) {

@@ -9,14 +9,6 @@
 namespace onceward {
 namespace {
 
-// Whatever way a transaction ends, its claims are under way no longer.
-struct Ending {
-    ClaimStore* claims;
-    ~Ending() {
-        if (claims != nullptr) claims->ended();
-    }
-};
-
 // DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
 // and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
@@ -37,6 +29,11 @@ void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
     }
 }
 
+HotKeys::Time time_now() {
+    return std::chrono::duration_cast<HotKeys::Time>(
+        std::chrono::system_clock::now().time_since_epoch());
+}
+
 }  // namespace
 
 Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed)
@@ -45,6 +42,7 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       parts_(parts),
       committed_(std::move(committed)),
       rejections_(policy),
+      hot_keys_(policy.hot_key),
       retries_(policy.retries, policy.retry_backoff) {}
 
 void Processor::start(Batch batch) {
@@ -107,6 +105,7 @@ std::set<Partition> Processor::run(Connection& connection) {
         if (pending_.empty()) break;
         std::set<Partition> missed;
         try {
+            const HotMarks marks(hot_keys_, pending_.front(), time_now());
             switch (attempt(connection, pending_.front(), missed)) {
                 case Attempt::committed: pending_.pop_front(); break;
                 case Attempt::missed:
@@ -135,8 +134,9 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
                                       std::set<Partition>& missed) {
     origin_ = Origin::ours;
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
+    if (parts_.answers != nullptr) parts_.answers->begin();
     reached(parts_.observer, Step::before_begin);
-    const Ending ending{parts_.claims};
+    const Ending ending(parts_.claims);
     OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
     std::optional<FoldedClaims> folded;
     const auto fold = [&] {
@@ -165,6 +165,9 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (parts_.claims != nullptr && parts_.claims->settle(transaction) == Settlement::again) {
         return Attempt::again;
     }
+    if (parts_.answers != nullptr && parts_.answers->settle(transaction) == Settlement::again) {
+        return Attempt::again;
+    }
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
     if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
@@ -178,9 +181,10 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     repeated_ = 0;
     last_sqlstate_.clear();
     if (parts_.claims != nullptr) parts_.claims->committed();
+    if (parts_.answers != nullptr) parts_.answers->committed();
     rejections_.record(RejectionWindow::Clock::now(),
-                       static_cast<std::int64_t>(slice.messages.size()),
-                       static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind);
+                       static_cast<std::int64_t>(slice.messages.size()), sorted.at_fault());
+    hot_keys_.passed(slice, time_now());
     tell(sorted);
     reached(parts_.observer, Step::after_commit);
     for (const FenceMove& move : sorted.moves) {
@@ -193,6 +197,14 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
 void Processor::tell(const SortedSlice& sorted) const {
     if (sorted.behind > 0) {
         log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
+    }
+    if (!sorted.hot.empty()) {
+        const Message& first = *sorted.hot.front();
+        log_warning("messages.hot_key", {{"topic", context_.topic},
+                                         {"messages", sorted.hot.size()},
+                                         {"partition", first.record.partition.raw()},
+                                         {"offset", first.record.offset.raw()},
+                                         {"digest", hex(first.digest)}});
     }
     if (sorted.conflicts.empty()) return;
     const Record& first = sorted.conflicts.front()->record;
@@ -221,7 +233,11 @@ SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,
         none.again = true;
         return none;
     }
-    SortedSlice sorted = sort(folded->verdicts(*answers));
+    const std::vector<std::optional<Verdict>> verdicts = folded->verdicts(*answers);
+    SortedSlice sorted = sort(verdicts);
+    for (std::size_t i = 0; parts_.answers != nullptr && i < verdicts.size(); ++i) {
+        if (verdicts[i] == Verdict::duplicate) sorted.duplicates.push_back(slice.messages[i]);
+    }
     tell_conflicts(sorted, *folded, *answers, context_);
     return sorted;
 }
@@ -243,9 +259,9 @@ bool Processor::halts_later(const Slice& slice) {
 }
 
 void Processor::check_cap(const Slice& slice, const SortedSlice& sorted) {
-    if (!rejections_.would_exceed(
-            RejectionWindow::Clock::now(), static_cast<std::int64_t>(slice.messages.size()),
-            static_cast<std::int64_t>(sorted.rejected.size()) - sorted.behind)) {
+    if (!rejections_.would_exceed(RejectionWindow::Clock::now(),
+                                  static_cast<std::int64_t>(slice.messages.size()),
+                                  sorted.at_fault())) {
         return;
     }
     const Message& first = *sorted.rejected.front();
@@ -277,7 +293,11 @@ void Processor::find_places(Transaction& transaction, SortedSlice& sorted) {
 void Processor::write(Transaction& transaction, SortedSlice& sorted) {
     origin_ = Origin::sink;
     if (!sorted.fresh.empty()) parts_.sink.write(transaction, context_, sorted.fresh);
+    if (parts_.answers != nullptr) parts_.answers->take(parts_.sink, sorted.fresh);
     origin_ = Origin::ours;
+    if (parts_.answers != nullptr) {
+        parts_.answers->store(transaction, sorted.fresh, sorted.duplicates);
+    }
     if (sorted.rejected.empty()) return;
     find_places(transaction, sorted);
     parts_.dead_letters.write(transaction, context_, sorted.rejected);

@@ -1,24 +1,22 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
-// outlive it. Throws ProcessingError for what is not a message's fault, TopicHalted where the
-// topic's policy asks for it, MessageWaits where it is to be tried again; after any of them the run
-// can be resumed on a healthy connection, or thrown away and read again.
+// outlive it. What it throws stands in dedup/batch_processor.h.
 
 #include <deque>
 #include <functional>
 #include <memory_resource>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "dedup/batch.h"
+#include "dedup/answers.h"
+#include "dedup/batch_processor.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/fold.h"
-#include "dedup/failure.h"
 #include "dedup/fence.h"
+#include "dedup/hot_keys.h"
 #include "dedup/rejection_window.h"
 #include "dedup/retries.h"
 #include "dedup/sink.h"
@@ -27,43 +25,7 @@
 
 namespace onceward {
 
-// The topic stops here until an operator has looked: `on_reject: halt`, or too large a share of
-// rejects.
-class TopicHalted : public std::runtime_error {
-  public:
-    TopicHalted(Partition where, Offset at, const std::string& reason)
-        : std::runtime_error(reason), partition(where), offset(at) {}
-    Partition partition;
-    Offset offset;
-};
-
-// A message was refused for a reason that may pass: its partition is to be read again from the
-// fence when the pause is over. The rest of the batch goes on once abandon() has taken the
-// partition out.
-class MessageWaits : public std::runtime_error {
-  public:
-    MessageWaits(const Record& record, int tried_again, std::chrono::milliseconds how_long,
-                 const std::string& reason)
-        : std::runtime_error(reason),
-          partition(record.partition),
-          offset(record.offset),
-          tried(tried_again),
-          pause(how_long) {}
-    Partition partition;
-    Offset offset;
-    int tried;
-    std::chrono::milliseconds pause;  // not yet jittered
-};
-
-// A PostgresError with what failure.h makes of it: retry, reconnect or stop.
-class ProcessingError : public PostgresError {
-  public:
-    ProcessingError(const PostgresError& error, FailureAction what)
-        : PostgresError(error), action(what) {}
-    FailureAction action;
-};
-
-class Processor {
+class Processor final : public BatchProcessor {
   public:
     struct Parts {
         Fences& fences;
@@ -78,23 +40,19 @@ class Processor {
         // Does for a fresh message what the reader deferred: called in this thread, in a
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.
         std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
+        // Where the topic stores results; else nothing of it costs anything.
+        Answers* answers = nullptr;
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
 
     Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed);
 
-    // Takes a batch to work on. REQUIRES: idle().
-    void start(Batch batch);
-    bool idle() const { return pending_.empty(); }
-    // Works until all of the batch is committed or its partitions were missed. Answers with the
-    // partitions whose fence was not mine or stood elsewhere: nothing of them landed since, their
-    // fence must be taken again.
-    std::set<Partition> run(Connection& connection);
-    // Throws away what is left of the batch: it is read again from the fence.
-    void abandon();
-    // Takes these partitions out of what is left; they were revoked.
-    void abandon(const std::set<Partition>& partitions);
+    void start(Batch batch) override;
+    bool idle() const override { return pending_.empty(); }
+    std::set<Partition> run(Connection& connection) override;
+    void abandon() override;
+    void abandon(const std::set<Partition>& partitions) override;
     // The place of the first message that is still open, for logs.
     std::optional<std::pair<Partition, Offset>> position() const;
     RejectionWindow& rejections() { return rejections_; }
@@ -124,6 +82,7 @@ class Processor {
     Parts parts_;
     Committed committed_;
     RejectionWindow rejections_;
+    HotKeys hot_keys_;
     Retries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to

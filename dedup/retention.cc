@@ -16,6 +16,9 @@ namespace onceward {
 namespace {
 
 constexpr std::int64_t drops_in_one_look = 16;
+// Rows in one statement, and statements in one look: what is left waits for the next one.
+constexpr std::int64_t leases_in_one_step = 2000;
+constexpr int steps_in_one_look = 20;
 
 // Waits for locks, deadlocks and cancelled statements: another look will do.
 bool is_busy(const PostgresError& error) {
@@ -135,9 +138,16 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
         if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
     }
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const bool known = state.rows() == 1;
+    const bool expired = known && state.integer(0, 3) > 0;
+    const bool leases_expired = known && state.integer(0, 6) > 0;
+    const bool may_purge =
+        !options.purge_hours ||
+        (known && within(*options.purge_hours, std::chrono::minutes(state.integer(0, 5))));
+    report.waits_for_hours = (expired || leases_expired) && !may_purge;
     // The lock is asked for only where something has expired: everyone queues behind whoever waits
     // for it.
-    if (state.rows() == 1 && state.integer(0, 3) > 0) {
+    if (expired && may_purge) {
         const bool done =
             in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
                 report.unlisted =
@@ -148,12 +158,23 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
     }
     const auto overdue = std::max(options.rotate_after, std::chrono::milliseconds(3'600'000));
     report.held_back =
-        state.rows() == 1 && state.integer(0, 3) == 0 && state.integer(0, 4) > overdue.count();
+        known && !expired && !leases_expired && state.integer(0, 4) > overdue.count();
     if (report.held_back) warn_of_holders(connection, options, ledger);
-
     // DANGER: the tables go in transactions after the one that unlisted them. A transaction that
     // has read one of them and waits for the ledger's lock would deadlock with a DROP under that
     // lock.
+    if (may_purge) {
+        drop_unlisted(connection, ledger, report);
+        delete_leases(connection, options, ledger, report);
+    }
+    if (report.unlisted > 0 || report.dropped > 0) {
+        log_info("ledger.expired", {{"ledger", options.name},
+                                    {"generations", report.unlisted},
+                                    {"tables_dropped", report.dropped}});
+    }
+}
+
+void RetentionJob::drop_unlisted(Connection& connection, int ledger, RetentionReport& report) {
     const Result unlisted = connection.query(
         sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
     for (int row = 0; row < unlisted.rows(); ++row) {
@@ -168,10 +189,23 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
         report.busy = report.busy || !done;
         report.dropped += done && dropped ? 1 : 0;
     }
-    if (report.unlisted > 0 || report.dropped > 0) {
-        log_info("ledger.expired", {{"ledger", options.name},
-                                    {"generations", report.unlisted},
-                                    {"tables_dropped", report.dropped}});
+}
+
+// Rows that are updated in place are in no generation that could be dropped.
+void RetentionJob::delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
+                                 RetentionReport& report) {
+    if (options.store != StoreKind::lease) return;
+    for (int step = 0; step < steps_in_one_look; ++step) {
+        const std::int64_t gone =
+            connection
+                .query(sql::retention_leases,
+                       Parameters{}.integer(ledger).integer(leases_in_one_step))
+                .integer(0, 0);
+        report.leases += gone;
+        if (gone < leases_in_one_step) break;
+    }
+    if (report.leases > 0) {
+        log_info("ledger.expired", {{"ledger", options.name}, {"leases", report.leases}});
     }
 }
 
@@ -200,6 +234,7 @@ void RetentionJob::count(const RetentionReport& report) {
     counts_.rotated += report.rotated ? 1 : 0;
     counts_.sealed += report.sealed ? 1 : 0;
     counts_.expired += report.unlisted;
+    counts_.leases += report.leases;
 }
 
 void RetentionJob::look_at_all(std::optional<Connection>& connection) {

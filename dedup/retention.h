@@ -5,6 +5,7 @@
 // inside run() are logged and tried again.
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -34,11 +35,13 @@ struct RetentionOptions {
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
     bool rotated = false;
-    bool sealed = false;     // a log's generation became a segment
-    int unlisted = 0;        // generations that expired
-    int dropped = 0;         // their tables, and those that an earlier crash left behind
-    bool busy = false;       // a lock was not to be had in time; tried again at the next look
-    bool held_back = false;  // a generation is overdue, because a watermark stands still
+    bool sealed = false;           // a log's generation became a segment
+    int unlisted = 0;              // generations that expired
+    int dropped = 0;               // their tables, and those that an earlier crash left behind
+    bool busy = false;             // a lock was not to be had in time; tried again at the next look
+    bool held_back = false;        // a generation is overdue, because a watermark stands still
+    bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
+    std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
 };
 
 class RetentionJob {
@@ -61,6 +64,9 @@ class RetentionJob {
               RetentionReport& report);
     void expire(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);
+    void drop_unlisted(Connection& connection, int ledger, RetentionReport& report);
+    void delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
+                       RetentionReport& report);
     void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};

@@ -14,6 +14,7 @@ struct RetentionCounts {
     std::int64_t rotated = 0;  // generations
     std::int64_t sealed = 0;   // generations of logs that became segments
     std::int64_t expired = 0;  // generations
+    std::int64_t leases = 0;   // ended ones that were deleted
     double seconds = 0;        // that the runs took
     std::optional<std::chrono::system_clock::time_point> last_success;
 };

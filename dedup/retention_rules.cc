@@ -30,6 +30,12 @@ Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& opt
     return Rotation::keep;
 }
 
+bool within(const DailyHours& hours, std::chrono::minutes of_day) {
+    const bool begun = of_day >= hours.begin;
+    const bool open = of_day < hours.end;
+    return hours.begin < hours.end ? begun && open : begun || open;
+}
+
 std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(every * (0.75 + random / 2));
 }

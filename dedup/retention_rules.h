@@ -30,6 +30,9 @@ std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::t
 // nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);
 
+// Whether a time of the day is within the hours.
+bool within(const DailyHours& hours, std::chrono::minutes of_day);
+
 // `every`, up to a quarter shorter or longer, so that processes started together do not look
 // together. `random` in [0, 1).
 std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random);

@@ -110,8 +110,9 @@ class Sealing {
         for (std::size_t i = 0; i < digests.size(); ++i) {
             const int filter = onceward::filter_of(part, digests[i]);
             if (filter < filters.begin || filter >= filters.end) continue;
-            claims.push_back({digests[i], fingerprints.empty() ? Digest{} : fingerprints[i], batch,
-                              part.number});
+            const Digest fingerprint =
+                fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i];
+            claims.push_back({digests[i], fingerprint, batch, part.number});
         }
     }
 

@@ -13,6 +13,7 @@
 
 #include "dedup/message.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/result.h"
 
 namespace onceward {
 
@@ -28,9 +29,14 @@ struct BatchContext {
     std::string topic;
 };
 
+class Effects;
+
 class Sink {
   public:
     virtual ~Sink() = default;
+    // Where the sink's effects are outside of PostgreSQL: they go through these, under a ledger
+    // with `store: lease`, and write() is never called. Null: they are written by write().
+    virtual Effects* effects() { return nullptr; }
     // Which parts of a message the sink reads; Message::fields holds them in this order. Called
     // once, before prepare().
     virtual std::vector<FieldSource> fields() const { return {}; }
@@ -52,6 +58,9 @@ class Sink {
     // transactions of which one commits at most.
     virtual void write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) = 0;
+    // The results of the messages of the last write(), one for each in its order; none where the
+    // sink has none. Asked once behind a write() that went well, where the topic stores results.
+    virtual std::vector<MessageResult> take_results() { return {}; }
 };
 
 }  // namespace onceward

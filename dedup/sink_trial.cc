@@ -1,5 +1,8 @@
 #include "dedup/sink_trial.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "dedup/claims/fold.h"
 #include "dedup/failure.h"
 #include "schemas/queries.h"
@@ -57,9 +60,13 @@ bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
             ++totals.duplicates;
         }
     }
+    std::vector<MessageResult> results;
     try {
         OwnedTransaction transaction(connection_);
-        if (!fresh.empty()) sink_.write(transaction, {"trial", "trial"}, fresh);
+        if (!fresh.empty()) {
+            sink_.write(transaction, {"trial", "trial"}, fresh);
+            results = sink_.take_results();
+        }
         const Parameters none;
         transaction.pipelined({{sql::sink_constraints, none, {}}});
         transaction.commit();
@@ -73,6 +80,7 @@ bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
     }
     claims_.committed();
     outcome.totals += totals;
+    std::ranges::move(results, std::back_inserter(outcome.results));
     return true;
 }
 

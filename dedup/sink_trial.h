@@ -24,7 +24,8 @@ struct TrialMessage {
 
 struct TrialOutcome {
     Totals totals;
-    std::vector<Rejection> rejections;  // in the messages' order
+    std::vector<Rejection> rejections;   // in the messages' order
+    std::vector<MessageResult> results;  // of those that were applied, where the sink has some
 };
 
 class SinkTrial {

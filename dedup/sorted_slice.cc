@@ -9,10 +9,8 @@ using OnConflict = RejectPolicy::OnConflict;
 
 Partition partition_of(const FenceMove& move) { return move.span.partition; }
 
-OnConflict on_conflict(const RejectPolicy& policy) {
-    if (policy.on_conflict) return *policy.on_conflict;
-    return policy.action == RejectPolicy::Action::halt ? OnConflict::halt : OnConflict::dead_letter;
-}
+// What came before it with its idempotency key has landed, or holds the others up itself.
+bool hot(const Message& message) { return message.rejection->kind == Rejection::Kind::hot_key; }
 
 class Sorter {
   public:
@@ -30,6 +28,7 @@ class Sorter {
             sorted_.again = true;
         } else if (message.rejection) {
             if (message.rejection->kind == Rejection::Kind::behind) ++sorted_.behind;
+            if (hot(message)) sorted_.hot.push_back(&message);
             reject(message);
             ++totals.dead_lettered;
         } else if (message.skipped) {
@@ -66,7 +65,7 @@ class Sorter {
     void conflict(Message& message) {
         ++move_->totals.conflicts;
         sorted_.conflicts.push_back(&message);
-        if (on_conflict(policy_) == OnConflict::ignore) return;
+        if (policy_.conflict_action() == OnConflict::ignore) return;
         message.rejection = Rejection{Rejection::Kind::conflict,
                                       "the key was used before with another fingerprint", "", 1};
         reject(message);
@@ -74,7 +73,7 @@ class Sorter {
 
     void reject(const Message& message) {
         sorted_.rejected.push_back(&message);
-        order_.rejected(message);
+        if (!hot(message)) order_.rejected(message);
     }
 
     const RejectPolicy& policy_;
@@ -121,7 +120,7 @@ void tell_conflicts(SortedSlice& sorted, const FoldedClaims& folded,
 
 std::optional<std::size_t> halts_at(const Slice& slice, const RejectPolicy& policy) {
     const bool rejects = policy.action == RejectPolicy::Action::halt;
-    const bool conflicts = on_conflict(policy) == OnConflict::halt;
+    const bool conflicts = policy.conflict_action() == OnConflict::halt;
     if (!rejects && !conflicts) return std::nullopt;
     for (std::size_t i = 0; i < slice.messages.size(); ++i) {
         const std::optional<Rejection>& rejection = slice.messages[i]->rejection;

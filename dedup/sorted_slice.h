@@ -21,16 +21,23 @@ namespace onceward {
 struct SortedSlice {
     std::vector<const Message*> fresh;
     std::vector<const Message*> rejected;
+    std::vector<const Message*> duplicates;  // only where their results are wanted
     // In this attempt; among the rejected as well, unless they are ignored.
     std::vector<Message*> conflicts;
     std::vector<FenceMove> moves;
-    std::int64_t behind = 0;  // of the rejected: followers of another, and no fault of their own
-    bool again = false;       // a presumption or an order of keys did not hold: claim anew
+    // Of the rejected, those that are no fault of their own: followers of another, and further
+    // copies of what came too often.
+    std::int64_t behind = 0;
+    std::vector<const Message*> hot;
+    bool again = false;                // a presumption or an order of keys did not hold: claim anew
     std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
 
     explicit SortedSlice(std::span<const Span> spans);
     // Never copied: the copy's end would take back the verdicts.
     SortedSlice(SortedSlice&&) = default;
+    std::int64_t at_fault() const {
+        return static_cast<std::int64_t>(rejected.size() - hot.size()) - behind;
+    }
     // A verdict holds for one attempt: the next one asks the ledger anew.
     ~SortedSlice();
 };

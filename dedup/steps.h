@@ -1,7 +1,7 @@
 #pragma once
 // The step boundaries of a message's way, for whoever wants to stop the worker at one of them (the
-// crash suite does). Called from the worker's threads; an observer is thread-safe and outlives the
-// worker. None: costs one comparison.
+// crash suite does). Called from the threads of workers and relays; an observer is thread-safe and
+// outlives them. None: costs one comparison.
 
 #include <cstdint>
 
@@ -18,6 +18,7 @@ enum class Step : std::uint8_t {
     in_rebalance,   // partitions were assigned or revoked, and the callback has not returned
     before_take_over,
     after_take_over,
+    before_outbox_delete,  // Kafka has records of the outbox, and their rows are still there
 };
 
 class StepObserver {

@@ -7,6 +7,14 @@
 
 namespace onceward {
 
+// Of messages with one idempotency key that are of the same window, what comes behind the first
+// `most` goes to the dead letters. Windows follow one another, `within` long, by the messages' own
+// timestamps.
+struct HotKeyPolicy {
+    std::int64_t most = 0;  // 0: any number; else each message costs two look-ups in memory
+    std::chrono::milliseconds within{60'000};  // above 0
+};
+
 struct RejectPolicy {
     enum class Action : std::uint8_t { dead_letter, halt } action = Action::dead_letter;
     // A message whose key was claimed with another fingerprint: by `action`, unless it is said. An
@@ -27,6 +35,12 @@ struct RejectPolicy {
     // by_key: what follows a dead letter under the same record key goes to the dead letters behind
     // it, until that one is resolved. Costs a look at the open dead letters in each transaction.
     enum class Order : std::uint8_t { by_partition, by_key } order = Order::by_partition;
+    HotKeyPolicy hot_key = {};
+
+    OnConflict conflict_action() const {
+        if (on_conflict) return *on_conflict;
+        return action == Action::halt ? OnConflict::halt : OnConflict::dead_letter;
+    }
 };
 
 }  // namespace onceward

@@ -2,10 +2,9 @@
 // A ledger as the processor sees it: where the claims of idempotency keys are kept, and its ten
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
-// transactions, (claim, settle, committing, committed,
-// ended), with reconsider where the sink refused its rows;
-// partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
-// reason.
+// transactions, (claim, settle, committing, committed, ended), with reconsider where the sink
+// refused its rows; partitions_lost when partitions leave, connection_lost whenever the session
+// ended, for whatever reason.
 
 #include <optional>
 #include <span>
@@ -83,6 +82,21 @@ class ClaimStore {
     // DANGER: what memory knew belongs to the lost session; a fail-over may have lost commits.
     // Forget all of it.
     virtual void connection_lost() {}
+};
+
+// Tells the ledger, where there is one, that the transaction is over, whichever way it went. Made
+// before the transaction, so that it ends after it.
+class Ending {
+  public:
+    explicit Ending(ClaimStore* claims) : claims_(claims) {}
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+        if (claims_ != nullptr) claims_->ended();
+    }
+
+  private:
+    ClaimStore* claims_;
 };
 
 }  // namespace onceward

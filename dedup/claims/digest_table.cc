@@ -93,8 +93,7 @@ DigestTable::Known DigestTable::known(const Digest& digest) const {
 }
 
 std::optional<Digest> DigestTable::fingerprint(const Digest& digest) const {
-    const Digest found = known(digest).fingerprint;
-    return is_zero(found) ? std::nullopt : std::optional(found);
+    return unpacked_fingerprint(known(digest).fingerprint);
 }
 
 std::int64_t DigestTable::batch(const Digest& digest) const { return known(digest).batch; }

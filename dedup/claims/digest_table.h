@@ -40,7 +40,7 @@ class DigestTable {
     static constexpr int shard_bits = 4;
     using Slots = std::vector<Digest, HugePages<Digest>>;
     struct Known {
-        Digest fingerprint;  // zeros: none
+        Digest fingerprint;  // packed
         std::int64_t batch = 0;
     };
     struct Shard {

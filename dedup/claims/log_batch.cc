@@ -54,7 +54,7 @@ void LogAppend::add(const Claim& claim) {
     if (claim.fingerprint && fingerprints_.empty()) fingerprints_.resize(digests_.size());
     digests_.push_back(claim.digest);
     if (claim.fingerprint || !fingerprints_.empty()) {
-        fingerprints_.push_back(claim.fingerprint.value_or(Digest{}));
+        fingerprints_.push_back(packed_fingerprint(claim.fingerprint));
     }
     const auto partition = static_cast<std::size_t>(claim.partition.raw());
     if (partition >= place_of_.size()) place_of_.resize(partition + 1);

@@ -19,11 +19,10 @@ std::span<const Digest> digests_in(std::string_view bytes);
 struct LogBatch {
     std::int64_t seq = 0;
     std::span<const Digest> digests;
-    // In the same order, zeros for none; empty where the batch has none at all.
+    // In the same order, packed; empty where the batch has none at all.
     std::span<const Digest> fingerprints;
     std::optional<Digest> fingerprint(std::size_t place) const {
-        if (fingerprints.empty() || fingerprints[place] == Digest{}) return std::nullopt;
-        return fingerprints[place];
+        return fingerprints.empty() ? std::nullopt : unpacked_fingerprint(fingerprints[place]);
     }
 };
 

@@ -23,7 +23,7 @@ std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
             break;
         case StoreKind::lease: break;
     }
-    throw std::invalid_argument("the ledger's store is not there in this version");
+    throw std::invalid_argument("a ledger with `store: lease` is no store of claims");
 }
 
 }  // namespace onceward

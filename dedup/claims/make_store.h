@@ -1,6 +1,6 @@
 #pragma once
-// Which class stands for a ledger's `store` and `reach`. Pure; std::invalid_argument for what is
-// not there in this version.
+// Which class stands for a ledger's `store` and `reach`. Pure; std::invalid_argument for `lease`,
+// which dedup/leases.h stands for.
 
 #include <memory>
 

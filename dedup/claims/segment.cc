@@ -18,8 +18,9 @@ void put_block(std::string& out, std::span<const SealedClaim> block) {
     for (const SealedClaim& claim : block) out.append(bytes_of(claim.digest));
     binary::put32(out, 4 * count);
     for (const SealedClaim& claim : block) binary::put32(out, claim.batch);
-    const bool any = std::ranges::any_of(
-        block, [](const SealedClaim& claim) { return claim.fingerprint != Digest{}; });
+    const bool any = std::ranges::any_of(block, [](const SealedClaim& claim) {
+        return unpacked_fingerprint(claim.fingerprint).has_value();
+    });
     binary::put32(out, any ? 16 * count : binary::null_length);
     for (const SealedClaim& claim : block) {
         if (any) out.append(bytes_of(claim.fingerprint));

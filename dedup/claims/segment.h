@@ -72,7 +72,7 @@ std::vector<FilterRange> readings(std::span<const PartExtent> parts, std::int64_
 // A claim on its way from the log into a segment.
 struct SealedClaim {
     Digest digest;
-    Digest fingerprint;  // zeros: none
+    Digest fingerprint;  // packed
     std::uint32_t batch = 0;
     std::int32_t part = 0;
 };

@@ -56,8 +56,9 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
             const std::size_t place =
                 places[static_cast<std::size_t>(found.binary_integer(row, 0) - 1)];
             std::optional<Digest> fingerprint;
-            if (!found.is_null(row, 1)) fingerprint = digests_in(found.text(row, 1))[0];
-            if (fingerprint == Digest{}) fingerprint.reset();
+            if (!found.is_null(row, 1)) {
+                fingerprint = unpacked_fingerprint(digests_in(found.text(row, 1))[0]);
+            }
             answers[place] = earlier_claim(claims[place], fingerprint);
         }
     }

@@ -290,6 +290,23 @@ bool Connection::alive() {
     return PQconsumeInput(raw()) == 1 && PQstatus(raw()) == CONNECTION_OK;
 }
 
+bool Connection::notified(std::chrono::milliseconds wait) {
+    bool any = false;
+    const auto take_all = [&] {
+        while (PGnotify* notification = PQnotifies(raw())) {
+            PQfreemem(notification);
+            any = true;
+        }
+    };
+    take_all();  // those that came with an answer
+    if (any) return true;
+    pollfd waiting{PQsocket(raw()), POLLIN, 0};
+    if (poll(&waiting, 1, static_cast<int>(wait.count())) <= 0) return false;
+    if (PQconsumeInput(raw()) != 1 || PQstatus(raw()) != CONNECTION_OK) fail(raw(), nullptr, false);
+    take_all();
+    return any;
+}
+
 std::string Connection::quote_identifier(std::string_view name) const {
     char* quoted = PQescapeIdentifier(connection_.get(), name.data(), name.size());
     if (quoted == nullptr) fail(connection_.get(), nullptr, false);

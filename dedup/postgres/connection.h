@@ -77,6 +77,7 @@ class Connection {
                                   const std::function<void()>& meanwhile = {});
     // Forgets prepared statements, so that those of dropped tables do not gather.
     void forget_prepared();
+    std::size_t prepared_statements() const { return prepared_.size(); }
 
     // COPY ... FROM STDIN (BINARY): starts, sends, ends. Throws what the server says at the end.
     void copy_begin(std::string_view sql, const Names& names = {});
@@ -91,6 +92,9 @@ class Connection {
     bool in_failed_transaction() const;  // an error was swallowed: COMMIT would roll back
     // Whether bytes wait or the peer hung up, without blocking; for idle sessions.
     bool alive();
+    // Waits for a notification on a channel that the session listens to; false where none came in
+    // time. REQUIRES: no transaction is open. Throws PostgresError where the session is gone.
+    bool notified(std::chrono::milliseconds wait);
     std::string quote_identifier(std::string_view name) const;
     std::string quote_literal(std::string_view text) const;
     pg_conn* raw() { return connection_.get(); }

@@ -33,9 +33,15 @@ Parameters& Parameters::optional_text(const std::optional<std::string>& value) {
     return value ? text(std::string_view(*value)) : null();
 }
 Parameters& Parameters::integer(std::int64_t value) { return add(0, std::to_string(value), 0); }
+Parameters& Parameters::optional_integer(const std::optional<std::int64_t>& value) {
+    return value ? integer(*value) : null();
+}
 Parameters& Parameters::boolean(bool value) { return add(0, value ? "t" : "f", 0); }
 Parameters& Parameters::bytes(std::string_view value) {
     return add(binary::bytea_type, std::string(value), 1);
+}
+Parameters& Parameters::optional_bytes(const std::optional<std::string>& value) {
+    return value ? bytes(*value) : null();
 }
 Parameters& Parameters::null() { return add(0, std::nullopt, 0); }
 

@@ -13,13 +13,20 @@
 
 namespace onceward {
 
+// None where nobody gave a text.
+inline std::optional<std::string> unless_empty(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
 class Parameters {
   public:
     Parameters& text(std::string_view value);
     Parameters& optional_text(const std::optional<std::string>& value);
     Parameters& integer(std::int64_t value);
+    Parameters& optional_integer(const std::optional<std::int64_t>& value);
     Parameters& boolean(bool value);
     Parameters& bytes(std::string_view value);  // bytea
+    Parameters& optional_bytes(const std::optional<std::string>& value);
     Parameters& null();
     Parameters& digest(const Digest& value);              // uuid
     Parameters& digests(std::span<const Digest> values);  // uuid[]

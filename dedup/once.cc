@@ -1,0 +1,188 @@
+#include "dedup/once.h"
+
+#include <algorithm>
+#include <exception>
+#include <random>
+#include <thread>
+
+#include "dedup/claims/table_store.h"
+#include "dedup/failure.h"
+#include "dedup/fence.h"
+#include "dedup/result_store.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t longest_key = 255;
+constexpr std::string_view service = "once()";
+constexpr std::size_t most_statements = 100;
+constexpr std::chrono::milliseconds longest_pause{2000};
+
+LedgerOptions ledger_of(const OnceOptions& options) {
+    LedgerOptions ledger;
+    ledger.name = options.ledger;
+    ledger.retention = options.retention;
+    ledger.stores_results = true;
+    return ledger;
+}
+
+Digest digest_of_key(const OnceKey& key) {
+    if (key.text.empty() || key.text.size() > longest_key ||
+        key.text.find('\0') != std::string_view::npos) {
+        throw std::invalid_argument("an idempotency key has 1 to 255 bytes, and no NUL among them");
+    }
+    if (key.operation.empty()) {
+        throw std::invalid_argument("a key is a key of an operation: name it");
+    }
+    return digest_of({key.operation, key.tenant, "once", key.text});
+}
+
+void pause_before(int attempt) {
+    thread_local std::minstd_rand random(std::random_device{}());
+    const auto whole =
+        std::min(longest_pause, std::chrono::milliseconds(50 << std::min(attempt, 6)));
+    std::uniform_int_distribution<std::chrono::milliseconds::rep> share(whole.count() / 2,
+                                                                        whole.count());
+    std::this_thread::sleep_for(std::chrono::milliseconds(share(random)));
+}
+
+MessageResult within(const ResultLimits& limits, MessageResult result) {
+    std::optional<MessageResult> kept = storable(std::move(result), limits);
+    if (!kept) throw std::length_error("the result is above OnceOptions::limits");
+    return std::move(*kept);
+}
+
+}  // namespace
+
+// One call, over all of its tries.
+class OnceCall {
+  public:
+    OnceCall(const OnceKey& key, const OnceLedger& ledger)
+        : digest_(digest_of_key(key)),
+          attempt_(digest_of_bytes(new_uuid())),
+          key_(key),
+          options_(ledger.options()),
+          claims_(ledger.registered().ledger, ledger.registered().source),
+          results_(ledger.registered().ledger, StoreKind::table) {}
+
+    OnceAnswer run(Connection& connection, const OnceFunction& function) {
+        std::string last_sqlstate;
+        int repeated = 0;
+        for (int attempt = 1;; ++attempt) {
+            try {
+                return try_once(connection, function);
+            } catch (const PostgresError& error) {
+                repeated = error.sqlstate() == last_sqlstate ? repeated + 1 : 0;
+                last_sqlstate = error.sqlstate();
+                const FailureAction action = classify(error.diagnosis(), origin_, repeated);
+                const bool again =
+                    action == FailureAction::retry || action == FailureAction::reconnect;
+                if (!again || attempt >= options_.tries) throw;
+                lost_ = lost_ || action == FailureAction::reconnect;
+                pause_before(attempt - 1);
+            }
+        }
+    }
+
+  private:
+    OnceAnswer try_once(Connection& connection, const OnceFunction& function) {
+        origin_ = Origin::ours;
+        if (lost_) {
+            claims_.connection_lost();
+            results_.connection_lost();
+            connection = Connection(connection.options());
+            lost_ = false;
+        }
+        // Each rotation brings others, and a call's stores know nothing of an earlier call's.
+        if (connection.prepared_statements() > most_statements) connection.forget_prepared();
+        std::exception_ptr thrown;
+        try {
+            return attempt(connection, function);
+        } catch (PermanentFailure& failure) {
+            if (told_) throw;
+            failure.result_ = within(options_.limits, std::move(failure.result_));
+            failure_ = failure.result_;
+            thrown = std::current_exception();
+        }
+        // In a transaction of its own, without what the function had done. Somebody else may be
+        // first meanwhile: then the answer is theirs.
+        OnceAnswer answer = attempt(connection, {});
+        if (answer.kind == OnceAnswer::Kind::applied) std::rethrow_exception(thrown);
+        return answer;
+    }
+
+    // The lines of this function are in the only order that loses nothing. Without a function the
+    // failure that it threw is what is stored.
+    OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
+        OwnedTransaction transaction(connection);
+        const Claim claim{digest_, key_.fingerprint, Partition{0}, Offset{0}};
+        const auto verdicts = claims_.claim(transaction, std::string(service), {&claim, 1});
+        switch (verdicts->front().verdict) {
+            case Verdict::conflict: return {OnceAnswer::Kind::conflict, {}};
+            case Verdict::duplicate: return known(transaction);
+            case Verdict::fresh: break;
+        }
+        origin_ = Origin::sink;
+        MessageResult result =
+            function ? within(options_.limits, function(transaction)) : failure_.value();
+        // What the function deferred is checked, and nothing may cancel the COMMIT.
+        const Parameters none;
+        transaction.pipelined(
+            {{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
+        origin_ = Origin::ours;
+        results_.begin();
+        const ResultStore::Stored stored{digest_, std::string(key_.tenant), result, attempt_};
+        results_.put(transaction, {&stored, 1});
+        origin_ = Origin::sink;  // A deferred trigger may still speak.
+        transaction.commit();
+        return {OnceAnswer::Kind::applied, std::move(result)};
+    }
+
+    OnceAnswer known(Transaction& transaction) {
+        std::optional<ResultStore::Found> found = results_.find(transaction, digest_);
+        if (!found) return {OnceAnswer::Kind::unknown, {}};
+        // DANGER: a COMMIT of ours whose answer was lost took effect: this is the first answer, and
+        // not a replay.
+        const bool mine = found->attempt == attempt_;
+        if (found->result.kind == MessageResult::Kind::failed) {
+            const std::string what = found->result.body;
+            PermanentFailure failure(what, std::move(found->result));
+            failure.replayed_ = !mine;
+            told_ = true;
+            throw failure;
+        }
+        return {mine ? OnceAnswer::Kind::applied : OnceAnswer::Kind::replayed,
+                std::move(found->result)};
+    }
+
+    Digest digest_;
+    Digest attempt_;
+    const OnceKey& key_;
+    const OnceOptions& options_;
+    TableStore claims_;
+    ResultStore results_;
+    std::optional<MessageResult> failure_;  // that the function threw last
+    bool told_ = false;                     // what is thrown is what the database holds
+    Origin origin_ = Origin::ours;          // whose statement is running
+    bool lost_ = false;
+};
+
+OnceLedger::OnceLedger(Connection& connection, OnceOptions options)
+    : options_(std::move(options)),
+      registered_(register_requests(connection, ledger_of(options_), std::string(service),
+                                    options_.ledger, options_.longest_request)) {}
+
+LedgerOptions OnceLedger::ledger_options() const { return ledger_of(options_); }
+
+OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
+                const OnceFunction& function) {
+    return OnceCall(key, ledger).run(connection, function);
+}
+
+OnceAnswer once(Connection& connection, const OnceKey& key, const OnceOptions& options,
+                const OnceFunction& function) {
+    return once(connection, key, OnceLedger(connection, options), function);
+}
+
+}  // namespace onceward

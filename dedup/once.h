@@ -1,0 +1,107 @@
+#pragma once
+// Calls any C++ function once for each idempotency key, for services that have no queue: its claim,
+// what it does in its transaction and its result are committed together, and whoever calls with the
+// same key again gets the stored result. Callers of one key at the same time wait for the first.
+//
+//     OnceLedger ledger(connection, {.ledger = "payments"});
+//     const OnceAnswer answer = once(connection, {.operation = "pay", .text = key}, ledger,
+//         [&](Transaction& transaction) { ...; return MessageResult{.status = 201}; });
+//
+// OnceLedger is made once and never changes: any number of threads may use it, each with a session
+// of its own. Effects outside the transaction (mails, calls) are not covered.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "dedup/digest.h"
+#include "dedup/ledger.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/result.h"
+
+namespace onceward {
+
+struct OnceOptions {
+    std::string ledger = "once";  // its store is `table`, its reach `global`
+    // How long a result is kept at least. A retry that comes later runs the function again.
+    std::chrono::seconds retention{24 * 3600};
+    // A key's first call, with all that it waits for, takes no longer. Longer keeps claims longer
+    // by as much.
+    std::chrono::milliseconds longest_request{60'000};
+    ResultLimits limits{};
+    // How often a call is begun in all, where the database asks for another try or its session was
+    // lost; with pauses of 50 ms, doubled each time, up to two seconds.
+    int tries = 8;
+};
+
+// The ledger of such calls, registered; its feed is the service's own. Throws as
+// register_requests() does.
+class OnceLedger {
+  public:
+    explicit OnceLedger(Connection& connection, OnceOptions options = {});
+    const OnceOptions& options() const { return options_; }
+    const RegisteredLedger& registered() const { return registered_; }
+    // For a RetentionJob, which some process of the service has to run.
+    LedgerOptions ledger_options() const;
+
+  private:
+    OnceOptions options_;
+    RegisteredLedger registered_;
+};
+
+struct OnceKey {
+    std::string_view operation;  // which command
+    std::string_view tenant{};   // whose; '' where there are none
+    std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
+    // Of what the command was given: the same key with another one is a conflict.
+    std::optional<Digest> fingerprint = std::nullopt;
+};
+
+// Thrown by the function: it will never succeed under this key. Its effects are rolled back, and
+// the failure is stored as the key's result and thrown to whoever calls with it again. Any other
+// exception leaves nothing, and the key free.
+class PermanentFailure : public std::runtime_error {
+  public:
+    explicit PermanentFailure(const std::string& what, MessageResult result = {})
+        : std::runtime_error(what), result_(std::move(result)) {
+        result_.kind = MessageResult::Kind::failed;
+        if (result_.body.empty()) result_.body = what;
+    }
+    const MessageResult& result() const { return result_; }
+    bool replayed() const { return replayed_; }
+
+  private:
+    friend class OnceCall;
+    MessageResult result_;
+    bool replayed_ = false;
+};
+
+struct OnceAnswer {
+    enum class Kind : std::uint8_t {
+        applied,   // by this call
+        replayed,  // by an earlier one; the result is that one's
+        conflict,  // the key was used before with another fingerprint; nothing was done
+        unknown,   // the key was used before, and no result of it is kept
+    } kind = Kind::applied;
+    MessageResult result;  // of applied and replayed
+};
+
+// What the function is given cannot commit. It may be called several times, in different
+// transactions of which one commits at most. What it returns goes through OnceOptions::limits.
+using OnceFunction = std::function<MessageResult(Transaction&)>;
+
+// Throws PermanentFailure; what the function throws; std::invalid_argument for a key that cannot
+// be; std::length_error where the result is too large and is to be rejected; PostgresError where
+// all tries failed. DANGER: after a lost session `connection` is another one, with the same
+// options: no prepared statement, setting or lock of the caller's own outlives that. REQUIRES: no
+// transaction is open.
+OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
+                const OnceFunction& function);
+// The same, and registers the ledger each time: four statements more.
+OnceAnswer once(Connection& connection, const OnceKey& key, const OnceOptions& options,
+                const OnceFunction& function);
+
+}  // namespace onceward
