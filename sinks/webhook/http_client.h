@@ -1,0 +1,69 @@
+#pragma once
+// HTTP calls, many at a time, in the thread that asks for them: libcurl's multi interface. It
+// follows no redirect, asks no proxy, verifies TLS, refuses addresses that are not public when it
+// connects, and takes no more of an answer than it is told. Used by one thread. What the other side
+// does is in the answer; HttpClient() throws std::runtime_error where libcurl cannot begin.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dedup/secret.h"
+#include "sinks/webhook/addresses.h"
+
+namespace onceward {
+
+struct HttpClientOptions {
+    std::size_t concurrency = 16;
+    // Of one call, and of its connection alone.
+    std::chrono::milliseconds timeout{10'000};
+    std::chrono::milliseconds connect_timeout{3'000};
+    std::vector<Network> allowed;  // beside the public addresses
+    std::string ca_file;           // '': the system's
+    std::int64_t answer_bytes = 65'536;
+    // Whether each call has a connection of its own, which takes a round trip more, two with TLS.
+    bool fresh_connections = false;
+};
+
+struct HttpCall {
+    Secret url;
+    std::string method;
+    std::vector<std::pair<std::string, Secret>> headers;
+    std::string body;
+};
+
+struct HttpAnswer {
+    std::uint64_t number = 0;
+    // 0: no status came. Then `failure` says why, without the request's own words.
+    int status = 0;
+    std::string failure;
+    // Whether any of the request was sent: if not, it surely has had no effect.
+    bool carried = false;
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+    bool too_large = false;  // the body was cut off and is not here
+};
+
+class HttpClient {
+  public:
+    explicit HttpClient(HttpClientOptions options);
+    ~HttpClient();
+    HttpClient(const HttpClient&) = delete;
+    HttpClient& operator=(const HttpClient&) = delete;
+
+    // REQUIRES: fewer than `concurrency` are under way, and none with this number.
+    void begin(std::uint64_t number, HttpCall request);
+    // Waits until one has ended, `most` at the longest, also where none is under way.
+    std::vector<HttpAnswer> wait(std::chrono::milliseconds most);
+    void cancel(std::uint64_t number);
+
+  private:
+    struct Call;
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

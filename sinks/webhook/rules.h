@@ -1,0 +1,54 @@
+#pragma once
+// What a webhook decides without I/O: the key that goes along, the signature, what an answer's
+// status means, which headers go either way. Pure; thread-safe; signature() throws
+// std::runtime_error only where OpenSSL itself fails.
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dedup/digest.h"
+#include "dedup/effects.h"
+#include "dedup/secret.h"
+
+namespace onceward {
+
+// A UUID in the form of version 5 (RFC 9562), made of the message's digest: the same on each try,
+// and no way back to the digest.
+std::string downstream_key(const Digest& digest);
+// As a header holds it: a string of RFC 8941, in quotes.
+std::string key_header_value(const Digest& digest);
+
+// `t=<seconds>,v1=<hex>`: HMAC-SHA256 over `<seconds>.<body>`.
+std::string signature(const Secret& secret, std::chrono::seconds since_1970, std::string_view body);
+
+// done: 2xx. again: 408, 425, 429, `retry_on`, 5xx, and 1xx and 3xx, which say more of the address
+// than of the message. failed: the other 4xx, for good.
+EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on);
+
+// Of Retry-After (RFC 9110, 10.2.3): seconds, or a date. None for anything else.
+std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
+                                                     std::chrono::seconds now_since_1970);
+
+// Whether this is a header's name, and a value that cannot begin another header.
+bool valid_header_name(std::string_view name);
+bool valid_header_value(std::string_view value);
+// What a configuration must not set: it belongs to the call itself or to its connection.
+bool reserved_header(std::string_view name);
+bool same_header(std::string_view left, std::string_view right);
+
+// A traceparent as the W3C's Trace Context, level 1, has it.
+bool valid_traceparent(std::string_view value);
+
+struct CallAddress {
+    bool tls = false;
+    std::string host;  // of IPv6 without its brackets
+};
+// None where this is no http or https address, or one with a user in it.
+std::optional<CallAddress> call_address(const std::string& url);
+
+}  // namespace onceward

@@ -1,0 +1,44 @@
+#pragma once
+// A webhook sink: where it calls, how often, with what. Plain values.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dedup/effects.h"
+#include "dedup/secret.h"
+
+namespace onceward {
+
+struct WebhookOptions {
+    // http or https; may hold a token, so it is never printed.
+    Secret url;
+    std::string method = "POST";  // POST, PUT or PATCH
+    // Calls under way at once, of one worker.
+    std::size_t concurrency = 16;
+    // Of one call, from the look-up of the name to the answer's last byte. Half of the lease at
+    // most.
+    std::chrono::milliseconds timeout{10'000};
+    std::chrono::milliseconds connect_timeout{3'000};
+    EffectRetries retries;
+    // Statuses below 500 that are tried again, beside 408, 425 and 429.
+    std::vector<int> retry_on;
+    // Header with the key that stays the same on each try.
+    std::string key_header = "Idempotency-Key";
+    std::string content_type = "application/json";
+    // Sent with each call; values may be secrets.
+    std::vector<std::pair<std::string, Secret>> headers;
+    // '': calls are not signed.
+    Secret sign_secret;
+    std::string sign_header = "Onceward-Signature";
+    // Networks that may be called though they are not public: `10.1.0.0/16`, `::1`.
+    std::vector<std::string> allow_private;
+    // A file of certificates to trust in place of the system's; '': the system's.
+    std::string ca_file;
+    // Most bytes of an answer's body; of a longer one the status counts, and the body is not kept.
+    std::int64_t answer_bytes = 65'536;
+};
+
+}  // namespace onceward

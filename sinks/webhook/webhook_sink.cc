@@ -1,0 +1,112 @@
+#include "sinks/webhook/webhook_sink.h"
+
+#include <stdexcept>
+
+#include "sinks/webhook/rules.h"
+
+namespace onceward {
+namespace {
+
+using std::chrono::seconds;
+
+seconds since_1970() {
+    return std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+HttpClientOptions client_options(const WebhookOptions& options) {
+    HttpClientOptions client;
+    client.concurrency = options.concurrency;
+    client.timeout = options.timeout;
+    client.connect_timeout = options.connect_timeout;
+    for (const std::string& text : options.allow_private) {
+        const auto network = parse_network(text);
+        if (!network) throw std::invalid_argument("no network: " + text);
+        client.allowed.push_back(*network);
+    }
+    client.ca_file = options.ca_file;
+    client.answer_bytes = options.answer_bytes;
+    return client;
+}
+
+}  // namespace
+
+WebhookSink::WebhookSink(WebhookOptions options)
+    : options_(std::move(options)), client_(client_options(options_)) {
+    if (!call_address(options_.url.reveal())) {
+        throw std::invalid_argument("the webhook's url is no http or https address");
+    }
+}
+
+std::optional<Rejection> WebhookSink::encode(Message& message, std::pmr::memory_resource&) const {
+    if (message.record.payload && message.operation == Operation::upsert) return std::nullopt;
+    return Rejection{Rejection::Kind::unmappable, "a message without a payload is nothing to send",
+                     "", 1};
+}
+
+void WebhookSink::write(Transaction&, const BatchContext&, std::span<const Message* const>) {
+    throw std::logic_error("a webhook's effects are not in a transaction");
+}
+
+HttpCall WebhookSink::request_of(const Message& message) const {
+    HttpCall request;
+    request.url = options_.url;
+    request.method = options_.method;
+    request.body = std::string(message.record.payload.value_or(""));
+    auto& headers = request.headers;
+    headers.emplace_back("Content-Type", options_.content_type);
+    headers.insert(headers.end(), options_.headers.begin(), options_.headers.end());
+    headers.emplace_back(options_.key_header, key_header_value(message.digest));
+    const auto trace = last_header(message.record, "traceparent");
+    if (trace && valid_traceparent(*trace)) {
+        headers.emplace_back("traceparent", std::string(*trace));
+        const auto state = last_header(message.record, "tracestate");
+        if (state && !state->empty() && valid_header_value(*state)) {
+            headers.emplace_back("tracestate", std::string(*state));
+        }
+    }
+    if (!options_.sign_secret.empty()) {
+        headers.emplace_back(options_.sign_header,
+                             signature(options_.sign_secret, since_1970(), request.body));
+    }
+    return request;
+}
+
+void WebhookSink::begin(const Effect& effect) {
+    client_.begin(effect.number, request_of(*effect.message));
+}
+
+EffectOutcome WebhookSink::outcome_of(HttpAnswer answer) const {
+    EffectOutcome outcome;
+    outcome.number = answer.number;
+    if (answer.status == 0) {
+        outcome.reason = answer.failure;
+        return outcome;
+    }
+    outcome.kind = meaning_of(answer.status, options_.retry_on);
+    outcome.reason = "answered " + std::to_string(answer.status);
+    if (answer.status >= 300 && answer.status < 400) outcome.reason += ", and is not followed";
+    MessageResult& result = outcome.result;
+    const bool failed = outcome.kind == EffectOutcome::Kind::failed;
+    result.kind = failed ? MessageResult::Kind::failed : MessageResult::Kind::done;
+    result.status = answer.status;
+    result.body = std::move(answer.body);
+    if (outcome.kind == EffectOutcome::Kind::again) {
+        for (const auto& [name, value] : answer.headers) {
+            if (!same_header(name, "Retry-After")) continue;
+            outcome.not_before = retry_after(value, since_1970());
+        }
+    }
+    // Which of them are kept is said where results are.
+    result.headers = std::move(answer.headers);
+    return outcome;
+}
+
+std::vector<EffectOutcome> WebhookSink::wait(std::chrono::milliseconds most) {
+    std::vector<EffectOutcome> outcomes;
+    for (HttpAnswer& answer : client_.wait(most)) {
+        outcomes.push_back(outcome_of(std::move(answer)));
+    }
+    return outcomes;
+}
+
+}  // namespace onceward

@@ -1,0 +1,39 @@
+#pragma once
+// Messages as HTTP calls: payload as body, a key that stays the same on each try, traceparent
+// passed through, signed where a secret is given. One object for each worker and topic; encode()
+// may run on the reader's thread, as it changes nothing, all else belongs to the writer's. Throws
+// std::invalid_argument for options that cannot be meant, which the configuration's checks know.
+
+#include <vector>
+
+#include "dedup/sink.h"
+#include "sinks/webhook/http_client.h"
+#include "sinks/webhook/webhook_options.h"
+
+namespace onceward {
+
+class WebhookSink final : public Sink, public Effects {
+  public:
+    explicit WebhookSink(WebhookOptions options);
+
+    Effects* effects() override { return this; }
+    // A message without a payload has nothing to send.
+    std::optional<Rejection> encode(Message& message, std::pmr::memory_resource&) const override;
+    // Never called: std::logic_error.
+    void write(Transaction& transaction, const BatchContext& context,
+               std::span<const Message* const> messages) override;
+
+    std::size_t concurrency() const override { return options_.concurrency; }
+    std::chrono::milliseconds longest() const override { return options_.timeout; }
+    void begin(const Effect& effect) override;
+    std::vector<EffectOutcome> wait(std::chrono::milliseconds most) override;
+    void cancel(std::uint64_t number) override { client_.cancel(number); }
+
+  private:
+    HttpCall request_of(const Message& message) const;
+    EffectOutcome outcome_of(HttpAnswer answer) const;
+    const WebhookOptions options_;
+    HttpClient client_;
+};
+
+}  // namespace onceward
