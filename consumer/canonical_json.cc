@@ -37,6 +37,20 @@ void append_utf8(std::uint32_t point, std::string& out) {
     }
 }
 
+// REQUIRES: a number as JSON writes it, which is in no double's range and hence not 0.
+bool below_every_double(std::string_view number) {
+    const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+    const std::string_view digits = number.substr(0, e);
+    // How far in front of the point its first digit that counts stands; behind it below 0.
+    const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+    const std::int64_t place = point - static_cast<std::int64_t>(digits.find_first_of("123456789"));
+    if (e == number.size()) return place < 0;
+    const char* const begin = number.data() + e + (number[e + 1] == '+' ? 2 : 1);
+    int exponent = 0;
+    const auto [end, error] = std::from_chars(begin, number.data() + number.size(), exponent);
+    return error == std::errc{} ? place + exponent < 0 : *begin == '-';
+}
+
 class Canonicaliser {
   public:
     explicit Canonicaliser(std::string_view text) : text_(text) {}
@@ -241,8 +255,9 @@ void append_canonical_string(std::string_view text, std::string& out) {
 bool append_canonical_number(std::string_view number, std::string& out) {
     double real = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), real);
-    if (error != std::errc{}) return false;
-    append_canonical_real(real, out);
+    // Of what is out of range the number says nothing: the double next to it is 0, or none.
+    if (error != std::errc{} && !below_every_double(number)) return false;
+    append_canonical_real(error == std::errc{} ? real : 0, out);
     return true;
 }
 

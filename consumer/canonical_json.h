@@ -15,8 +15,8 @@ namespace onceward {
 // beyond every double are wrong: they have no canonical form.
 std::optional<std::string> append_canonical(std::string_view json, std::string& out);
 
-// The parts. `text`: UTF-8, escapes resolved. `number`: as JSON writes it; false where no double
-// holds it. `real`: finite.
+// The parts. `text`: UTF-8, escapes resolved. `number`: as JSON writes it; false where it is larger
+// than every double, while what is too small for one is 0. `real`: finite.
 void append_canonical_string(std::string_view text, std::string& out);
 bool append_canonical_number(std::string_view number, std::string& out);
 void append_canonical_real(double real, std::string& out);

@@ -54,15 +54,24 @@ void add_first(const Chunk& chunk,
 }  // namespace
 
 Exchange::Exchange(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
-    : assignment_(pauses), limits_(limits), queues_(topics.size()) {
-    for (std::size_t i = 0; i < topics.size(); ++i) queues_[i].topic = std::move(topics[i]);
+    : assignment_(pauses), queues_(topics.size()) {
+    for (std::size_t i = 0; i < topics.size(); ++i) {
+        queues_[i].topic = std::move(topics[i]);
+        queues_[i].limits = limits;
+    }
+}
+
+void Exchange::limit(std::size_t topic, std::size_t messages) {
+    const std::lock_guard lock(mutex_);
+    BatchLimits& limits = queues_[topic].limits;
+    limits.messages = std::min(limits.messages, messages);
 }
 
 bool Exchange::has_room(std::size_t topic) const {
     const std::lock_guard lock(mutex_);
     const Queue& queue = queues_[topic];
-    return queue.messages < std::max(limits_.messages * queued_batches, queued_at_least) &&
-           queue.bytes < limits_.bytes * queued_batches;
+    return queue.messages < std::max(queue.limits.messages * queued_batches, queued_at_least) &&
+           queue.bytes < queue.limits.bytes * queued_batches;
 }
 
 void Exchange::push(std::size_t topic, Chunk chunk) {
@@ -159,7 +168,7 @@ Batch Exchange::take_batch(std::size_t topic) {
     Queue& queue = queues_[topic];
     Batch batch;
     batch.topic = queue.topic;
-    while (!queue.chunks.empty() && fits(batch, queue.chunks.front(), limits_)) {
+    while (!queue.chunks.empty() && fits(batch, queue.chunks.front(), queue.limits)) {
         append(batch, std::move(queue.chunks.front()));
         queue.chunks.pop_front();
     }

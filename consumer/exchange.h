@@ -26,6 +26,8 @@ class Exchange {
     };
 
     Exchange(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
+    // Fewer messages in a batch of this topic. Before the threads begin.
+    void limit(std::size_t topic, std::size_t messages);
 
     // The reader's side.
     bool has_room(std::size_t topic) const;
@@ -85,6 +87,7 @@ class Exchange {
   private:
     struct Queue {
         std::string topic;
+        BatchLimits limits;
         std::deque<Chunk> chunks;
         std::size_t messages = 0;
         std::size_t bytes = 0;
@@ -98,7 +101,6 @@ class Exchange {
     std::condition_variable wake_writer_;
     std::condition_variable wake_reader_;  // a batch in flight has ended
     Assignment assignment_;
-    BatchLimits limits_;
     std::vector<Queue> queues_;
     std::size_t last_topic_ = 0;
     std::string in_flight_topic_;

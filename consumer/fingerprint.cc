@@ -23,17 +23,6 @@ void append_real(double real, std::string& out) {
     out += std::isnan(real) ? "\"NaN\"" : real > 0 ? "\"Infinity\"" : "\"-Infinity\"";
 }
 
-void append_hex(std::string_view bytes, std::string& out) {
-    constexpr char digits[] = "0123456789abcdef";
-    out.push_back('"');
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        out.push_back(digits[byte >> 4]);
-        out.push_back(digits[byte & 15]);
-    }
-    out.push_back('"');
-}
-
 // REQUIRES: it is not absent. Returns what is wrong.
 std::optional<std::string> append_value(const Value& value, std::string& out) {
     switch (value.kind) {
@@ -50,7 +39,7 @@ std::optional<std::string> append_value(const Value& value, std::string& out) {
             break;
         case Value::Kind::real: append_real(value.real, out); break;
         case Value::Kind::text: append_canonical_string(value.text, out); break;
-        case Value::Kind::bytes: append_hex(value.text, out); break;
+        case Value::Kind::bytes: out += '"' + hex(value.text) + '"'; break;
         case Value::Kind::number:
         case Value::Kind::json: return append_canonical(value.text, out);
     }

@@ -21,6 +21,9 @@ bool coordinator_is_moving(const KafkaError& error);
 // The same of a partition's leader: being elected, or not where the client last knew it.
 bool leader_is_moving(const KafkaError& error);
 
+// Whether the brokers know who asks, and do not let it.
+bool not_allowed(const KafkaError& error);
+
 // Whether the code tells of the records themselves: a broken checksum or compression, a format that
 // nobody knows. Asked again, the broker says the same.
 bool records_unreadable(int code);

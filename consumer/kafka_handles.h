@@ -44,6 +44,7 @@ using KafkaMetadata = KafkaHandle<const rd_kafka_metadata_t, rd_kafka_metadata_d
 using KafkaAdminOptions = KafkaHandle<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 using KafkaTopicCollection =
     KafkaHandle<rd_kafka_TopicCollection_t, rd_kafka_TopicCollection_destroy>;
+using KafkaConfigResource = KafkaHandle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 using KafkaNewTopic = KafkaHandle<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using KafkaConsumerGroupMetadata =
     KafkaHandle<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;

@@ -33,6 +33,16 @@ KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operatio
     return options;
 }
 
+std::string cluster_id(rd_kafka_t* client) {
+    const KafkaString cluster(rd_kafka_clusterid(client, query_timeout_ms));
+    if (!cluster) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id");
+    return cluster.get();
+}
+
+// librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and with
+// nothing.
+bool is_mock(const std::string& cluster) { return cluster.starts_with("mockCluster"); }
+
 }  // namespace
 
 bool coordinator_is_moving(const KafkaError& error) {
@@ -45,6 +55,11 @@ bool coordinator_is_moving(const KafkaError& error) {
 bool leader_is_moving(const KafkaError& error) {
     return error.code == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
            error.code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
+}
+
+bool not_allowed(const KafkaError& error) {
+    return error.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+           error.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
 }
 
 // By what librdkafka's rdkafka_msgset_reader.c and the broker's answer to a fetch can say.
@@ -123,6 +138,31 @@ std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partitio
     return Offset{found->offset};
 }
 
+std::map<std::string, std::string> KafkaSource::topic_properties(const std::string& topic) {
+    std::map<std::string, std::string> properties;
+    if (is_mock(cluster_id(state_->client.get()))) return properties;
+    const KafkaConfigResource resource(
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+    rd_kafka_ConfigResource_t* wanted[] = {resource.get()};
+    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
+    const KafkaAdminOptions options =
+        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+    rd_kafka_DescribeConfigs(state_->client.get(), wanted, 1, options.get(), queue.get());
+    const KafkaEvent event = answer(queue.get(), "properties of topic");
+    std::size_t count = 0;
+    const rd_kafka_ConfigResource_t** found = rd_kafka_DescribeConfigs_result_resources(
+        rd_kafka_event_DescribeConfigs_result(event.get()), &count);
+    if (count != 1) throw_kafka(RD_KAFKA_RESP_ERR__BAD_MSG, "properties of topic " + topic);
+    const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(found[0]);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "properties of topic " + topic);
+    const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+        if (value != nullptr) properties[rd_kafka_ConfigEntry_name(entries[i])] = value;
+    }
+    return properties;
+}
+
 int KafkaSource::partition_count(const std::string& topic) {
     const KafkaTopic handle(rd_kafka_topic_new(state_->client.get(), topic.c_str(), nullptr));
     const rd_kafka_metadata_t* raw = nullptr;
@@ -136,12 +176,8 @@ int KafkaSource::partition_count(const std::string& topic) {
 
 LogIdentity KafkaSource::identity(const std::string& topic) {
     LogIdentity identity;
-    const KafkaString cluster(rd_kafka_clusterid(state_->client.get(), query_timeout_ms));
-    if (!cluster) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id");
-    identity.cluster_id = cluster.get();
-    // librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and
-    // with nothing.
-    if (identity.cluster_id.starts_with("mockCluster")) return identity;
+    identity.cluster_id = cluster_id(state_->client.get());
+    if (is_mock(identity.cluster_id)) return identity;
     const char* names[] = {topic.c_str()};
     const KafkaTopicCollection topics(rd_kafka_TopicCollection_of_topic_names(names, 1));
     const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));

@@ -106,6 +106,8 @@ class KafkaSource {
     // last stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
+    // The topic's own, the broker's defaults included; needs the right to describe them.
+    std::map<std::string, std::string> topic_properties(const std::string& topic);
 
     // Without waiting. The end of the log as the last fetch told it.
     std::optional<Offset> fetched_end(const TopicPartition& partition) const;

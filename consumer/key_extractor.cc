@@ -278,6 +278,7 @@ void KeyExtractor::extract(Message& message, std::span<const Value> values,
         return;
     }
     message.digest = digest_of({state.operation, tenant.text, source->kind, key.text});
+    message.tenant = tenant.text;
 }
 
 void KeyExtractor::note_key(Message& message, std::pmr::memory_resource& arena) const {

@@ -72,6 +72,7 @@ struct Producer::State {
         } else {
             ++state.failed;
             delivery.error = rd_kafka_err2str(message->err);
+            delivery.code = message->err;
             if (state.first_failure.empty()) state.first_failure = delivery.error;
         }
         if (state.handler) state.handler(delivery);
@@ -157,9 +158,10 @@ void Producer::send(const OutgoingRecord& record) {
         const KafkaErrorObject error(
             rd_kafka_produceva(state_->client.get(), arguments.data(), count));
         if (!error) break;
-        if (rd_kafka_error_code(error.get()) != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+        const rd_kafka_resp_err_t code = rd_kafka_error_code(error.get());
+        if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
             state_->throw_if_fatal();
-            throw ProducerError(topic + ": " + rd_kafka_error_string(error.get()));
+            throw RecordRefused(code, topic + ": " + rd_kafka_error_string(error.get()));
         }
         poll(queue_full_wait);
     }

@@ -28,6 +28,15 @@ class ProducerError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// Kafka's client will not even queue this record; the producer itself is well. The code is
+// librdkafka's.
+class RecordRefused : public ProducerError {
+  public:
+    RecordRefused(int error_code, const std::string& text)
+        : ProducerError(text), code(error_code) {}
+    int code;
+};
+
 struct ProducerOptions {
     // `host:port,host:port`
     std::string bootstrap_servers;
@@ -64,6 +73,7 @@ struct Delivery {
     Partition partition;
     Offset offset;      // meaningful only if there is no error
     std::string error;  // empty: Kafka has it
+    int code = 0;       // librdkafka's, of the error
 };
 
 class Producer {
@@ -75,7 +85,8 @@ class Producer {
     // Called once for each record sent, in the thread that uses the producer. It must not call
     // send().
     void on_delivery(std::function<void(const Delivery&)> handler);
-    // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError.
+    // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError,
+    // and RecordRefused before anything was served.
     void send(const OutgoingRecord& record);
     // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after
     // a fatal error.

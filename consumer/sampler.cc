@@ -10,6 +10,14 @@ namespace onceward {
 
 struct Sampler::State {
     KafkaClient client;
+    Stretch left;  // of the one that is open
+    void assign(const TopicPartition& partition, Offset offset) const {
+        const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                          partition.partition.raw())
+            ->offset = offset.raw();
+        assign(list);
+    }
     void assign(const KafkaTopicPartitionList& list) const {
         const rd_kafka_resp_err_t refused = rd_kafka_assign(client.get(), list.get());
         if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -73,12 +81,45 @@ std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
     return records;
 }
 
+void Sampler::open(const Stretch& stretch) {
+    state_->left = stretch;
+    state_->assign(stretch.partition, stretch.begin);
+}
+
+RecordPage Sampler::page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit) {
+    Stretch& left = state_->left;
+    RecordPage page{{}, left.begin};
+    std::size_t taken = 0;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (page.end < left.end && page.records.size() < messages && taken < bytes) {
+        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message && !page.records.empty()) break;
+        if (!message && std::chrono::steady_clock::now() > deadline) {
+            throw KafkaError(
+                RD_KAFKA_RESP_ERR__TIMED_OUT,
+                "the records did not come within " + std::to_string(limit.count()) + " s");
+        }
+        if (!message) continue;
+        const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
+            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
+        }
+        const Offset offset{message->offset};
+        if (end || offset >= left.end) {
+            page.end = left.end;
+        } else if (offset >= page.end) {
+            page.end = next(offset);
+            taken += message->len + message->key_len;
+            page.records.push_back(to_record(std::move(message)));
+        }
+    }
+    left.begin = page.end;
+    if (page.end == left.end) rd_kafka_assign(state_->client.get(), nullptr);
+    return page;
+}
+
 LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit) {
-    const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                      partition.partition.raw())
-        ->offset = offset.raw();
-    state_->assign(list);
+    state_->assign(partition, offset);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::string last = "nothing came";
     while (std::chrono::steady_clock::now() < deadline) {
@@ -96,7 +137,9 @@ LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chro
         last = rd_kafka_message_errstr(message.get());
         // The answer to what librdkafka took for an offset behind a broken checksum, in the look
         // before, may stop the fetches of this one: see KafkaSource's restart().
-        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) state_->assign(list);
+        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+            state_->assign(partition, offset);
+        }
     }
     throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
                      "offset " + std::to_string(offset.raw()) + " could not be looked at within " +

@@ -78,6 +78,7 @@ struct Worker::State final : SourceListener {
             finishers.push_back(std::make_unique<Intake>(intake, *sinks.back()));
             parts.push_back({*sinks.back(), *intakes.back(), *finishers.back()});
             if (!topic.dedup) intakes.back()->disable_keys();
+            if (topic.batch_messages > 0) exchange.limit(sinks.size() - 1, topic.batch_messages);
         }
         source = std::make_unique<KafkaSource>(options.kafka, options.number, names(options.topics),
                                                *this);
@@ -86,8 +87,6 @@ struct Worker::State final : SourceListener {
     }
 
     void read() {
-        // A chunk is never larger than a batch, so that the batch's limit holds.
-        const std::size_t at_once = std::min(read_at_once, options.batch.messages);
         while (!stop) {
             last_poll = Clock::now();
             source->serve();
@@ -103,7 +102,7 @@ struct Worker::State final : SourceListener {
             bool any = false;
             for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
                 if (!exchange.has_room(topic)) continue;
-                Chunk chunk = source->read(topic, at_once, *intakes[topic]);
+                Chunk chunk = source->read(topic, at_once(topic), *intakes[topic]);
                 any = any || !chunk.spans.empty();
                 note(options.topics[topic].name, chunk);
                 exchange.push(topic, std::move(chunk));
@@ -112,6 +111,13 @@ struct Worker::State final : SourceListener {
             lag->tick();
             if (!any) source->wait(reader_idle);
         }
+    }
+
+    // A chunk is never larger than a batch, so that the batch's limit holds.
+    std::size_t at_once(std::size_t topic) const {
+        const std::size_t most = options.topics[topic].batch_messages;
+        const std::size_t batch = std::min(read_at_once, options.batch.messages);
+        return most > 0 ? std::min(batch, most) : batch;
     }
 
     void look_for_brokers() {

@@ -57,6 +57,21 @@ void WorkerActivity::skipped(std::int64_t offsets) {
     counts_.offsets_skipped += offsets;
 }
 
+void WorkerActivity::has_leases(const std::string& topic) {
+    const std::lock_guard lock(mutex_);
+    counts_.leases[topic];
+}
+
+void WorkerActivity::told(const std::string& topic, LeaseEvent event) {
+    const std::lock_guard lock(mutex_);
+    LeaseCounts& counts = counts_.leases[topic];
+    switch (event) {
+        case LeaseEvent::taken_over: ++counts.taken_over; return;
+        case LeaseEvent::lost: ++counts.lost; return;
+        case LeaseEvent::tried_again: ++counts.tried_again; return;
+    }
+}
+
 void WorkerActivity::forget(const std::vector<TopicPartition>& partitions) {
     const std::lock_guard lock(mutex_);
     for (const TopicPartition& partition : partitions) fences_.erase(partition);

@@ -12,6 +12,7 @@
 
 #include "consumer/worker_counts.h"
 #include "dedup/fence.h"
+#include "dedup/lease_event.h"
 #include "dedup/postgres/error.h"
 #include "dedup/steps.h"
 
@@ -39,6 +40,9 @@ class WorkerActivity final : public StepObserver {
     void taken(const TopicPartition& partition, Offset fence);
     void moved(const std::string& topic, std::span<const FenceMove> moves);
     void skipped(std::int64_t offsets);
+    // The topic has leases; from here on they are counted.
+    void has_leases(const std::string& topic);
+    void told(const std::string& topic, LeaseEvent event);
     // They were assigned anew: where their fences stand is not known.
     void forget(const std::vector<TopicPartition>& partitions);
     // No batch is worked on any more, whatever became of it.

@@ -16,6 +16,13 @@ DurationHistogram& DurationHistogram::operator+=(const DurationHistogram& other)
     return *this;
 }
 
+LeaseCounts& LeaseCounts::operator+=(const LeaseCounts& other) {
+    taken_over += other.taken_over;
+    lost += other.lost;
+    tried_again += other.tried_again;
+    return *this;
+}
+
 Totals WorkerCounts::totals() const {
     Totals sum;
     for (const auto& [topic, totals] : topics) sum += totals;
@@ -24,6 +31,7 @@ Totals WorkerCounts::totals() const {
 
 WorkerCounts& WorkerCounts::operator+=(const WorkerCounts& other) {
     for (const auto& [topic, totals] : other.topics) topics[topic] += totals;
+    for (const auto& [topic, counts] : other.leases) leases[topic] += counts;
     below_fence += other.below_fence;
     batches += other.batches;
     retries += other.retries;

@@ -20,14 +20,23 @@ struct DurationHistogram {
     DurationHistogram& operator+=(const DurationHistogram& other);
 };
 
+// Of a topic with a `lease` ledger.
+struct LeaseCounts {
+    std::int64_t taken_over = 0;   // keys, from owners whose lease had ended without a word
+    std::int64_t lost = 0;         // keys, to whoever took them over
+    std::int64_t tried_again = 0;  // tries that did not get through
+    LeaseCounts& operator+=(const LeaseCounts& other);
+};
+
 struct WorkerCounts {
     std::map<std::string, Totals> topics;  // I16: each message in exactly one of them
-    std::int64_t below_fence = 0;          // messages that came again and were thrown away
-    std::int64_t batches = 0;              // transactions that were committed
-    std::int64_t retries = 0;              // of work that PostgreSQL refused for a passing reason
-    std::int64_t reconnects = 0;           // sessions with PostgreSQL after the first one
-    std::int64_t offsets_skipped = 0;      // passed without being read, by on_out_of_range
-    std::int64_t commits_in_doubt = 0;     // a COMMIT was sent and its answer never came
+    std::map<std::string, LeaseCounts> leases;
+    std::int64_t below_fence = 0;       // messages that came again and were thrown away
+    std::int64_t batches = 0;           // transactions that were committed
+    std::int64_t retries = 0;           // of work that PostgreSQL refused for a passing reason
+    std::int64_t reconnects = 0;        // sessions with PostgreSQL after the first one
+    std::int64_t offsets_skipped = 0;   // passed without being read, by on_out_of_range
+    std::int64_t commits_in_doubt = 0;  // a COMMIT was sent and its answer never came
     DurationHistogram durations;
     Totals totals() const;
     WorkerCounts& operator+=(const WorkerCounts& other);

@@ -3,14 +3,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "consumer/intake.h"
 #include "consumer/kafka_options.h"
+#include "dedup/answers.h"
 #include "dedup/batch.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/log_windows.h"
+#include "dedup/effects.h"
 #include "dedup/ledger.h"
 #include "dedup/ledger_options.h"
 #include "dedup/postgres/connection.h"
@@ -32,8 +35,17 @@ struct WorkerTopic {
     std::function<std::unique_ptr<Sink>()> sink;
     // Makes the ledger's store; empty: by ledger.store.
     std::function<std::unique_ptr<ClaimStore>(const RegisteredLedger&)> claims;
+    // Whether, and how, the sink's results are stored and replayed; needs ledger.stores_results.
+    std::optional<AnswerOptions> answers = std::nullopt;
+    // Makes what writes replies; called once for each worker, where answers.reply has a topic.
+    std::function<std::unique_ptr<Replies>()> replies = {};
     // Only the bench says false: no key, no digest, no claim; everything else as ever.
     bool dedup = true;
+    // Most messages in a batch, where that is fewer than the worker's; 0: as those. While a batch
+    // is worked on, the worker's other topics wait: calls to elsewhere want short ones.
+    std::size_t batch_messages = 0;
+    // How effects outside of PostgreSQL are tried again (a ledger with `store: lease`).
+    EffectRetries effect_retries = {};
 };
 
 struct WorkerOptions {

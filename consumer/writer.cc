@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "dedup/claims/make_store.h"
+#include "dedup/kept_answers.h"
 #include "dedup/log.h"
 #include "dedup/migration.h"
+#include "dedup/processor.h"
 #include "dedup/server_check.h"
 
 namespace onceward {
@@ -130,39 +132,82 @@ void Writer::prepare(Topic& topic) {
     if (registered != topic.registered) {
         // A fail-over may have lost the registration; under another number it is another ledger.
         topic.processor.reset();
+        topic.answers.reset();
         topic.claims.reset();
         topic.registered = registered;
     }
     // Before the look itself: what changes in between is seen as a change.
     topic.target = topic.sink->target_state(*connection_);
     topic.sink->prepare(*connection_);
-    if (!topic.claims && topic.options->dedup) {
+    const bool leases = topic.options->ledger.store == StoreKind::lease;
+    if (leases != (topic.sink->effects() != nullptr)) {
+        throw std::invalid_argument(
+            leases ? "a ledger with `store: lease` is for effects outside of PostgreSQL"
+                   : "effects outside of PostgreSQL need a ledger with `store: lease`");
+    }
+    if (!topic.claims && topic.options->dedup && !leases) {
         topic.claims =
             topic.options->claims
                 ? topic.options->claims(topic.registered)
                 : make_claim_store(topic.options->ledger, topic.registered, options_.log_windows);
     }
-    if (!topic.processor) topic.processor = make_processor(topic);
+    if (!topic.answers) make_answers(topic);
+    if (!topic.processor) {
+        topic.processor = leases ? make_lease_processor(topic) : make_processor(topic);
+    }
     topic.ready = true;
 }
 
-std::unique_ptr<Processor> Writer::make_processor(Topic& topic) {
-    const std::string name = topic.options->name;
+void Writer::make_answers(Topic& topic) const {
+    const std::optional<AnswerOptions>& wanted = topic.options->answers;
+    const StoreKind store = topic.options->ledger.store;
+    if (!wanted || (!topic.claims && store != StoreKind::lease)) return;
+    topic.results =
+        std::make_unique<ResultStore>(topic.registered.ledger, store, wanted->cache_bytes);
+    if (!wanted->reply.topic.empty()) topic.replies = topic.options->replies();
+    topic.answers =
+        std::make_unique<Answers>(*wanted, BatchContext{options_.kafka.group, topic.options->name},
+                                  *topic.results, topic.replies.get());
+    if (store == StoreKind::lease) topic.kept = std::make_unique<KeptAnswers>(*topic.answers);
+}
+
+std::unique_ptr<BatchProcessor> Writer::make_processor(Topic& topic) {
     return std::make_unique<Processor>(
-        BatchContext{options_.kafka.group, name}, topic.options->reject,
+        BatchContext{options_.kafka.group, topic.options->name}, topic.options->reject,
         Processor::Parts{
             fences_, topic.claims.get(), *topic.sink, *dead_letters_, &activity_,
             [this] { return exchange_.overdue(); },
             [&intake = *topic.finishing](Message& message, std::pmr::memory_resource& arena) {
                 intake.finish(message, arena);
-            }},
-        [this, name, &reading = *topic.reading](std::span<const FenceMove> moves) {
-            exchange_.committed(name, moves);
-            watermarks_->moved(name, moves);
-            activity_.moved(name, moves);
-            reading.expect_duplicates(nearly_all_duplicates(moves));
-            retries_ = 0;
-        });
+            },
+            topic.answers.get()},
+        [this, &topic](std::span<const FenceMove> moves) { landed(topic, moves); });
+}
+
+std::unique_ptr<BatchProcessor> Writer::make_lease_processor(Topic& topic) {
+    activity_.has_leases(topic.options->name);
+    return std::make_unique<LeaseProcessor>(
+        BatchContext{options_.kafka.group, topic.options->name}, topic.options->reject,
+        Leases(topic.registered, topic.options->ledger.lease),
+        LeaseProcessor::Parts{
+            fences_, *topic.sink->effects(), *dead_letters_, &activity_,
+            [this] { return exchange_.overdue(); },
+            [&intake = *topic.finishing](Message& message, std::pmr::memory_resource& arena) {
+                intake.finish(message, arena);
+            },
+            [this] { return exchange_.leaving(); }, topic.options->effect_retries, topic.kept.get(),
+            [this, &topic](LeaseEvent event) { activity_.told(topic.options->name, event); }},
+        [this, &topic](std::span<const FenceMove> moves) { landed(topic, moves); });
+}
+
+// Their COMMIT was answered.
+void Writer::landed(const Topic& topic, std::span<const FenceMove> moves) {
+    const std::string& name = topic.options->name;
+    exchange_.committed(name, moves);
+    watermarks_->moved(name, moves);
+    activity_.moved(name, moves);
+    topic.reading->expect_duplicates(nearly_all_duplicates(moves));
+    retries_ = 0;
 }
 
 // DANGER: all that memory knew is forgotten with the session, and every fence is taken again before
@@ -180,6 +225,7 @@ void Writer::lose_connection(const PostgresError& error) {
     for (Topic& topic : topics_) {
         topic.ready = false;
         if (topic.claims) topic.claims->connection_lost();
+        if (topic.answers) topic.answers->connection_lost();
         if (topic.processor) topic.processor->abandon();
     }
     exchange_.with([](Assignment& assignment) { assignment.retake_all(); });

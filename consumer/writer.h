@@ -10,8 +10,9 @@
 #include "consumer/watermarks.h"
 #include "consumer/worker_activity.h"
 #include "consumer/worker_options.h"
+#include "dedup/batch_processor.h"
 #include "dedup/fence.h"
-#include "dedup/processor.h"
+#include "dedup/lease_processor.h"
 
 namespace onceward {
 
@@ -39,7 +40,11 @@ class Writer {
         Intake* finishing = nullptr;
         RegisteredLedger registered;
         std::unique_ptr<ClaimStore> claims;
-        std::unique_ptr<Processor> processor;
+        std::unique_ptr<ResultStore> results;
+        std::unique_ptr<Replies> replies;
+        std::unique_ptr<Answers> answers;
+        std::unique_ptr<EffectAnswers> kept;  // the same, of effects outside of PostgreSQL
+        std::unique_ptr<BatchProcessor> processor;
         LogIdentity identity;
         std::string target;  // Sink::target_state() before the last look of prepare()
         // Assignment::changes() when it was asked for, plus one
@@ -49,7 +54,10 @@ class Writer {
 
     void connect();
     void prepare(Topic& topic);
-    std::unique_ptr<Processor> make_processor(Topic& topic);
+    void make_answers(Topic& topic) const;
+    std::unique_ptr<BatchProcessor> make_processor(Topic& topic);
+    std::unique_ptr<BatchProcessor> make_lease_processor(Topic& topic);
+    void landed(const Topic& topic, std::span<const FenceMove> moves);
     void lose_connection(const PostgresError& error);
     void take_over(const TopicPartition& partition);
     void create_fences(Topic& topic, const TopicPartition& wanted);
