@@ -1,0 +1,56 @@
+#pragma once
+// What a request is answered with, by what the ledger says of its key, and the cases of
+// draft-ietf-httpapi-idempotency-key-header as data. Pure; thread-safe.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/key_header.h"
+#include "gateway/problem.h"
+
+namespace onceward {
+
+// What became of a request that has a key.
+enum class KeyState : std::uint8_t {
+    fresh,      // carried out, just now
+    replayed,   // carried out before; this is that answer again
+    in_flight,  // the first attempt still runs
+    conflict,   // the key was used for something else
+};
+
+struct KeyedAnswer {
+    KeyState state = KeyState::fresh;
+    HttpResponse result{};  // of fresh and replayed ones
+    // In flight: when it is worth asking again.
+    std::chrono::seconds retry_after{1};
+};
+
+// `key`: as the request brought it, none where the route takes one from elsewhere.
+HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
+                       const std::string& key_header);
+
+// Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
+// none that the front door writes itself, and nothing that would break the head.
+bool may_replay(std::string_view name, std::string_view value);
+
+// A case of the draft's sections 2.6 and 2.7.
+struct DraftCase {
+    // What happened before with the case's key.
+    enum class Before : std::uint8_t { nothing, completed, completed_as_failure, in_flight };
+    enum class Sent : std::uint8_t { key, no_key, malformed_key };
+    std::string_view name;
+    Before before;
+    Sent sent;
+    bool same_payload;              // as before
+    int status;                     // 0: that of the operation itself
+    std::string_view problem_type;  // '' where the answer is the operation's
+    bool replayed;
+    bool executed;  // whether the operation runs for this request
+};
+std::span<const DraftCase> draft_cases();
+
+}  // namespace onceward

@@ -1,0 +1,239 @@
+#include "gateway/front_door.h"
+
+#include <nlohmann/json.hpp>
+
+#include "dedup/log.h"
+#include "gateway/request_digest.h"
+#include "gateway/visit.h"
+
+namespace onceward {
+namespace {
+
+std::chrono::seconds now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+}
+
+std::vector<RoutePattern> patterns_of(const GatewayOptions& options) {
+    std::vector<RoutePattern> patterns;
+    for (const RouteOptions& route : options.routes) patterns.push_back(route.pattern);
+    // Behind them, where a key's status is asked for.
+    for (const RouteOptions& route : options.routes) {
+        if (!route.status_path.empty()) patterns.push_back({"GET", route.status_path});
+    }
+    return patterns;
+}
+
+bool in_bulk(const RouteOptions& route) {
+    const auto* sink = std::get_if<SinkTarget>(&route.target);
+    return sink != nullptr && sink->bulk;
+}
+
+// The text or the whole number at a pointer of a JSON body.
+std::optional<std::string> field_of(const std::string& body, const std::string& pointer) {
+    const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
+    const nlohmann::json::json_pointer place(pointer);
+    if (document.is_discarded() || !document.contains(place)) return std::nullopt;
+    const nlohmann::json& found = document.at(place);
+    if (found.is_string()) return found.get<std::string>();
+    if (found.is_number_integer()) return found.dump();
+    return std::nullopt;
+}
+
+template <class Visit, class Step>
+void guarded(Visit& visit, Step step) try {
+    step();
+} catch (const std::exception& error) {
+    log_error("http.internal", {{"error", error.what()}});
+    visit.refuse({.kind = ProblemKind::internal});
+}
+
+}  // namespace
+
+void RequestTarget::look(std::size_t, const Digest&, std::function<void(StatusOutcome)> then) {
+    then(ask_again_later());
+}
+
+FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
+    : options_(std::move(options)),
+      parts_(parts),
+      table_(patterns_of(options_)),
+      traffic_(options_) {
+    const std::size_t names = options_.server.limits.rate_names;
+    for (const bool asks_status : {false, true}) {
+        for (std::size_t i = 0; i < options_.routes.size(); ++i) {
+            const RouteOptions& route = options_.routes[i];
+            if (asks_status && route.status_path.empty()) continue;
+            auto made = std::make_unique<Route>(route, i);
+            made->asks_status = asks_status;
+            if (route.tenant_rate) made->tenants.emplace(*route.tenant_rate, names);
+            if (route.key_rate) made->keys.emplace(*route.key_rate, names);
+            routes_.push_back(std::move(made));
+        }
+    }
+}
+
+FrontDoor::~FrontDoor() = default;
+
+void FrontDoor::handle(HttpRequest request, Answer answer) {
+    const auto visit = std::make_shared<Visit>();
+    visit->request = std::move(request);
+    visit->answer = std::move(answer);
+    visit->traffic = &traffic_;
+    RouteTable::Match match = table_.match(visit->request.method, path_of(visit->request.target));
+    switch (match.kind) {
+        case RouteTable::Match::Kind::no_such_path:
+            return visit->refuse({.kind = ProblemKind::not_found});
+        case RouteTable::Match::Kind::other_method:
+            return visit->refuse(
+                {.kind = ProblemKind::method_not_allowed, .headers = {{"Allow", match.allow}}});
+        case RouteTable::Match::Kind::found: break;
+    }
+    visit->route = routes_[match.route].get();
+    visit->parameters = std::move(match.parameters);
+    guarded(*visit, [&] {
+        // DANGER: before anything of the body is looked at.
+        if (check_signature(*visit)) check_token(visit, Tries::first);
+    });
+}
+
+bool FrontDoor::check_signature(Visit& visit) const {
+    if (!visit.options().signature) return true;
+    const SignatureVerdict verdict = verify_signature(
+        *visit.options().signature, visit.request.headers, visit.request.body, now());
+    std::string detail;
+    switch (verdict) {
+        case SignatureVerdict::good: return true;
+        case SignatureVerdict::missing: detail = "There is no signature."; break;
+        case SignatureVerdict::malformed: detail = "The signature is not well formed."; break;
+        case SignatureVerdict::stale: detail = "The signature is of another time."; break;
+        case SignatureVerdict::wrong: detail = "The signature is wrong."; break;
+    }
+    visit.refuse({.kind = ProblemKind::signature_refused, .detail = detail});
+    return false;
+}
+
+void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
+    if (!visit->options().token) return go_on(visit);
+    const auto authorization = only_value(visit->request.headers, "Authorization");
+    const auto token = authorization ? bearer_token(*authorization) : std::nullopt;
+    if (!token) {
+        return visit->refuse(
+            {.kind = ProblemKind::token_missing, .headers = {{"WWW-Authenticate", "Bearer"}}});
+    }
+    const std::shared_ptr<const KeySet> keys = parts_.keys->current();
+    TokenReading reading;
+    if (keys) reading = read_token(*token, *keys, *options_.tokens, now());
+    const bool wanting = !keys || reading.fault == TokenFault::unknown_key;
+    if (wanting && tries == Tries::first) {
+        return parts_.keys->refreshed(
+            [this, visit] { guarded(*visit, [&] { check_token(visit, Tries::after_refresh); }); });
+    }
+    if (!keys) {
+        return visit->refuse({.kind = ProblemKind::unavailable,
+                              .detail = "The keys that tokens are verified with are not known yet.",
+                              .retry_after = std::chrono::seconds(10)});
+    }
+    if (reading.fault) {
+        return visit->refuse(
+            {.kind = ProblemKind::token_refused,
+             .detail = "The token is not accepted: " + std::string(to_text(*reading.fault)) + ".",
+             .headers = {{"WWW-Authenticate", "Bearer error=\"invalid_token\""}}});
+    }
+    visit->claims = std::move(reading.claims);
+    go_on(visit);
+}
+
+void FrontDoor::go_on(const VisitPointer& visit) {
+    if (!read_tenant(*visit) || !read_key(*visit) || !within_rates(*visit)) return;
+    if (visit->route->asks_status) {
+        to_status(visit);
+    } else if (const auto* topic = std::get_if<TopicTarget>(&visit->options().target)) {
+        to_topic(visit, *topic);
+    } else if (in_bulk(visit->options())) {
+        to_sink_in_bulk(visit);
+    } else if (std::holds_alternative<UpstreamTarget>(visit->options().target)) {
+        submit(visit, *parts_.upstreams);
+    } else {
+        submit(visit, *parts_.sinks);
+    }
+}
+
+bool FrontDoor::read_tenant(Visit& visit) const {
+    const TenantSource& source = visit.options().tenant;
+    switch (source.kind) {
+        case TenantSource::Kind::none: return true;
+        case TenantSource::Kind::header:
+            if (const auto value = only_value(visit.request.headers, source.name)) {
+                visit.tenant = *value;
+            }
+            break;
+        case TenantSource::Kind::claim:
+            if (const auto found = visit.claims.find(source.name); found != visit.claims.end()) {
+                visit.tenant = found->second;
+            }
+            break;
+    }
+    // A tenant that is absent is not ''.
+    if (!visit.tenant.empty()) return true;
+    const bool header = source.kind == TenantSource::Kind::header;
+    visit.refuse(
+        {.kind = ProblemKind::tenant_missing,
+         .detail = (header ? "This operation needs the header " : "The token lacks the claim ") +
+                   source.name + "."});
+    return false;
+}
+
+bool FrontDoor::read_key(Visit& visit) const {
+    const RouteOptions& options = visit.options();
+    KeyReading reading;
+    if (visit.route->asks_status) {
+        KeyHeaderOptions header = options.key;
+        header.use = KeyUse::required;
+        reading = onceward::read_key(visit.request.headers, header);
+    } else if (in_bulk(options)) {
+        // Each item has its own.
+        KeyHeaderOptions none = options.key;
+        none.use = KeyUse::forbidden;
+        reading = onceward::read_key(visit.request.headers, none);
+    } else if (options.key_field.empty()) {
+        reading = onceward::read_key(visit.request.headers, options.key);
+    } else if (auto text = field_of(visit.request.body, options.key_field)) {
+        reading.fault = check_key_text(*text, options.key);
+        if (!reading.fault) {
+            visit.key = RequestKey{.text = std::move(*text), .written = {}};
+            return true;
+        }
+    } else if (options.key.use == KeyUse::required) {
+        visit.refuse({.kind = ProblemKind::key_missing,
+                      .detail = "The body has no key at " + options.key_field + "."});
+        return false;
+    }
+    if (reading.fault) {
+        visit.refuse(
+            {.kind = problem_of(*reading.fault), .detail = describe(*reading.fault, options.key)});
+        return false;
+    }
+    visit.key = std::move(reading.key);
+    return true;
+}
+
+bool FrontDoor::within_rates(Visit& visit) {
+    const auto at = TokenBuckets::Clock::now();
+    std::optional<std::chrono::seconds> wait;
+    {
+        const std::lock_guard lock(rates_mutex_);
+        Route& route = *visit.route;
+        if (route.tenants) wait = route.tenants->take(visit.tenant, at);
+        if (!wait && route.keys && visit.key) {
+            // In its scope, as two tenants may use the same key.
+            const Digest digest = request_digest(route.options, visit.tenant, visit.key->text);
+            wait = route.keys->take(bytes_of(digest), at);
+        }
+    }
+    if (!wait) return true;
+    visit.refuse({.kind = ProblemKind::too_many_requests, .retry_after = wait});
+    return false;
+}
+
+}  // namespace onceward

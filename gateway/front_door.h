@@ -1,0 +1,95 @@
+#pragma once
+// A request's way through the front door: route, signature, token, tenant, limits, key, and then to
+// where its route says. Thread-safe: requests come from the server's thread, and go on in those of
+// the key set and of the targets. Answers each request once; a fault of ours is a 500 and a line in
+// the log, never an exception.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dedup/digest.h"
+#include "gateway/answers.h"
+#include "gateway/key_set_cache.h"
+#include "gateway/key_status.h"
+#include "gateway/route_options.h"
+#include "gateway/topic_writer.h"
+#include "gateway/traffic.h"
+
+namespace onceward {
+
+// A request that passed all checks, on its way to a sink.
+struct KeyedRequest {
+    std::size_t route = 0;  // its place in GatewayOptions::routes
+    HttpRequest request;
+    std::vector<std::pair<std::string, std::string>> parameters;  // of the path
+    std::string tenant;
+    std::string key;  // '' where the route goes without one
+    Digest digest;    // of the key in its scope; a random one where there is none
+    std::optional<Digest> fingerprint;
+};
+using KeyedOutcome = std::variant<KeyedAnswer, Problem>;
+
+// Carries requests out. Thread-safe.
+class RequestTarget {
+  public:
+    // Called once for each request, by its place among those that were submitted together; from
+    // any thread.
+    using Then = std::function<void(std::size_t place, KeyedOutcome outcome)>;
+    virtual ~RequestTarget() = default;
+    // All of them in one transaction, as far as none of them is refused.
+    virtual void submit(std::vector<KeyedRequest> requests, Then then) = 0;
+    // Tells what became of the key's request, once; from any thread.
+    virtual void look(std::size_t route, const Digest& key,
+                      std::function<void(StatusOutcome)> then);
+};
+
+class FrontDoor {
+  public:
+    using Answer = std::function<void(HttpResponse)>;
+    // They outlive the front door, and what they are not asked for may be null.
+    struct Parts {
+        TopicWriter* topics = nullptr;
+        RequestTarget* sinks = nullptr;
+        RequestTarget* upstreams = nullptr;
+        KeySetCache* keys = nullptr;
+    };
+    // REQUIRES: the options were checked (cli/configuration/).
+    FrontDoor(GatewayOptions options, Parts parts);
+    ~FrontDoor();
+
+    void handle(HttpRequest request, Answer answer);
+    // What was answered so far; of requests for no route at the end.
+    std::vector<RouteTraffic> traffic() const { return traffic_.read(); }
+
+  private:
+    struct Route;
+    struct Visit;
+    using VisitPointer = std::shared_ptr<Visit>;
+    enum class Tries : std::uint8_t { first, after_refresh };
+
+    bool check_signature(Visit& visit) const;
+    void check_token(const VisitPointer& visit, Tries tries);
+    void go_on(const VisitPointer& visit);
+    bool read_tenant(Visit& visit) const;
+    bool read_key(Visit& visit) const;
+    bool within_rates(Visit& visit);
+    void to_topic(const VisitPointer& visit, const TopicTarget& target);
+    // To a sink or an upstream.
+    void submit(const VisitPointer& visit, RequestTarget& target);
+    void to_sink_in_bulk(const VisitPointer& visit);
+    void to_status(const VisitPointer& visit);
+
+    GatewayOptions options_;
+    Parts parts_;
+    RouteTable table_;
+    Traffic traffic_;
+    std::vector<std::unique_ptr<Route>> routes_;  // in the table's order
+    std::mutex rates_mutex_;
+};
+
+}  // namespace onceward

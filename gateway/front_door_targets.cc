@@ -1,0 +1,135 @@
+// Where a request goes that has passed: the topic, the sink, the upstream, or whoever knows of its
+// key.
+
+#include "gateway/bulk.h"
+#include "gateway/request_digest.h"
+#include "gateway/visit.h"
+
+namespace onceward {
+namespace {
+
+// In one request, hence in one transaction.
+constexpr std::size_t most_bulk_items = 1000;
+
+// Of a bulk: filled from whatever threads the answers come in.
+struct BulkAnswers {
+    std::mutex mutex;
+    std::vector<BulkAnswer> all;
+    std::size_t open = 0;
+};
+
+// A request on its way to a sink or an upstream.
+template <class Visit>
+KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, HttpRequest request) {
+    const RouteOptions& options = visit.options();
+    KeyedRequest made;
+    made.route = visit.route->place;
+    made.parameters = visit.parameters;
+    made.tenant = visit.tenant;
+    made.digest = key ? request_digest(options, visit.tenant, *key) : random_digest();
+    if (key) made.key = *key;
+    if (key && options.fingerprint) made.fingerprint = request_fingerprint(request);
+    made.request = std::move(request);
+    return made;
+}
+
+// The key itself is echoed by whoever responds.
+HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
+    if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
+    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), std::nullopt, options.key.header);
+}
+
+}  // namespace
+
+ProblemKind problem_of(KeyFault fault) {
+    switch (fault) {
+        case KeyFault::missing: return ProblemKind::key_missing;
+        case KeyFault::not_expected: return ProblemKind::key_not_expected;
+        case KeyFault::repeated:
+        case KeyFault::malformed:
+        case KeyFault::too_short:
+        case KeyFault::too_long:
+        case KeyFault::no_uuid: return ProblemKind::key_malformed;
+    }
+    return ProblemKind::key_malformed;
+}
+
+void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
+    TopicRecord record{.topic = target.topic, .key = {}, .payload = {}, .headers = {}};
+    if (visit->key) {
+        record.key = visit->key->text;
+        record.headers.emplace_back("Idempotency-Key", visit->key->text);
+    }
+    if (!visit->tenant.empty()) record.headers.emplace_back("onceward-tenant", visit->tenant);
+    for (const std::string& name : target.forwarded) {
+        for (const std::string_view value : values_of(visit->request.headers, name)) {
+            record.headers.emplace_back(lower_case(name), std::string(value));
+        }
+    }
+    record.payload = std::move(visit->request.body);
+    parts_.topics->produce(std::move(record), [visit](bool delivered) {
+        if (delivered) return visit->respond({.status = 202, .headers = {}, .body = {}});
+        visit->refuse({.kind = ProblemKind::unavailable,
+                       .detail = "Whether the event was taken is not known; send it again with the "
+                                 "same key.",
+                       .retry_after = std::chrono::seconds(5)});
+    });
+}
+
+void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
+    std::vector<KeyedRequest> requests;
+    std::optional<std::string> key;
+    if (visit->key) key = visit->key->text;
+    requests.push_back(keyed(*visit, key, std::move(visit->request)));
+    target.submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
+        visit->respond(response_to(std::move(outcome), visit->options()));
+    });
+}
+
+void FrontDoor::to_status(const VisitPointer& visit) {
+    const Digest key = request_digest(visit->options(), visit->tenant, visit->key->text);
+    parts_.sinks->look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
+        visit->respond(status_response(outcome));
+    });
+}
+
+void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
+    const RouteOptions& options = visit->options();
+    BulkReading reading = read_bulk(visit->request.body, options.key, most_bulk_items);
+    if (!reading.fault.empty()) {
+        return visit->refuse({.kind = ProblemKind::malformed_request,
+                              .detail = "The body is not taken: " + reading.fault + "."});
+    }
+    const auto answers = std::make_shared<BulkAnswers>();
+    answers->all.resize(reading.items.size());
+    std::vector<KeyedRequest> requests;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < reading.items.size(); ++i) {
+        BulkItem& item = reading.items[i];
+        answers->all[i].key = item.key;
+        if (item.fault) {
+            answers->all[i].response = to_response(
+                {.kind = problem_of(*item.fault), .detail = describe(*item.fault, options.key)});
+            continue;
+        }
+        HttpRequest request{.method = visit->request.method,
+                            .target = visit->request.target,
+                            .headers = visit->request.headers,
+                            .body = std::move(item.body)};
+        const std::optional<std::string> key =
+            item.key.empty() ? std::nullopt : std::optional(item.key);
+        requests.push_back(keyed(*visit, key, std::move(request)));
+        places.push_back(i);
+    }
+    if (requests.empty()) return visit->respond(bulk_response(answers->all));
+    answers->open = requests.size();
+    parts_.sinks->submit(std::move(requests), [visit, answers, places = std::move(places)](
+                                                  std::size_t place, KeyedOutcome outcome) {
+        HttpResponse response = response_to(std::move(outcome), visit->options());
+        const std::lock_guard lock(answers->mutex);
+        answers->all[places[place]].response = std::move(response);
+        if (--answers->open == 0) visit->respond(bulk_response(answers->all));
+    });
+}
+
+}  // namespace onceward

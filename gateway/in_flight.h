@@ -1,0 +1,54 @@
+#pragma once
+// The keys whose requests this process is working on, and who waits for them. Pure: the time is
+// given; used by one thread at a time.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dedup/digest.h"
+
+namespace onceward {
+
+class InFlight {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Waiter = std::uint64_t;  // a name for who waits, given by admit()
+    struct Admission {
+        enum class Kind : std::uint8_t {
+            run,        // nobody else has the key: carry the request out, and end() it
+            wait,       // for the first one's answer
+            in_flight,  // the first one runs, and this one does not wait
+            conflict,   // the first one runs, and is another request
+        } kind = Kind::run;
+        Waiter waiter = 0;
+    };
+    Admission admit(const Digest& key, const std::optional<Digest>& fingerprint,
+                    std::chrono::milliseconds wait, Clock::time_point now);
+    // The key's first request is answered: those who waited for it, in the order in which they
+    // came.
+    std::vector<Waiter> end(const Digest& key);
+    // Those who have waited long enough; they wait no longer.
+    std::vector<Waiter> overdue(Clock::time_point now);
+    std::optional<Clock::time_point> next_deadline() const;
+    std::size_t running() const { return running_.size(); }
+    bool runs(const Digest& key) const { return running_.contains(key); }
+
+  private:
+    struct Running {
+        std::optional<Digest> fingerprint;
+        std::set<Waiter> waiters;
+    };
+    std::unordered_map<Digest, Running> running_;
+    std::set<std::pair<Clock::time_point, Waiter>> deadlines_;
+    std::map<Waiter, std::pair<Digest, Clock::time_point>> waiters_;
+    Waiter last_ = 0;
+};
+
+}  // namespace onceward

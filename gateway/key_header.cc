@@ -1,0 +1,94 @@
+#include "gateway/key_header.h"
+
+#include <algorithm>
+
+#include "gateway/structured_field.h"
+
+namespace onceward {
+namespace {
+
+// DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
+bool plain_character(char c) { return c > 0x20 && c < 0x7F && c != ',' && c != '"'; }
+
+std::optional<std::string> plain_text(std::string_view value) {
+    if (!std::ranges::all_of(value, plain_character)) return std::nullopt;
+    return std::string(value);
+}
+
+std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
+    switch (format) {
+        case KeyFormat::structured: return structured_string(value);
+        case KeyFormat::plain: return plain_text(value);
+        case KeyFormat::either:
+            return value.starts_with('"') ? structured_string(value) : plain_text(value);
+    }
+    return std::nullopt;
+}
+
+bool is_uuid(std::string_view text) {
+    if (text.size() != 36) return false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool dash = at == 8 || at == 13 || at == 18 || at == 23;
+        const char c = text[at];
+        const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (dash ? c != '-' : !hex) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options) {
+    if (text.size() < options.length_min) return KeyFault::too_short;
+    if (text.size() > options.length_max) return KeyFault::too_long;
+    if (text.find('\0') != std::string_view::npos) return KeyFault::malformed;
+    if (options.uuid && !is_uuid(text)) return KeyFault::no_uuid;
+    return std::nullopt;
+}
+
+KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options) {
+    const std::vector<std::string_view> values = values_of(headers, options.header);
+    if (options.use == KeyUse::forbidden) {
+        if (values.empty()) return {};
+        return {.key = std::nullopt, .fault = KeyFault::not_expected};
+    }
+    if (values.empty()) {
+        if (options.use == KeyUse::optional) return {};
+        return {.key = std::nullopt, .fault = KeyFault::missing};
+    }
+    if (values.size() > 1) return {.key = std::nullopt, .fault = KeyFault::repeated};
+    if (values.front().empty()) return {.key = std::nullopt, .fault = KeyFault::malformed};
+    std::optional<std::string> text = text_of(values.front(), options.format);
+    if (!text) return {.key = std::nullopt, .fault = KeyFault::malformed};
+    if (const auto fault = check_key_text(*text, options)) {
+        return {.key = std::nullopt, .fault = fault};
+    }
+    return {.key = RequestKey{std::move(*text), std::string(values.front())}, .fault = {}};
+}
+
+std::string describe(KeyFault fault, const KeyHeaderOptions& options) {
+    switch (fault) {
+        case KeyFault::missing: return "This operation needs the header " + options.header + ".";
+        case KeyFault::not_expected:
+            return "This operation takes no " + options.header +
+                   "; nothing would be kept under it.";
+        case KeyFault::repeated: return options.header + " was sent more than once.";
+        case KeyFault::malformed:
+            if (options.format == KeyFormat::structured) {
+                return options.header + " must be a string in double quotes (RFC 8941).";
+            }
+            return options.header +
+                   " must be printable ASCII without blanks and commas, or a string in double "
+                   "quotes (RFC 8941).";
+        case KeyFault::too_short:
+            return options.header + " must have at least " + std::to_string(options.length_min) +
+                   " characters.";
+        case KeyFault::too_long:
+            return options.header + " must have at most " + std::to_string(options.length_max) +
+                   " characters.";
+        case KeyFault::no_uuid: return options.header + " must be a UUID.";
+    }
+    return {};
+}
+
+}  // namespace onceward

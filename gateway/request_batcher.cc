@@ -1,0 +1,250 @@
+#include "gateway/request_batcher.h"
+
+#include <algorithm>
+
+#include "dedup/log.h"
+#include "gateway/request_digest.h"
+
+namespace onceward {
+namespace {
+
+// Between the tries of a request whose key another process works on.
+constexpr std::chrono::milliseconds held_for{50};
+
+}  // namespace
+
+struct RequestBatcher::Queued {
+    WaitingRequest request;
+    Asking asking;
+    std::uint64_t group = 0;
+    Clock::time_point next_try{};
+};
+
+RequestBatcher::RequestBatcher(RequestBatcherOptions options) : options_(std::move(options)) {
+    worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+RequestBatcher::~RequestBatcher() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    worker_.request_stop();
+    worker_.join();
+    watcher_.request_stop();
+    watcher_.join();
+    for (auto* left : {&queue_, &held_}) {
+        for (auto& queued : *left) {
+            answer(queued->request.at.request.digest, queued->asking, ask_again_soon());
+        }
+    }
+    tell(std::move(looks_), nullptr);
+}
+
+void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
+    const auto shared = std::make_shared<const Then>(std::move(then));
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t group = ++last_group_;
+        const bool room =
+            !stopping_ && queue_.size() + held_.size() + requests.size() <= options_.waiting;
+        for (std::size_t place = 0; place < requests.size(); ++place) {
+            const Asking asking{shared, place};
+            std::optional<KeyedOutcome> outcome = ask_again_soon();
+            if (room) outcome = admit(std::move(requests[place]), asking, group);
+            if (outcome) refused.emplace_back(asking, std::move(*outcome));
+        }
+    }
+    for (auto& [asking, outcome] : refused) asking.tell(std::move(outcome));
+}
+
+// None where the answer comes later.
+std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const Asking& asking,
+                                                  std::uint64_t group) {
+    const auto now = Clock::now();
+    // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
+    const auto known = groups_.find(request.digest);
+    const bool own = known != groups_.end() && known->second == group;
+    const InFlight::Admission admission = in_flight_.admit(
+        request.digest, request.fingerprint, own ? options_.longest_request : options_.wait, now);
+    switch (admission.kind) {
+        case InFlight::Admission::Kind::run: {
+            groups_[request.digest] = group;
+            auto queued = std::make_unique<Queued>();
+            queued->request.at.request = std::move(request);
+            queued->request.at.attempt = random_digest();
+            queued->asking = asking;
+            queued->group = group;
+            queued->request.deadline = now + options_.longest_request;
+            queued->request.wait_until = now + std::min(options_.wait, options_.longest_request);
+            queue_.push_back(std::move(queued));
+            wake_.notify_one();
+            return std::nullopt;
+        }
+        case InFlight::Admission::Kind::wait:
+            waiting_.emplace(admission.waiter, asking);
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
+        case InFlight::Admission::Kind::conflict: return KeyedAnswer{.state = KeyState::conflict};
+    }
+    return std::nullopt;
+}
+
+std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
+    const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const auto work = [&] { return !queue_.empty() || !looks_.empty(); };
+    if (held_.empty()) {
+        wake_.wait(lock, stop, work);
+    } else {
+        wake_.wait_until(lock, stop, held_.front()->next_try, work);
+    }
+    std::vector<std::unique_ptr<Queued>> batch;
+    // What was submitted together stays together.
+    while (!queue_.empty() &&
+           (batch.size() < options_.batch || queue_.front()->group == batch.back()->group)) {
+        batch.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    gather_held(batch);
+    return batch;
+}
+
+// Those that have waited long enough, to be told so, and one to be tried: a try may take its whole
+// patience, and the next batch waits behind it. REQUIRES: the mutex is held.
+void RequestBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
+    const auto now = Clock::now();
+    bool tries = false;
+    for (auto& queued : held_) {
+        const bool over = queued->request.wait_until <= now;
+        if (!over && (tries || queued->next_try > now)) continue;
+        tries = tries || !over;
+        batch.push_back(std::move(queued));
+    }
+    std::erase(held_, nullptr);
+}
+
+void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
+    const std::lock_guard lock(mutex_);
+    for (auto& queued : batch) {
+        if (queued->request.done) continue;
+        queued->next_try = Clock::now() + held_for;
+        held_.push_back(std::move(queued));
+    }
+    std::erase(batch, nullptr);
+}
+
+void RequestBatcher::run(const std::stop_token& stop) {
+    std::unique_ptr<RequestSession> session;
+    while (!stop.stop_requested()) {
+        std::vector<std::unique_ptr<Queued>> batch = gather(stop);
+        try {
+            if (!session) session = std::make_unique<RequestSession>(options_, stop);
+            std::vector<WaitingRequest*> requests;
+            for (const auto& queued : batch) requests.push_back(&queued->request);
+            if (!requests.empty()) session->carry_out(requests);
+            hold_unfinished(batch);
+        } catch (const std::exception& error) {
+            // What is not PostgreSQL's: a schema of another version, a ledger with another store,
+            // a format that cannot be set up.
+            log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
+        }
+        answer_all(batch);
+        std::vector<Look> looks;
+        {
+            const std::lock_guard lock(mutex_);
+            looks.swap(looks_);
+        }
+        if (!looks.empty()) tell(std::move(looks), session.get());
+    }
+}
+
+void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
+    StatusOutcome outcome = ask_again_soon();
+    {
+        const std::lock_guard lock(mutex_);
+        if (in_flight_.runs(key)) {
+            outcome = KeyStatus{.state = KeyStatus::State::in_flight};
+        } else if (!stopping_ && looks_.size() < options_.waiting) {
+            looks_.push_back({key, std::move(then)});
+            wake_.notify_one();
+            return;
+        }
+    }
+    then(std::move(outcome));
+}
+
+// Behind a batch and in its session: what is told was committed.
+void RequestBatcher::tell(std::vector<Look> looks, RequestSession* session) {
+    std::vector<Digest> keys;
+    for (const Look& one : looks) keys.push_back(one.key);
+    std::optional<std::vector<std::optional<MessageResult>>> found;
+    if (session != nullptr) found = session->look(keys);
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+        if (!found) {
+            looks[i].then(ask_again_soon());
+        } else if (const auto& result = (*found)[i]) {
+            looks[i].then(KeyStatus{.state = KeyStatus::State::completed,
+                                    .status = response_of(*result).status});
+        } else {
+            looks[i].then(KeyStatus{});
+        }
+    }
+}
+
+void RequestBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
+    for (auto& queued : requests) {
+        if (!queued->request.done) queued->request.at.outcome = ask_again_later();
+        answer(queued->request.at.request.digest, queued->asking,
+               std::move(queued->request.at.outcome));
+    }
+}
+
+// Those who waited get the same: to them it is a repeat.
+void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcome outcome) {
+    std::vector<Asking> waited;
+    {
+        const std::lock_guard lock(mutex_);
+        groups_.erase(key);
+        for (const InFlight::Waiter waiter : in_flight_.end(key)) {
+            const auto found = waiting_.find(waiter);
+            waited.push_back(std::move(found->second));
+            waiting_.erase(found);
+        }
+    }
+    KeyedOutcome repeated = outcome;
+    if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
+        if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
+    }
+    asking.tell(std::move(outcome));
+    for (const Asking& other : waited) other.tell(repeated);
+}
+
+// A batch may take long; whoever waits for it does not have to wait longer than it said.
+void RequestBatcher::watch(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto next = in_flight_.next_deadline();
+        const auto changed = [&] { return in_flight_.next_deadline() != next; };
+        if (next) {
+            wake_watch_.wait_until(lock, stop, *next, changed);
+        } else {
+            wake_watch_.wait(lock, stop, changed);
+        }
+        std::vector<Asking> late;
+        for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
+            const auto found = waiting_.find(waiter);
+            late.push_back(std::move(found->second));
+            waiting_.erase(found);
+        }
+        if (late.empty()) continue;
+        lock.unlock();
+        for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        lock.lock();
+    }
+}
+
+}  // namespace onceward

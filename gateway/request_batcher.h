@@ -1,0 +1,74 @@
+#pragma once
+// Carries requests out, many in one transaction: a batch is what gathered behind the commit in
+// flight, so a lone request does not wait. One for each route, with a session and threads of its
+// own. A request whose key another process works on is tried again beside the next batches, which
+// do not wait for it. Thread-safe; every request is answered once, at its deadline at the latest.
+// PostgreSQL away is waited for until then.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/front_door.h"
+#include "gateway/in_flight.h"
+#include "gateway/request_session.h"
+
+namespace onceward {
+
+class RequestBatcher final : public RequestTarget {
+  public:
+    explicit RequestBatcher(RequestBatcherOptions options);
+    // What still waits gets a 503; what is in a transaction is carried out.
+    ~RequestBatcher() override;
+    void submit(std::vector<KeyedRequest> requests, Then then) override;
+    void look(std::size_t route, const Digest& key,
+              std::function<void(StatusOutcome)> then) override;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    // Who is to be told: one of those that were submitted together.
+    struct Asking {
+        std::shared_ptr<const Then> then;
+        std::size_t place = 0;
+        void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
+    };
+    struct Queued;
+    struct Look {
+        Digest key;
+        std::function<void(StatusOutcome)> then;
+    };
+    void run(const std::stop_token& stop);
+    void watch(const std::stop_token& stop);
+    std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
+    void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
+    void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
+    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
+                                      std::uint64_t group);
+    void answer(const Digest& key, const Asking& asking, KeyedOutcome outcome);
+    void tell(std::vector<Look> looks, RequestSession* session);
+    void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
+
+    RequestBatcherOptions options_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;        // work
+    std::condition_variable_any wake_watch_;  // a deadline
+    std::deque<std::unique_ptr<Queued>> queue_;
+    std::deque<std::unique_ptr<Queued>> held_;  // elsewhere; in the order of their next tries
+    std::vector<Look> looks_;
+    InFlight in_flight_;
+    std::unordered_map<InFlight::Waiter, Asking> waiting_;
+    std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
+    std::uint64_t last_group_ = 0;
+    bool stopping_ = false;
+    std::jthread worker_;
+    std::jthread watcher_;  // the last members: they use the others
+};
+
+}  // namespace onceward

@@ -1,0 +1,28 @@
+#include "gateway/request_digest.h"
+
+#include <openssl/rand.h>
+
+#include <stdexcept>
+
+namespace onceward {
+
+Digest request_digest(const RouteOptions& route, std::string_view tenant, std::string_view key) {
+    const std::string operation = operation_of(route.pattern);
+    const std::string kind =
+        route.key_field.empty() ? "header:" + route.key.header : "field:" + route.key_field;
+    return digest_of({operation, tenant, kind, key});
+}
+
+Digest request_fingerprint(const HttpRequest& request) {
+    return digest_of({"onceward http fingerprint", request.method, request.target, request.body});
+}
+
+Digest random_digest() {
+    Digest digest;
+    if (RAND_bytes(digest.bytes.data(), static_cast<int>(digest.bytes.size())) != 1) {
+        throw std::runtime_error("OpenSSL has no random bytes");
+    }
+    return digest;
+}
+
+}  // namespace onceward

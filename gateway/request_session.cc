@@ -1,0 +1,301 @@
+#include "gateway/request_session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <random>
+
+#include "dedup/claims/make_store.h"
+#include "dedup/ledger.h"
+#include "dedup/log.h"
+#include "dedup/migration.h"
+#include "dedup/server_check.h"
+#include "gateway/request_digest.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds longest_pause = 2s;
+// Of results, remembered for repeats.
+constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
+// How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
+// while it does all others of this batch wait as well, and the route's next ones.
+constexpr std::chrono::milliseconds usual_patience = 50ms;
+// Once that has happened: until the one that waits stands alone, and in its further tries.
+constexpr std::chrono::milliseconds short_patience = 10ms;
+constexpr std::string_view lock_not_to_be_had = "55P03";
+
+// 50 ms, doubled each time, jittered.
+std::chrono::milliseconds pause_after(int failures) {
+    thread_local std::minstd_rand random(std::random_device{}());
+    const auto whole =
+        std::min(longest_pause, std::chrono::milliseconds(50 << std::min(failures, 6)));
+    return std::chrono::milliseconds(std::uniform_int_distribution<std::chrono::milliseconds::rep>(
+        whole.count() / 2, whole.count())(random));
+}
+
+// Where a session counts its requests from: anywhere, so that no other has the same numbers, and
+// far enough from the end.
+std::int64_t random_number() {
+    const Digest random = random_digest();
+    std::uint64_t number = 0;
+    std::memcpy(&number, random.bytes.data(), sizeof number);
+    return static_cast<std::int64_t>(number >> 2);
+}
+
+}  // namespace
+
+RequestSession::RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop)
+    : options_(options), stop_(stop), intake_(options.intake()), sequence_(random_number()) {}
+
+RequestSession::~RequestSession() { disconnect(); }
+
+void RequestSession::carry_out(const std::vector<WaitingRequest*>& requests) {
+    Parts parts(1);
+    for (WaitingRequest* waiting : requests) {
+        if (!waiting->elsewhere) parts.front().push_back(waiting);
+    }
+    for (WaitingRequest* waiting : requests) {
+        if (waiting->elsewhere) parts.push_back({waiting});
+    }
+    patience_ = parts.front().empty() ? short_patience : usual_patience;
+    int failures = 0;
+    while (!parts.empty()) {
+        give_up_overdue(parts.front());
+        if (parts.front().empty()) {
+            parts.pop_front();
+            continue;
+        }
+        switch (attempt(parts)) {
+            case Step::next: failures = 0; break;
+            case Step::again: wait(pause_after(failures++)); break;
+        }
+    }
+}
+
+std::optional<std::vector<std::optional<MessageResult>>> RequestSession::look(
+    std::span<const Digest> keys) try {
+    if (!connection_) connect();
+    results_->begin();
+    return results_->get(*connection_, keys);
+} catch (const std::exception& error) {
+    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    disconnect();
+    return std::nullopt;
+}
+
+// What a record has; its views are of the request.
+Record RequestSession::record_of(KeyedRequest& request) {
+    Record record;
+    record.offset = Offset{++sequence_};
+    record.timestamp = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    record.payload = request.request.body;
+    if (!request.key.empty()) record.key = request.key;
+    for (auto& [name, value] : request.request.headers) {
+        for (char& c : name) {
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        }
+        record.headers.push_back({name, value});
+    }
+    // Braces stand in no header that a client can send.
+    for (auto& [name, value] : request.parameters) {
+        name = "{" + name + "}";
+        record.headers.push_back({name, value});
+    }
+    return record;
+}
+
+bool RequestSession::decode(WaitingRequest& waiting) {
+    RequestInBatch& at = waiting.at;
+    intake_.take(record_of(at.request), at.chunk);
+    Message& message = at.message();
+    message.digest = at.request.digest;
+    message.fingerprint = at.request.fingerprint;
+    message.key_text = at.request.key;
+    if (!message.rejection) return true;
+    // Nothing of it was claimed, so that a corrected one passes under the same key.
+    const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
+    at.outcome = Problem{.kind = ProblemKind::rejected,
+                         .detail = unreadable ? message.rejection->reason
+                                              : "A value is missing, or is not of its type."};
+    waiting.done = true;
+    return false;
+}
+
+void RequestSession::decode_all(std::vector<WaitingRequest*>& part) {
+    std::erase_if(part, [this](WaitingRequest* waiting) {
+        if (waiting->decoded) return false;
+        waiting->decoded = true;
+        return !decode(*waiting);
+    });
+}
+
+void RequestSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(part, [&](WaitingRequest* waiting) {
+        const bool waited = waiting->elsewhere && waiting->wait_until <= now;
+        if (!waited && waiting->deadline > now && !stop_.stop_requested()) return false;
+        waiting->at.outcome = ask_again_soon();
+        if (waited) waiting->at.outcome = KeyedAnswer{.state = KeyState::in_flight};
+        return waiting->done = true;
+    });
+}
+
+RequestSession::Step RequestSession::attempt(Parts& parts) try {
+    if (!connection_) connect();
+    // Only now: a sink encodes by what it has seen of its target.
+    decode_all(parts.front());
+    if (parts.front().empty()) {
+        parts.pop_front();
+        return Step::next;
+    }
+    std::vector<RequestInBatch*> requests;
+    for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
+    if (transaction_->attempt(*connection_, requests, patience_) == Settlement::again) {
+        return Step::next;
+    }
+    for (WaitingRequest* waiting : parts.front()) waiting->done = true;
+    parts.pop_front();
+    repeated_ = 0;
+    last_sqlstate_.clear();
+    return Step::next;
+} catch (const PostgresError& error) {
+    return failed(error, parts);
+} catch (const SinkMismatch& error) {
+    return stopped(error.what(), parts);
+}
+
+RequestSession::Step RequestSession::failed(const PostgresError& error, Parts& parts) {
+    if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
+        return held_up(parts);
+    }
+    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
+    last_sqlstate_ = error.sqlstate();
+    // Without a session it was none of the batch's statements.
+    const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
+    switch (classify(error.diagnosis(), origin, repeated_)) {
+        case FailureAction::retry: return Step::again;
+        case FailureAction::reconnect:
+            // DANGER: in doubt. Never asked by SELECT: the same requests again, and a claim
+            // whose result carries our own attempt is this one's.
+            for (WaitingRequest* waiting : parts.front()) {
+                waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
+            }
+            log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
+            disconnect();
+            return Step::again;
+        case FailureAction::reject: return reject(error, parts);
+        case FailureAction::stop: return stopped(error.summary(), parts);
+    }
+    return Step::again;
+}
+
+// Another process has claimed one of these keys, and neither committed nor rolled back. Whose key
+// it is only a claim of its own tells.
+RequestSession::Step RequestSession::held_up(Parts& parts) {
+    patience_ = short_patience;
+    if (halve(parts)) return Step::next;
+    WaitingRequest& alone = *parts.front().front();
+    alone.elsewhere = true;
+    // What is in its way may be its own COMMIT, that the server has not come to the end of.
+    if (alone.at.in_doubt) alone.wait_until = alone.deadline;
+    give_up_overdue(parts.front());
+    parts.pop_front();
+    return Step::next;
+}
+
+// False where the first part is a single request.
+bool RequestSession::halve(Parts& parts) {
+    if (parts.front().size() < 2) return false;
+    const std::vector<WaitingRequest*> part = std::move(parts.front());
+    parts.pop_front();
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    parts.emplace_front(middle, part.end());
+    parts.emplace_front(part.begin(), middle);
+    return true;
+}
+
+RequestSession::Step RequestSession::reject(const PostgresError& error, Parts& parts) {
+    // The sink may have met the row of a duplicate that another process has just committed.
+    try {
+        if (claims_->reconsider(*connection_)) return Step::next;
+    } catch (const PostgresError&) {
+        disconnect();
+        return Step::again;
+    }
+    if (halve(parts)) return Step::next;
+    const std::vector<WaitingRequest*> part = std::move(parts.front());
+    parts.pop_front();
+    // PostgreSQL's own words may quote the values of rows.
+    log_info("http.rejected", {{"route", options_.name},
+                               {"digest", hex(part.front()->at.request.digest)},
+                               {"error", error.summary()}});
+    part.front()->at.outcome = Problem{.kind = ProblemKind::rejected,
+                                       .detail =
+                                           "The request breaks a rule of what it would "
+                                           "be written to."};
+    part.front()->done = true;
+    return Step::next;
+}
+
+// A missing table or privilege: no request's fault, and none that a retry would mend.
+RequestSession::Step RequestSession::stopped(const std::string& why, Parts& parts) {
+    log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
+    for (WaitingRequest* waiting : parts.front()) {
+        waiting->at.outcome = ask_again_later();
+        waiting->done = true;
+    }
+    parts.pop_front();
+    disconnect();
+    return Step::next;
+}
+
+void RequestSession::connect() {
+    auto connection = std::make_unique<Connection>(options_.postgres);
+    check_server(*connection);
+    require_version(*connection);
+    if (!claims_) {
+        // The last try may begin just before the deadline, and look at the claims at its end.
+        const auto longest = options_.longest_request + options_.postgres.statement_timeout;
+        const RegisteredLedger registered = register_requests(
+            *connection, options_.ledger, options_.service, options_.name, longest);
+        claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
+        results_ =
+            std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);
+        std::optional<int> table;
+        if (options_.ledger.store == StoreKind::table) table = registered.ledger;
+        transaction_ = std::make_unique<RequestTransaction>(
+            RequestTransaction::Parts{.claims = *claims_,
+                                      .results = *results_,
+                                      .sink = *intake_.sink,
+                                      .context = {options_.service, options_.name},
+                                      .limits = options_.limits,
+                                      .table = table,
+                                      .observer = options_.observer});
+    }
+    intake_.sink->prepare(*connection);
+    connection_ = std::move(connection);
+    if (options_.session_opened) options_.session_opened(connection_->pid());
+}
+
+// Memory never outlives its session: a fail-over may have lost what it knows of.
+void RequestSession::disconnect() {
+    if (claims_) claims_->connection_lost();
+    if (results_) results_->connection_lost();
+    if (!connection_) return;
+    if (options_.session_closed) options_.session_closed(connection_->pid());
+    connection_.reset();
+}
+
+void RequestSession::wait(std::chrono::milliseconds pause) const {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, stop_, pause, [] { return false; });
+}
+
+}  // namespace onceward

@@ -1,0 +1,111 @@
+#pragma once
+// A route's session with PostgreSQL, and its way through a batch: again after what passes, on a new
+// session after what breaks, in halves where a request is refused, or waits for another process.
+// Used by one thread. What is no PostgresError and no SinkMismatch is thrown: a schema of another
+// version, a ledger with another store.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "dedup/claims/log_windows.h"
+#include "dedup/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/result.h"
+#include "gateway/request_transaction.h"
+
+namespace onceward {
+
+// A sink, and what makes messages for it of records: the gateway knows no decoder.
+struct RequestIntake {
+    std::unique_ptr<Sink> sink;
+    // Adds the message to the chunk, encoded, or rejected. No key is extracted.
+    std::function<void(Record, Chunk&)> take;
+};
+
+struct RequestBatcherOptions {
+    ConnectionOptions postgres;
+    LedgerOptions ledger;  // its reach is global
+    std::string service;   // stands where a consumer group does: the configuration's `group`
+    std::string name;      // the route's operation
+    ResultLimits limits;
+    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+    // A request that is not carried out by then is answered with 503. Claims are kept longer by as
+    // much.
+    std::chrono::milliseconds longest_request{30'000};
+    // Most requests in a transaction; more holds more locks.
+    std::size_t batch = 500;
+    // Most that wait for one; further ones get a 503 at once.
+    std::size_t waiting = 10'000;
+    std::shared_ptr<LogWindows> log_windows;  // the process's
+    // Made in the batcher's thread, and used there.
+    std::function<RequestIntake()> intake;
+    // The sessions, for the process's guard.
+    std::function<void(int pid)> session_opened = {};
+    std::function<void(int pid)> session_closed = {};
+    StepObserver* observer = nullptr;  // may be null
+};
+
+// A request that waits for its batch, or is in one.
+struct WaitingRequest {
+    RequestInBatch at;
+    std::chrono::steady_clock::time_point deadline;
+    // Until then it waits for another process that works on its key; not behind the deadline.
+    std::chrono::steady_clock::time_point wait_until{};
+    bool decoded = false;
+    bool elsewhere = false;  // another process works on its key, or did so just now
+    bool done = false;       // its outcome is final
+};
+
+class RequestSession {
+  public:
+    // Both outlive it. Once a stop is requested what is not in a transaction is given up.
+    RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop);
+    ~RequestSession();
+    RequestSession(const RequestSession&) = delete;
+    RequestSession& operator=(const RequestSession&) = delete;
+
+    // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
+    // to be given again.
+    void carry_out(const std::vector<WaitingRequest*>& requests);
+    // The stored results of these keys; none where PostgreSQL does not say.
+    std::optional<std::vector<std::optional<MessageResult>>> look(std::span<const Digest> keys);
+
+  private:
+    enum class Step : std::uint8_t { next, again };
+    // What is still to be tried, in order; the front is the next transaction.
+    using Parts = std::deque<std::vector<WaitingRequest*>>;
+    Record record_of(KeyedRequest& request);
+    bool decode(WaitingRequest& waiting);
+    void decode_all(std::vector<WaitingRequest*>& part);
+    void give_up_overdue(std::vector<WaitingRequest*>& part) const;
+    Step attempt(Parts& parts);
+    Step failed(const PostgresError& error, Parts& parts);
+    Step held_up(Parts& parts);
+    static bool halve(Parts& parts);
+    Step reject(const PostgresError& error, Parts& parts);
+    Step stopped(const std::string& why, Parts& parts);
+    void connect();
+    void disconnect();
+    void wait(std::chrono::milliseconds pause) const;
+
+    const RequestBatcherOptions& options_;
+    const std::stop_token& stop_;
+    RequestIntake intake_;
+    std::unique_ptr<ClaimStore> claims_;
+    std::unique_ptr<ResultStore> results_;
+    std::unique_ptr<RequestTransaction> transaction_;
+    std::unique_ptr<Connection> connection_;
+    std::int64_t sequence_;
+    std::string last_sqlstate_;
+    int repeated_ = 0;
+    std::chrono::milliseconds patience_{0};  // with another's claim
+};
+
+}  // namespace onceward

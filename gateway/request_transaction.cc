@@ -1,0 +1,152 @@
+#include "gateway/request_transaction.h"
+
+#include "dedup/claims/fold.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+// Whatever way a transaction ends, its claims are under way no longer.
+struct ClaimsEnding {
+    ClaimStore& claims;
+    ~ClaimsEnding() { claims.ended(); }
+};
+
+}  // namespace
+
+// The lines of this function are in the only order that loses nothing.
+Settlement RequestTransaction::attempt(Connection& connection,
+                                       std::span<RequestInBatch* const> requests,
+                                       std::chrono::milliseconds patience) {
+    origin_ = Origin::ours;
+    claiming_ = false;
+    parts_.claims.catch_up(connection);
+    parts_.results.begin();
+    std::vector<Message*> messages;
+    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const FoldedClaims folded(messages);
+    reached(parts_.observer, Step::before_begin);
+    const ClaimsEnding ending{parts_.claims};
+    using Begin = OwnedTransaction::Begin;
+    OwnedTransaction transaction(connection, parts_.table ? Begin::with_first : Begin::now);
+    const auto answers = claim(transaction, folded.claims(), patience);
+    if (!answers) return Settlement::again;
+    const std::vector<std::optional<Verdict>> verdicts = folded.verdicts(*answers);
+    std::vector<RequestInBatch*> fresh, known;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        switch (verdicts[i].value()) {
+            case Verdict::fresh: fresh.push_back(requests[i]); break;
+            case Verdict::duplicate: known.push_back(requests[i]); break;
+            case Verdict::conflict:
+                requests[i]->outcome = KeyedAnswer{.state = KeyState::conflict};
+                break;
+        }
+    }
+    reached(parts_.observer, Step::after_claims);
+    write(transaction, fresh);
+    reached(parts_.observer, Step::after_sink);
+    // Before settle(), which may take the ledger's lock: results may be large.
+    const std::vector<RequestInBatch*> open = replay(transaction, known);
+    if (parts_.claims.settle(transaction) == Settlement::again) return Settlement::again;
+    if (parts_.results.settle(transaction) == Settlement::again) return Settlement::again;
+    // What a neighbour was about to commit when the verdicts were made is committed by now.
+    for (RequestInBatch* request : replay(transaction, open)) {
+        request->outcome = Problem{.kind = ProblemKind::answer_gone};
+    }
+    reached(parts_.observer, Step::before_commit);
+    origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
+    transaction.commit([this] { parts_.claims.committing(); });
+    origin_ = Origin::ours;
+    parts_.claims.committed();
+    parts_.results.committed();
+    reached(parts_.observer, Step::after_commit);
+    return Settlement::settled;
+}
+
+std::optional<std::vector<ClaimAnswer>> RequestTransaction::claim(
+    Transaction& transaction, std::span<const Claim> claims, std::chrono::milliseconds patience) {
+    const auto limit = [](std::chrono::milliseconds wait) {
+        return Parameters{}.text(std::to_string(wait.count()));
+    };
+    if (parts_.table) {
+        // DANGER: the ledger's lock before the short limit. Who waits for a rotation waits for no
+        // key, and must not be told that another works on its own.
+        const Parameters ledger = Parameters{}.integer(*parts_.table);
+        const Parameters shortly = limit(patience);
+        transaction.pipelined(
+            {{sql::claims_lock_shared, ledger, {}}, {sql::retention_lock_timeout, shortly, {}}});
+    }
+    claiming_ = true;
+    auto answers = parts_.claims.claim(transaction, parts_.context.topic, claims);
+    claiming_ = false;
+    if (parts_.table && answers) {
+        transaction.prepared(sql::retention_lock_timeout,
+                             limit(transaction.connection().options().lock_timeout));
+    }
+    return answers;
+}
+
+void RequestTransaction::write(Transaction& transaction, std::span<RequestInBatch* const> fresh) {
+    if (fresh.empty()) return;
+    std::vector<const Message*> messages;
+    for (const RequestInBatch* request : fresh) messages.push_back(&request->message());
+    origin_ = Origin::sink;
+    parts_.sink.write(transaction, parts_.context, messages);
+    std::vector<MessageResult> results = parts_.sink.take_results();
+    if (!results.empty() && results.size() != fresh.size()) {
+        throw SinkMismatch("the sink gave " + std::to_string(results.size()) + " results for " +
+                           std::to_string(fresh.size()) + " requests");
+    }
+    results.resize(fresh.size());
+    // What the sink deferred is checked, and nothing may cancel any longer.
+    const Parameters none;
+    transaction.pipelined({{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
+    origin_ = Origin::ours;
+    std::vector<ResultStore::Stored> stored;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        RequestInBatch& request = *fresh[i];
+        // Too large ones go without their body: the configuration takes no other policy here.
+        const MessageResult result =
+            storable(std::move(results[i]), parts_.limits).value_or(MessageResult{});
+        request.outcome = KeyedAnswer{.state = KeyState::fresh, .result = response_of(result)};
+        stored.push_back({request.request.digest, request.request.tenant, result, request.attempt});
+    }
+    parts_.results.put(transaction, stored);
+}
+
+std::vector<RequestInBatch*> RequestTransaction::replay(Transaction& transaction,
+                                                        std::span<RequestInBatch* const> known) {
+    std::vector<RequestInBatch*> open;
+    if (known.empty()) return open;
+    std::vector<Digest> digests;
+    for (const RequestInBatch* request : known) digests.push_back(request->request.digest);
+    std::vector<std::optional<MessageResult>> found = parts_.results.get(transaction, digests);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        RequestInBatch& request = *known[i];
+        if (!found[i]) {
+            open.push_back(&request);
+            continue;
+        }
+        KeyState state = KeyState::replayed;
+        if (request.in_doubt) {
+            // DANGER: a COMMIT of ours whose answer was lost took effect: this is the first answer
+            // to its request.
+            const auto mine = parts_.results.find(transaction, request.request.digest);
+            if (mine && mine->attempt == request.attempt) state = KeyState::fresh;
+        }
+        request.outcome = KeyedAnswer{.state = state, .result = response_of(*found[i])};
+    }
+    return open;
+}
+
+HttpResponse response_of(const MessageResult& result) {
+    HttpResponse response;
+    const bool failed = result.kind == MessageResult::Kind::failed;
+    response.status = result.status;
+    if (response.status == 0) response.status = failed ? 422 : result.body.empty() ? 204 : 200;
+    response.headers = result.headers;
+    response.body = result.body;
+    return response;
+}
+
+}  // namespace onceward

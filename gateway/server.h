@@ -1,0 +1,47 @@
+#pragma once
+// The HTTP/1.1 server: one thread with an event loop, on Boost.Beast. It answers by itself what
+// never becomes a request: 400, 408, 413, 431, as problem details. The handler runs in that thread
+// and must not wait; it answers each request once, later and from any thread. Throws ServerError
+// where it cannot listen. Construction, stop() and destruction are for one thread.
+//
+// Why not libevent's evhttp: in 2.1 it answers what is too large with a page of its own and with
+// 413 for headers too, bounds each read but not a request (a byte a second holds a connection for
+// ever), and does not bound the connections.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+#include "gateway/http.h"
+#include "gateway/route_options.h"
+
+namespace onceward {
+
+class ServerError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+class HttpServer {
+  public:
+    using Answer = std::function<void(HttpResponse)>;
+    using Handler = std::function<void(HttpRequest, Answer)>;
+    // Listens; whoever connects waits until start().
+    HttpServer(const ServerOptions& options, Handler handler);
+    // Closes what is open, as stop() does. Answers are given while it lives.
+    ~HttpServer();
+
+    void start();
+    std::uint16_t port() const;
+    // Takes no more connections and closes those that stand idle; waits until the requests under
+    // way are answered, at most so long. Then the handler is not called any more, and answers that
+    // come go nowhere. REQUIRES: started.
+    void stop(std::chrono::milliseconds limit);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

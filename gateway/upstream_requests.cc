@@ -1,0 +1,129 @@
+#include "gateway/upstream_requests.h"
+
+#include "dedup/log.h"
+
+namespace onceward {
+
+UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(std::move(options)) {
+    for (std::size_t i = 0; i < options_.upstream.concurrency; ++i) {
+        workers_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    }
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+UpstreamRequests::~UpstreamRequests() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    for (std::jthread& worker : workers_) worker.request_stop();
+    for (std::jthread& worker : workers_) worker.join();
+    watcher_.request_stop();
+    watcher_.join();
+    for (const Queued& queued : queue_) {
+        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
+    }
+}
+
+void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
+    const auto shared = std::make_shared<const Then>(std::move(then));
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+        const Asking asking{shared, place};
+        if (auto outcome = admit(std::move(requests[place]), asking)) {
+            asking.tell(std::move(*outcome));
+        }
+    }
+}
+
+// None where the answer comes later.
+std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking) {
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();
+    const InFlight::Admission admission =
+        in_flight_.admit(request.digest, request.fingerprint, options_.wait, now);
+    switch (admission.kind) {
+        case InFlight::Admission::Kind::run:
+            queue_.push_back({std::move(request), asking, now + options_.patience});
+            wake_.notify_one();
+            return std::nullopt;
+        case InFlight::Admission::Kind::wait:
+            waiting_.emplace(admission.waiter, asking);
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
+        case InFlight::Admission::Kind::conflict: return KeyedAnswer{.state = KeyState::conflict};
+    }
+    return std::nullopt;
+}
+
+void UpstreamRequests::run(const std::stop_token& stop) {
+    std::unique_ptr<UpstreamSession> session;
+    while (!stop.stop_requested()) {
+        std::optional<Queued> queued;
+        {
+            std::unique_lock lock(mutex_);
+            if (!wake_.wait(lock, stop, [&] { return !queue_.empty(); })) return;
+            if (stop.stop_requested()) return;
+            queued = std::move(queue_.front());
+            queue_.pop_front();
+        }
+        const Digest key = queued->request.digest;
+        UpstreamSession::Carried carried{.outcome = ask_again_later()};
+        try {
+            if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
+            carried = session->carry_out(std::move(queued->request), queued->deadline);
+        } catch (const std::exception& error) {
+            // What is not PostgreSQL's: a schema of another version, a ledger with another store.
+            log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
+            session.reset();
+        }
+        answer(key, queued->asking, std::move(carried));
+    }
+}
+
+// Those who waited get the same: a stored answer is a repeat to them.
+void UpstreamRequests::answer(const Digest& key, const Asking& asking,
+                              UpstreamSession::Carried carried) {
+    std::vector<Asking> waited;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const InFlight::Waiter waiter : in_flight_.end(key)) {
+            const auto found = waiting_.find(waiter);
+            waited.push_back(std::move(found->second));
+            waiting_.erase(found);
+        }
+    }
+    KeyedOutcome repeated = carried.outcome;
+    if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
+        if (carried.stored) answered->state = KeyState::replayed;
+    }
+    asking.tell(std::move(carried.outcome));
+    for (const Asking& other : waited) other.tell(repeated);
+}
+
+// A call may take long; whoever waits for it does not have to wait longer than it said.
+void UpstreamRequests::watch(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto next = in_flight_.next_deadline();
+        const auto changed = [&] { return in_flight_.next_deadline() != next; };
+        if (next) {
+            wake_watch_.wait_until(lock, stop, *next, changed);
+        } else {
+            wake_watch_.wait(lock, stop, changed);
+        }
+        std::vector<Asking> late;
+        for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
+            const auto found = waiting_.find(waiter);
+            late.push_back(std::move(found->second));
+            waiting_.erase(found);
+        }
+        if (late.empty()) continue;
+        lock.unlock();
+        for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        lock.lock();
+    }
+}
+
+}  // namespace onceward

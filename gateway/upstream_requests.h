@@ -1,0 +1,57 @@
+#pragma once
+// Carries requests on to an upstream, each by itself. One for each route, with a thread, a session
+// and a client for each call that may be under way. Thread-safe; every request is answered once.
+// Of several with one key in this process one is carried out, and the others wait or are told so.
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/front_door.h"
+#include "gateway/in_flight.h"
+#include "gateway/upstream_session.h"
+
+namespace onceward {
+
+class UpstreamRequests final : public RequestTarget {
+  public:
+    explicit UpstreamRequests(UpstreamRequestOptions options);
+    // What still waits gets a 503; calls under way are waited for, up to their time-out.
+    ~UpstreamRequests() override;
+    // Each in transactions of its own.
+    void submit(std::vector<KeyedRequest> requests, Then then) override;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Asking {
+        std::shared_ptr<const Then> then;
+        std::size_t place = 0;
+        void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
+    };
+    struct Queued {
+        KeyedRequest request;
+        Asking asking;
+        Clock::time_point deadline;
+    };
+    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking);
+    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
+    void run(const std::stop_token& stop);
+    void watch(const std::stop_token& stop);
+
+    UpstreamRequestOptions options_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;        // work
+    std::condition_variable_any wake_watch_;  // a deadline
+    std::deque<Queued> queue_;
+    InFlight in_flight_;
+    std::unordered_map<InFlight::Waiter, Asking> waiting_;
+    bool stopping_ = false;
+    std::vector<std::jthread> workers_;
+    std::jthread watcher_;  // the last members: they use the others
+};
+
+}  // namespace onceward

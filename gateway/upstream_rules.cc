@@ -1,0 +1,186 @@
+#include "gateway/upstream_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/request_transaction.h"
+
+namespace onceward {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::array<std::string_view, 22> never_forwarded{"connection",
+                                                           "keep-alive",
+                                                           "proxy-authenticate",
+                                                           "proxy-authorization",
+                                                           "te",
+                                                           "trailer",
+                                                           "transfer-encoding",
+                                                           "upgrade",
+                                                           "host",
+                                                           "content-length",
+                                                           "expect",
+                                                           "proxy-connection",
+                                                           "forwarded",
+                                                           "x-forwarded-for",
+                                                           "x-forwarded-host",
+                                                           "x-forwarded-proto",
+                                                           "x-real-ip",
+                                                           "x-forwarded-port",
+                                                           "x-forwarded-prefix",
+                                                           "accept-encoding",
+                                                           "http2-settings",
+                                                           "idempotency-key"};
+// Gone on with only where they are named.
+constexpr std::array<std::string_view, 3> credentials{"authorization", "cookie", "cookie2"};
+
+bool is_among(std::string_view name, const auto& names) {
+    return std::ranges::any_of(names,
+                               [&](std::string_view known) { return same_name(known, name); });
+}
+
+// The names in Connection headers belong to the hop as well.
+std::vector<std::string> names_of_the_hop(const HttpHeaders& headers) {
+    std::vector<std::string> names;
+    for (std::string_view value : values_of(headers, "Connection")) {
+        while (!value.empty()) {
+            const std::size_t comma = std::min(value.find(','), value.size());
+            std::string name(value.substr(0, comma));
+            std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
+            names.push_back(std::move(name));
+            value.remove_prefix(std::min(comma + 1, value.size()));
+        }
+    }
+    return names;
+}
+
+seconds whole_seconds(std::chrono::milliseconds time) {
+    return std::max(seconds(1), std::chrono::ceil<seconds>(time));
+}
+
+bool is_dots(std::string_view part) { return part == "." || part == ".."; }
+
+}  // namespace
+
+CallEnd end_of(const UpstreamAnswer& answer) {
+    if (answer.status == 0) return answer.carried ? CallEnd::unknown : CallEnd::never_sent;
+    const int status = answer.status;
+    const bool passing = status == 408 || status == 425 || status == 429;
+    return status >= 200 && status < 500 && !passing ? CallEnd::final_answer : CallEnd::turned_down;
+}
+
+KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream) {
+    switch (end) {
+        case CallEnd::final_answer: return KeyFate::stored;
+        case CallEnd::turned_down:
+        case CallEnd::never_sent: return KeyFate::released;
+        case CallEnd::unknown: break;
+    }
+    // DANGER: it may have taken effect. Only an upstream that knows the downstream key makes one
+    // effect of a second call.
+    const bool release =
+        upstream.on_unknown == UpstreamTarget::OnUnknown::release && upstream.honours_key;
+    return release ? KeyFate::released : KeyFate::held;
+}
+
+KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstream,
+                        const std::optional<MessageResult>& stored) {
+    switch (answer.verdict) {
+        case LeaseVerdict::conflict: return KeyedAnswer{.state = KeyState::conflict};
+        case LeaseVerdict::done:
+        case LeaseVerdict::failed:
+            if (!stored) return Problem{.kind = ProblemKind::answer_gone};
+            return KeyedAnswer{.state = KeyState::replayed, .result = response_of(*stored)};
+        case LeaseVerdict::mine:
+        case LeaseVerdict::in_flight: break;
+    }
+    // Its lease has ended without a word, and nobody may call again.
+    if (answer.left.count() == 0 && !upstream.honours_key) {
+        return Problem{.kind = ProblemKind::outcome_unknown,
+                       .detail =
+                           "No answer came to the call that was made with this key. It is "
+                           "not made again until somebody has looked and freed the key."};
+    }
+    return KeyedAnswer{.state = KeyState::in_flight, .retry_after = whole_seconds(answer.left)};
+}
+
+MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits) {
+    MessageResult result;
+    const bool failed = answer.status >= 400;
+    result.kind = failed ? MessageResult::Kind::failed : MessageResult::Kind::done;
+    result.status = answer.status;
+    result.headers = std::move(answer.headers);
+    result.body = std::move(answer.body);
+    const int status = result.status;
+    MessageResult kept = storable(std::move(result), limits).value_or(MessageResult{});
+    kept.status = status;
+    if (answer.too_large) {
+        kept.headers = {
+            {std::string(dropped_header), "more than " + std::to_string(limits.max_bytes)}};
+    }
+    return kept;
+}
+
+KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
+                       const ResultLimits& limits, std::chrono::milliseconds lease) {
+    const CallEnd end = end_of(answer);
+    switch (end) {
+        case CallEnd::never_sent:
+            return Problem{.kind = ProblemKind::upstream_unreachable,
+                           .detail = "Nothing was carried out; send it again with the same key.",
+                           .retry_after = seconds(1)};
+        case CallEnd::unknown: {
+            const bool held = fate_of(end, upstream) == KeyFate::held;
+            return Problem{.kind = ProblemKind::upstream_unanswered,
+                           .detail =
+                               "Whether it took effect is not known; ask again with the "
+                               "same key.",
+                           .retry_after = held ? whole_seconds(lease) : seconds(1)};
+        }
+        case CallEnd::turned_down:
+        case CallEnd::final_answer: break;
+    }
+    std::vector<std::string> allowed = limits.headers;
+    allowed.emplace_back("retry-after");
+    HttpResponse response;
+    response.status = answer.status;
+    response.headers = kept_headers(answer.headers, allowed);
+    response.body = std::move(answer.body);
+    return KeyedAnswer{.state = KeyState::fresh, .result = std::move(response)};
+}
+
+HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
+                              std::span<const std::string> named) {
+    const std::vector<std::string> hop = names_of_the_hop(headers);
+    HttpHeaders kept;
+    for (const auto& [name, value] : headers) {
+        const bool credential = is_among(name, credentials) && !is_among(name, named);
+        if (credential || is_among(name, never_forwarded) || is_among(name, hop) ||
+            same_name(name, key_header) || !header_safe(value)) {
+            continue;
+        }
+        kept.emplace_back(name, value);
+    }
+    return kept;
+}
+
+bool may_go_on(std::string_view target) {
+    const std::string_view path = path_of(target);
+    if (!path.starts_with('/') || target.find('#') != std::string_view::npos) return false;
+    // Decoded first: whoever decodes `%2F` may see a `..` that was none before.
+    std::optional<std::string> decoded = percent_decoded(path);
+    if (!decoded) return false;
+    std::ranges::replace(*decoded, '\\', '/');
+    std::string_view rest = *decoded;
+    while (!rest.empty()) {
+        const std::size_t slash = std::min(rest.find('/'), rest.size());
+        if (is_dots(rest.substr(0, slash))) return false;
+        rest.remove_prefix(std::min(slash + 1, rest.size()));
+    }
+    return std::ranges::all_of(target, [](char c) {
+        return static_cast<unsigned char>(c) > ' ' && static_cast<unsigned char>(c) < 0x7F;
+    });
+}
+
+}  // namespace onceward

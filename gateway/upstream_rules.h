@@ -1,0 +1,57 @@
+#pragma once
+// What a route to an upstream decides without I/O: which requests and headers go on, what a call's
+// end means, and what becomes of the key. Pure; thread-safe.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dedup/leases.h"
+#include "dedup/result.h"
+#include "gateway/front_door.h"
+#include "gateway/route_options.h"
+#include "gateway/upstream_client.h"
+
+namespace onceward {
+
+// How a call ended, as far as its effect goes.
+enum class CallEnd : std::uint8_t {
+    final_answer,  // 2xx, 3xx, and 4xx other than 408, 425 and 429
+    turned_down,   // 5xx, 408, 425, 429: the upstream's word that it may be tried again
+    never_sent,    // no byte of the request left
+    unknown,       // it was sent, and no whole answer came
+};
+CallEnd end_of(const UpstreamAnswer& answer);
+
+// What becomes of the key then.
+enum class KeyFate : std::uint8_t {
+    stored,    // with the answer, which is replayed
+    released,  // the next request with it calls again, at once
+    held,      // until the lease's end
+};
+KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream);
+
+// What a request is told whose key is not its own; `stored`: the answer that is kept of it.
+KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstream,
+                        const std::optional<MessageResult>& stored);
+
+// What a call's end is stored as. REQUIRES: final_answer.
+MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
+// What the request is told whose key is not stored. `lease`: how long a held one stays.
+KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
+                       const ResultLimits& limits, std::chrono::milliseconds lease);
+
+// Those of the request's headers that go to the upstream: none of one hop (RFC 9110, 7.6.1), none
+// that belongs to the call itself or says who the client is, no other coding of the answer than the
+// plain one; and neither a key nor credentials, but for those in `named`.
+HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
+                              std::span<const std::string> named);
+
+// Whether the target stays below the upstream's address: it is a path, and no part of it is `.` or
+// `..`, written plainly or in percent signs.
+bool may_go_on(std::string_view target);
+
+}  // namespace onceward

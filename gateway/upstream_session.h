@@ -1,0 +1,90 @@
+#pragma once
+// A request to an upstream, from claim to stored answer: claim and lease in one transaction, the
+// call, its end and its answer in another. One object for each thread, with a session and a client
+// of its own. What is no PostgresError is thrown: a schema of another version, a ledger with
+// another store. Whatever happens to it, what was begun is in flight in the ledger until its lease
+// ends.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "dedup/leases.h"
+#include "dedup/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/result.h"
+#include "dedup/result_store.h"
+#include "gateway/front_door.h"
+#include "gateway/upstream_client.h"
+
+namespace onceward {
+
+struct UpstreamRequestOptions {
+    ConnectionOptions postgres;
+    LedgerOptions ledger;  // `lease`, with results
+    std::string service;   // stands where a consumer group does: the configuration's `group`
+    std::string name;      // the route's operation
+    ResultLimits limits;
+    std::string key_header;
+    UpstreamTarget upstream;
+    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+    // How long PostgreSQL is waited for, to claim a key and again to write its end.
+    std::chrono::milliseconds patience{30'000};
+    // Most that wait for a call; further ones get a 503 at once.
+    std::size_t waiting = 10'000;
+    // Made in the thread that uses it.
+    std::function<std::unique_ptr<UpstreamClient>()> client;
+    // The sessions, for the process's guard.
+    std::function<void(int pid)> session_opened = {};
+    std::function<void(int pid)> session_closed = {};
+};
+
+class UpstreamSession {
+  public:
+    // Both outlive it. Once a stop is requested what PostgreSQL does not take is given up.
+    UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop);
+    ~UpstreamSession();
+    UpstreamSession(const UpstreamSession&) = delete;
+    UpstreamSession& operator=(const UpstreamSession&) = delete;
+
+    struct Carried {
+        KeyedOutcome outcome;
+        bool stored = false;  // the outcome is the key's answer from now on
+    };
+    // `deadline`: of its claim.
+    Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    // A request under its own token.
+    struct Attempt {
+        KeyedRequest request;
+        Digest token;  // also stored with the result
+        Clock::time_point held_until{};
+    };
+    // Runs the step until PostgreSQL has taken it; false where it has not by then.
+    bool until(Clock::time_point deadline, const std::function<void()>& step);
+    bool passes(const PostgresError& error);
+    Leases leases_of(const Attempt& attempt) const;
+    std::optional<KeyedOutcome> claim(Attempt& attempt);
+    void release(const Attempt& attempt, Clock::time_point deadline);
+    UpstreamAnswer call(Attempt& attempt);
+    void extend(Attempt& attempt);
+    Carried store(const Attempt& attempt, const MessageResult& result);
+    void connect();
+    void disconnect();
+
+    const UpstreamRequestOptions& options_;
+    const std::stop_token& stop_;
+    std::unique_ptr<UpstreamClient> client_;
+    std::optional<RegisteredLedger> registered_;
+    std::unique_ptr<ResultStore> results_;
+    std::unique_ptr<Connection> connection_;
+    std::string last_sqlstate_;
+    int repeated_ = 0;
+};
+
+}  // namespace onceward
