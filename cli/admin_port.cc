@@ -15,8 +15,8 @@ constexpr auto try_every = 5s;  // A process that ends may hold the port for a w
 AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
                      const std::vector<ConnectionOptions>& servers,
                      std::chrono::milliseconds totals_every,
-                     std::function<std::vector<RetentionState>()> retention)
-    : address_(std::move(address)), slots_(slots), retention_(std::move(retention)) {
+                     std::function<void(ProcessStatus&)> complete)
+    : address_(std::move(address)), slots_(slots), complete_(std::move(complete)) {
     if (address_) {
         const std::string group = slots.status().group;
         for (const ConnectionOptions& server : servers) {
@@ -34,7 +34,7 @@ std::optional<ListenAddress> AdminPort::address() const {
 std::string AdminPort::metrics() {
     ProcessStatus status = slots_.status();
     for (const auto& server : totals_) add(status.durable, server->get());
-    if (retention_) status.retention = retention_();
+    if (complete_) complete_(status);
     return metrics_text(status);
 }
 

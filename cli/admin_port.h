@@ -18,12 +18,12 @@ class AdminPort {
   public:
     // The slots outlive it.
     // `servers`: for the group's durable totals, read when they are asked for, not more often than
-    // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `retention` is
-    // asked from the server's own threads.
+    // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
+    // what the slots do not know of, in the server's own threads.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
-              std::function<std::vector<RetentionState>()> retention = {});
+              std::function<void(ProcessStatus&)> complete = {});
     // To be called again and again: opens the port as long as it is not open.
     void tend();
     // Where it listens; none while it does not.
@@ -34,7 +34,7 @@ class AdminPort {
     std::optional<ListenAddress> address_;
     const WorkerSlots& slots_;
     std::vector<std::unique_ptr<GroupTotals>> totals_;  // of each server
-    std::function<std::vector<RetentionState>()> retention_;
+    std::function<void(ProcessStatus&)> complete_;
     std::unique_ptr<AdminServer> server_;
     std::chrono::steady_clock::time_point next_try_{};
     bool told_ = false;

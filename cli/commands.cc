@@ -4,6 +4,8 @@ namespace onceward {
 
 void add_all_commands(CLI::App& program, Commands& commands) {
     add_run(program, commands);
+    add_serve(program, commands);
+    add_describe(program, commands);
     add_init(program, commands);
     add_check(program, commands);
     add_config(program, commands);
@@ -18,6 +20,8 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_dlq(program, commands);
     add_forget(program, commands);
     add_import(program, commands);
+    add_replay(program, commands);
+    add_outbox(program, commands);
     add_retention(program, commands);
     add_health(program, commands);
 }

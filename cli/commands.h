@@ -11,6 +11,8 @@ namespace onceward {
 class Commands;
 
 void add_run(CLI::App& program, Commands& commands);
+void add_serve(CLI::App& program, Commands& commands);
+void add_describe(CLI::App& program, Commands& commands);
 void add_init(CLI::App& program, Commands& commands);
 void add_check(CLI::App& program, Commands& commands);
 void add_config(CLI::App& program, Commands& commands);
@@ -24,6 +26,8 @@ void add_groups(CLI::App& program, Commands& commands);
 void add_dlq(CLI::App& program, Commands& commands);
 void add_forget(CLI::App& program, Commands& commands);
 void add_import(CLI::App& program, Commands& commands);
+void add_replay(CLI::App& program, Commands& commands);
+void add_outbox(CLI::App& program, Commands& commands);
 void add_retention(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);

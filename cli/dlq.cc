@@ -138,10 +138,16 @@ int show(const DlqOptions& options) {
                   << '\n';
         return exit_not_found;
     }
+    const LetterRecord& record = records.front();
     nlohmann::json json = to_json(letters.front());
-    json["payload"] = text_of(records.front().payload);
+    json["payload"] = text_of(record.payload);
+    if (record.fingerprint) json["fingerprint"] = *record.fingerprint;
+    if (record.first_fingerprint) json["first_fingerprint"] = *record.first_fingerprint;
+    if (record.first_places) {
+        json["first_places"] = nlohmann::json::parse(*record.first_places);
+    }
     json["headers"] = nlohmann::json::array();
-    for (const StoredHeader& header : records.front().headers) {
+    for (const StoredHeader& header : record.headers) {
         json["headers"].push_back(
             {{"name", printable(header.name)}, {"value", text_of(header.value)}});
     }
@@ -150,9 +156,12 @@ int show(const DlqOptions& options) {
         return exit_ok;
     }
     for (const auto& [name, value] : json.items()) {
-        if (name == "headers") continue;
+        if (value.is_array()) continue;
         std::cout << name << ": " << (value.is_string() ? value.get<std::string>() : value.dump())
                   << '\n';
+    }
+    if (record.first_places) {
+        std::cout << "first message: " << places_text(json["first_places"]) << '\n';
     }
     for (const auto& header : json["headers"]) {
         std::cout << "header " << header["name"].get<std::string>() << ": "
@@ -297,7 +306,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     if (changes) topic->required();
     command.add_option("--class", options.classes,
                        "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
-                       "unmappable, sink, conflict, behind");
+                       "unmappable, sink, conflict, behind, hot_key");
     command.add_option("--since", options.since, "Rejected then or later, 2026-01-31T12:00:00Z");
     command.add_option("--until", options.until, "Rejected before then");
     command.add_option("--key", options.key, "Only this idempotency key, or this record key");
@@ -355,11 +364,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
     const auto [gone, discard_options] =
         add("discard", "Delete dead letters, with the reason written down", discard);
     add_filters(*gone, *discard_options, true);
-    gone->add_option("--reason", discard_options->reason, "Why; kept in discarded_dead_letters")
-        ->required()
-        ->check([](const std::string& text) {
-            return text.empty() ? std::string("say why") : std::string();
-        });
+    add_reason(*gone, discard_options->reason, "discarded_dead_letters");
 }
 
 }  // namespace onceward

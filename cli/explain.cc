@@ -1,15 +1,17 @@
 // `onceward explain`: what became of one idempotency key.
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/operator_options.h"
 #include "dedup/migration.h"
 #include "schemas/queries.h"
+#include "sinks/outbox_rows.h"
 
 namespace onceward {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 struct ExplainOptions {
     OperatorOptions common;
     KeyQuestion question;
+    bool result = false;
     bool json = false;
 };
 
@@ -56,12 +59,92 @@ nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>&
     return list;
 }
 
+// Their ids are made of the key and of where they go, so that of each topic that has rows both are
+// looked for. What was sent is no longer there.
+nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
+    nlohmann::json list = nlohmann::json::array();
+    std::set<std::string> topics;
+    const Result waiting = connection.query(sql::outbox_topics, Parameters{}.null());
+    for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
+    std::vector<std::optional<std::string_view>> names;
+    std::vector<Digest> ids;
+    for (const std::string& topic : topics) {
+        for (const Digest& digest : digests) {
+            for (const OutboxPlace place : {OutboxPlace::sink, OutboxPlace::also_publish}) {
+                names.emplace_back(topic);
+                ids.push_back(outbox_id(topic, place, digest));
+            }
+        }
+    }
+    if (ids.empty()) return list;
+    const Result rows =
+        connection.query(sql::explain_outbox, Parameters{}.texts(names).digests(ids));
+    for (int row = 0; row < rows.rows(); ++row) {
+        list.push_back({{"group", rows.text(row, 0)},
+                        {"topic", rows.text(row, 1)},
+                        {"id", rows.text(row, 2)},
+                        {"position", rows.integer(row, 3)},
+                        {"created_at", rows.text(row, 4)}});
+    }
+    return list;
+}
+
+// Headers and body only where they are asked for: they are somebody's data.
+nlohmann::json find_results(Connection& connection, const std::vector<Digest>& digests,
+                            bool whole) {
+    nlohmann::json list = nlohmann::json::array();
+    const Result tables = connection.query(sql::explain_result_tables, {});
+    for (int table = 0; table < tables.rows(); ++table) {
+        try {
+            const Result rows = connection.prepared(sql::explain_results,
+                                                    Parameters{}.digests(digests).boolean(whole),
+                                                    {{"table", tables.text(table, 2)}}, true);
+            for (int row = 0; row < rows.rows(); ++row) {
+                list.push_back({{"ledger", tables.text(table, 0)},
+                                {"generation", tables.integer(table, 1)},
+                                {"digest", uuid_text(rows.binary_digest(row, 0))},
+                                {"result", rows.text(row, 1)},
+                                {"status", rows.binary_integer(row, 2)},
+                                {"bytes", rows.binary_integer(row, 3)},
+                                {"stored_at", rows.text(row, 4)}});
+                if (!whole) continue;
+                list.back()["headers"] = nlohmann::json::parse(rows.text(row, 5));
+                list.back()["body"] = rows.text(row, 6);
+            }
+        } catch (const PostgresError& error) {
+            if (error.sqlstate() != "42P01") throw;  // retention dropped it meanwhile
+        }
+    }
+    return list;
+}
+
 void print_text(const nlohmann::json& found) {
     for (const auto& claim : found["claims"]) std::cout << claim_text(claim) << '\n';
-    if (found["claims"].empty()) {
+    for (const auto& lease : found["leases"]) std::cout << lease_text(lease) << '\n';
+    if (found["claims"].empty() && found["leases"].empty()) {
         const auto since = found["claims_since"].get<std::string>();
         std::cout << "not applied, as far as the claims go back: "
                   << (since.empty() ? "there are none" : since) << '\n';
+    }
+    for (const auto& result : found["results"]) {
+        std::cout << "result: " << result["result"].get<std::string>() << ", status "
+                  << result["status"].dump() << ", " << result["bytes"].dump()
+                  << " bytes, stored at " << result["stored_at"].get<std::string>() << " in ledger "
+                  << result["ledger"].get<std::string>() << " generation "
+                  << result["generation"].dump() << '\n';
+        if (!result.contains("body")) continue;
+        for (const auto& header : result["headers"]) {
+            std::cout << header["name"].get<std::string>() << ": "
+                      << header["value"].get<std::string>() << '\n';
+        }
+        std::cout << result["body"].get<std::string>() << '\n';
+    }
+    for (const auto& record : found["outbox"]) {
+        std::cout << "waits in the outbox of " << record["group"].get<std::string>()
+                  << " for topic " << record["topic"].get<std::string>() << " since "
+                  << record["created_at"].get<std::string>() << ", position "
+                  << record["position"].dump() << ", id " << record["id"].get<std::string>()
+                  << '\n';
     }
     for (const auto& eviction : found["evictions"]) {
         std::cout << "taken out of ledger " << eviction["ledger"].get<std::string>() << " at "
@@ -74,10 +157,8 @@ void print_text(const nlohmann::json& found) {
                   << place_text(letter) << ": " << letter["error_class"].get<std::string>() << ' '
                   << letter["sqlstate"].get<std::string>() << ' '
                   << letter["reason"].get<std::string>();
-        // The message that has the key is at one of them.
-        const char* between = "; first ";
-        for (const auto& first : letter.value("first_places", nlohmann::json::array())) {
-            std::cout << std::exchange(between, " or ") << place_text(first);
+        if (letter.contains("first_places")) {
+            std::cout << "; first " << places_text(letter["first_places"]);
         }
         std::cout << text_with("; fingerprint ", letter, "fingerprint")
                   << text_with(", the first's ", letter, "first_fingerprint") << '\n';
@@ -94,8 +175,14 @@ int explain(const ExplainOptions& options) {
     require_version(connection);
     std::string since;
     const nlohmann::json claims = find_claims(connection, wanted, since);
-    const nlohmann::json found{{"applied", !claims.empty()},
+    const nlohmann::json leases = find_leases(connection, wanted);
+    const auto is_done = [](const nlohmann::json& lease) { return lease["state"] == "done"; };
+    const bool applied = !claims.empty() || std::any_of(leases.begin(), leases.end(), is_done);
+    const nlohmann::json found{{"applied", applied},
                                {"claims", claims},
+                               {"results", find_results(connection, digests, options.result)},
+                               {"leases", leases},
+                               {"outbox", find_published(connection, digests)},
                                {"evictions", find_evictions(connection, digests)},
                                {"dead_letters", find_dead_letters(connection, digests, question)},
                                {"claims_since", since}};
@@ -104,7 +191,7 @@ int explain(const ExplainOptions& options) {
     } else {
         print_text(found);
     }
-    return claims.empty() ? exit_not_found : exit_ok;
+    return applied ? exit_ok : exit_not_found;
 }
 
 }  // namespace
@@ -112,11 +199,9 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand("explain", "Tell what became of an idempotency key");
     auto options = std::make_shared<ExplainOptions>();
-    command->add_option("key", options->question.key, "The key as the message carries it")
-        ->required();
-    command->add_option("--topic", options->question.topic, "The topic of the message")->required();
-    add_operator_options(*command, options->common);
-    add_key_options(*command, options->question);
+    add_key_question(*command, options->common, options->question);
+    command->add_flag("--result", options->result,
+                      "Print the stored result's headers and body as well");
     command->add_flag("--json", options->json, "Print one JSON object");
     command->footer(
         "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have "

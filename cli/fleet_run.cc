@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
+#include "cli/gateway/gateway_run.h"
 #include "cli/memory_watch.h"
 #include "cli/stop_request.h"
 #include "cli/worker_slots.h"
@@ -20,6 +21,7 @@
 #include "dedup/migration.h"
 #include "dedup/retention.h"
 #include "dedup/server_check.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -31,6 +33,16 @@ constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
 constexpr auto leave_within = 15s;  // for what is no batch and no statement: Kafka, joins
 
+// Rows that nobody sends any more, since the last outbox left the configuration.
+void warn_of_outbox(Connection& connection, const Configuration& configuration) {
+    if (make_relay_options(configuration)) return;
+    const Result totals =
+        connection.query(sql::outbox_totals, Parameters{}.text(configuration.group));
+    if (totals.integer(0, 0) == 0) return;
+    log_warning("outbox.not_relayed",
+                {{"group", configuration.group}, {"rows", totals.integer(0, 0)}});
+}
+
 // A server that is away is waited for by the workers; one that is there must have the right schema
 // before anything runs.
 void check_schema(const Configuration& configuration) try {
@@ -38,6 +50,7 @@ void check_schema(const Configuration& configuration) try {
         Connection connection(configuration.postgres);
         check_server(connection);
         require_version(connection);
+        warn_of_outbox(connection, configuration);
     } catch (const PostgresError& error) {
         if (!error.diagnosis().connection_lost) throw;
         log_warning("postgres.unreachable",
@@ -49,29 +62,31 @@ void check_schema(const Configuration& configuration) try {
 }
 
 RetentionOptions retention_options(const Configuration& configuration) {
-    RetentionOptions options;
-    options.connection = configuration.postgres;
-    for (const auto& [name, ledger] : configuration.ledgers) {
-        options.ledgers.push_back(ledger);
-        // A look must come several times within a generation's life.
-        options.every = std::min(options.every, ledger.rotate_after / 4);
-    }
-    options.every = std::max(options.every, std::chrono::milliseconds(100));
-    return options;
+    std::vector<LedgerOptions> ledgers;
+    for (const auto& [name, ledger] : configuration.ledgers) ledgers.push_back(ledger);
+    return make_retention_options(configuration.postgres, std::move(ledgers));
 }
 
 // What the process has for one PostgreSQL server, beside the workers on it.
 struct Server {
-    explicit Server(Configuration part)
+    Server(Configuration part, StepObserver* observer)
         : configuration(std::move(part)),
           guard(GuardOptions{.connection = configuration.postgres}),
           retention(retention_options(configuration)),
-          retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {}
+          retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {
+        if (auto options = make_relay_options(configuration)) {
+            options->observer = observer;
+            relay.emplace(std::move(*options));
+            relay_thread = std::jthread([this](const std::stop_token& stop) { relay->run(stop); });
+        }
+    }
     Configuration configuration;
     Guard guard;
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     RetentionJob retention;
     std::jthread retention_thread;
+    std::optional<Relay> relay;
+    std::jthread relay_thread;
 };
 
 std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer) {
@@ -136,7 +151,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     std::vector<ConnectionOptions> connections;
     std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {
-        servers.push_back(std::make_unique<Server>(part));
+        servers.push_back(std::make_unique<Server>(part, observer));
         connections.push_back(part.postgres);
         of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
     }
@@ -150,13 +165,19 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     log_info("onceward.started", {{"group", configuration.group},
                                   {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
-    AdminPort admin(configuration.admin, slots, connections, totals_every, [&servers] {
-        std::vector<RetentionState> states;
-        for (const auto& server : servers) {
-            states.push_back({server->configuration.database, server->retention.counts()});
-        }
-        return states;
-    });
+    std::optional<GatewayRun> gateway;
+    if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer);
+    AdminPort admin(configuration.admin, slots, connections, totals_every,
+                    [&servers, &gateway](ProcessStatus& status) {
+                        for (const auto& server : servers) {
+                            const std::string& name = server->configuration.database;
+                            status.retention.push_back({name, server->retention.counts()});
+                            if (server->relay) {
+                                status.relays.push_back({name, server->relay->counts()});
+                            }
+                        }
+                        if (gateway) gateway->complete(status);
+                    });
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {
@@ -171,6 +192,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const auto limit =
         configuration.drain_timeout + configuration.postgres.statement_timeout + leave_within;
     deadline.emplace(limit, memory.exceeded() ? exit_memory : exit_failure);
+    if (gateway) gateway->stop(configuration.drain_timeout);
     slots.drain();
     if (memory.exceeded()) memory.note_suspect();
     log_info("onceward.stopped");

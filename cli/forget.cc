@@ -1,4 +1,5 @@
-// `onceward forget`: takes the claim of one idempotency key out, so that it can be applied again.
+// `onceward forget`: takes the claim of one idempotency key out, so that it can be applied again;
+// or erases the stored results of a tenant.
 
 #include <chrono>
 #include <iostream>
@@ -8,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/operator_options.h"
+#include "cli/usage_error.h"
 #include "dedup/eviction.h"
 #include "dedup/migration.h"
 #include "schemas/queries.h"
@@ -33,14 +35,9 @@ struct ForgetOptions {
 // From each ledger, or from the one that is named.
 int forget_in_all(Connection& connection, const ForgetOptions& options,
                   const std::vector<Digest>& digests) {
-    Parameters name;
-    if (options.ledger.empty()) {
-        name.null();
-    } else {
-        name.text(options.ledger);
-    }
     int evicted = 0;
-    const Result ledgers = connection.query(sql::evict_ledgers, name);
+    const Result ledgers = connection.query(
+        sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const int ledger = static_cast<int>(ledgers.integer(row, 0));
         std::optional<int> done;
@@ -56,8 +53,71 @@ int forget_in_all(Connection& connection, const ForgetOptions& options,
     return evicted;
 }
 
+// The tenant's results in each ledger that stores results: how many, or how many were erased.
+nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options) {
+    const std::string& tenant = options.question.tenant;
+    nlohmann::json found = nlohmann::json::array();
+    const Result ledgers = connection.query(
+        sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const auto ledger = static_cast<int>(ledgers.integer(row, 0));
+        const std::string name(ledgers.text(row, 1));
+        const Result counted =
+            connection.query(sql::results_count, Parameters{}.integer(ledger).bytes(tenant));
+        if (counted.is_null(0, 0)) continue;
+        std::optional<std::int64_t> results = counted.integer(0, 0);
+        if (options.yes) {
+            results.reset();
+            for (int tries = 0; !results && tries < most_tries; ++tries) {
+                results = erase_results(connection, ledger, tenant, options.reason, lock_timeout);
+            }
+            if (!results) {
+                throw std::runtime_error("the results of ledger " + name +
+                                         " were locked all the time; say it again");
+            }
+        }
+        found.push_back({{"ledger", name}, {"results", *results}});
+    }
+    return found;
+}
+
+int forget_tenant(const ForgetOptions& options) {
+    if (options.question.tenant.empty()) {
+        throw UsageError("name a key, or with --tenant whose results are to be erased");
+    }
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(operator_setups(options.common, "forget"), [&](const auto& setup) {
+        Connection connection(setup.connection);
+        require_version(connection);
+        for (nlohmann::json& ledger : results_in_all(connection, options)) {
+            ledger["database"] = setup.database;
+            all.push_back(std::move(ledger));
+        }
+        return exit_ok;
+    });
+    std::int64_t sum = 0;
+    for (const auto& ledger : all) sum += ledger["results"].get<std::int64_t>();
+    const int answer = code == exit_ok && sum == 0 ? exit_not_found : code;
+    if (options.json) {
+        std::cout << nlohmann::json{{"ledgers", all}, {"results", sum}, {"done", options.yes}}.dump(
+                         2)
+                  << '\n';
+        return answer;
+    }
+    for (const auto& ledger : all) {
+        std::cout << "ledger " << ledger["ledger"].get<std::string>() << ": "
+                  << ledger["results"].dump() << " results\n";
+    }
+    std::cout << (options.yes
+                      ? "erased: " + std::to_string(sum) + ". Claims stay, and so do dead letters\n"
+                      : "nothing was changed; do it with --yes\n");
+    return answer;
+}
+
 int forget(const ForgetOptions& options) {
     const KeyQuestion& question = options.question;
+    if (question.key.empty()) return forget_tenant(options);
+    if (question.topic.empty()) throw UsageError("name the message's topic: --topic");
     const OperatorSetup setup = operator_setup(options.common, "forget", question.topic);
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
@@ -65,21 +125,27 @@ int forget(const ForgetOptions& options) {
     require_version(connection);
     std::string since;
     nlohmann::json claims = find_claims(connection, wanted, since);
-    if (!options.ledger.empty()) {
-        std::erase_if(claims.get_ref<nlohmann::json::array_t&>(), [&](const nlohmann::json& claim) {
-            return claim["ledger"] != options.ledger;
+    nlohmann::json leases = find_leases(connection, wanted);
+    for (nlohmann::json* list : {&claims, &leases}) {
+        std::erase_if(list->get_ref<nlohmann::json::array_t&>(), [&](const nlohmann::json& one) {
+            return !options.ledger.empty() && one["ledger"] != options.ledger;
         });
     }
+    const bool none = claims.empty() && leases.empty();
     const int evicted =
-        options.yes && !claims.empty() ? forget_in_all(connection, options, digests_of(wanted)) : 0;
+        options.yes && !none ? forget_in_all(connection, options, digests_of(wanted)) : 0;
     if (options.json) {
-        std::cout << nlohmann::json{{"claims", claims}, {"evicted", evicted}, {"done", options.yes}}
+        std::cout << nlohmann::json{{"claims", claims},
+                                    {"leases", leases},
+                                    {"evicted", evicted},
+                                    {"done", options.yes}}
                          .dump(2)
                   << '\n';
-        return claims.empty() ? exit_not_found : exit_ok;
+        return none ? exit_not_found : exit_ok;
     }
     for (const auto& claim : claims) std::cout << claim_text(claim) << '\n';
-    if (claims.empty()) {
+    for (const auto& lease : leases) std::cout << lease_text(lease) << '\n';
+    if (none) {
         std::cout << "no ledger knows this key\n";
         return exit_not_found;
     }
@@ -97,22 +163,22 @@ int forget(const ForgetOptions& options) {
 
 void add_forget(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "forget", "Take a key's claim out, so that it can be applied again (a dry run first)");
+        "forget",
+        "Take a key's claim out, so that it can be applied again, or erase the stored "
+        "results of a tenant (a dry run first)");
     auto options = std::make_shared<ForgetOptions>();
-    command->add_option("key", options->question.key, "The key as the message carries it")
-        ->required();
-    command->add_option("--topic", options->question.topic, "The topic of the message")->required();
-    add_operator_options(*command, options->common);
-    add_key_options(*command, options->question);
+    add_key_question(*command, options->common, options->question);
+    // Without a key it is the tenant's results.
+    command->get_option("key")->required(false);
+    command->get_option("--topic")->required(false);
     command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all");
-    command->add_option("--reason", options->reason, "Why; kept in evictions")
-        ->required()
-        ->check([](const std::string& text) {
-            return text.empty() ? std::string("say why") : std::string();
-        });
+    add_reason(*command, options->reason, "evictions, or in erasures");
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
     command->add_flag("--json", options->json, "Print JSON");
-    command->footer("Exit codes: 0 taken out or planned, 3 no ledger knows the key.");
+    command->footer(
+        "forget KEY --topic T takes a claim out; forget --tenant T erases results.\n"
+        "Exit codes: 0 taken out, erased or planned, 3 no ledger knows the key, or has "
+        "results of the tenant.");
     commands.add(*command, [options] {
         return run_operator_command(
             [&] { return with_operator_rights([&] { return forget(*options); }); });

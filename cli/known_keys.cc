@@ -152,12 +152,57 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
     return list;
 }
 
+nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates) {
+    nlohmann::json list = nlohmann::json::array();
+    const Result rows =
+        connection.query(sql::explain_leases, Parameters{}.digests(digests_of(candidates)));
+    for (int row = 0; row < rows.rows(); ++row) {
+        list.push_back({{"kind", kind_name(candidates, rows.text(row, 0))},
+                        {"digest", rows.text(row, 0)},
+                        {"ledger", rows.text(row, 1)},
+                        {"state", rows.text(row, 2)},
+                        {"attempts", rows.integer(row, 3)},
+                        {"claimed_at", rows.text(row, 4)},
+                        {"lease_until", rows.text(row, 5)},
+                        {"ended_at", optional_json(rows.optional_text(row, 6))},
+                        {"group", optional_json(rows.optional_text(row, 7))},
+                        {"topic", optional_json(rows.optional_text(row, 8))},
+                        {"partition", rows.integer(row, 9)},
+                        {"offset", rows.integer(row, 10)}});
+        if (!rows.is_null(row, 11)) list.back()["status"] = rows.integer(row, 11);
+        if (!rows.is_null(row, 12)) list.back()["reason"] = rows.text(row, 12);
+        if (!rows.is_null(row, 13)) list.back()["fingerprint"] = rows.text(row, 13);
+    }
+    return list;
+}
+
+std::string lease_text(const nlohmann::json& lease) {
+    const auto state = lease["state"].get<std::string>();
+    std::string text;
+    if (state == "done") {
+        text = "done at " + lease["ended_at"].get<std::string>();
+    } else if (state == "failed") {
+        text = "failed for good at " + lease["ended_at"].get<std::string>();
+    } else if (state == "in_flight") {
+        text = "in flight since " + lease["claimed_at"].get<std::string>() + ", its lease until " +
+               lease["lease_until"].get<std::string>();
+    } else {
+        text = "let go of since " + lease["lease_until"].get<std::string>() + ", to be tried again";
+    }
+    if (lease.contains("status")) text += " with status " + lease["status"].dump();
+    return text + " from " + place_text(lease) + "; attempts " + lease["attempts"].dump() +
+           ", key kind " + lease["kind"].get<std::string>() + ", ledger " +
+           lease["ledger"].get<std::string>() + text_with(", fingerprint ", lease, "fingerprint") +
+           text_with(": ", lease, "reason");
+}
+
 std::string text_with(const char* before, const nlohmann::json& of, const char* name) {
     return of.contains(name) ? before + of[name].get<std::string>() : "";
 }
 
 std::string place_text(const nlohmann::json& at) {
     if (at["topic"].is_null() && at["group"] == "onceward import") return "an import";
+    if (at["group"] == "once()") return "a call of once()";
     return (at["topic"].is_null() ? "a topic that is no longer known"
                                   : at["topic"].get<std::string>()) +
            " partition " + at["partition"].dump() +
@@ -165,6 +210,12 @@ std::string place_text(const nlohmann::json& at) {
            (at.contains("last_offset")
                 ? " between the offsets " + at["offset"].dump() + " and " + at["last_offset"].dump()
                 : " offset " + at["offset"].dump());
+}
+
+std::string places_text(const nlohmann::json& places) {
+    std::string text;
+    for (const auto& place : places) text += (text.empty() ? "" : " or ") + place_text(place);
+    return text;
 }
 
 std::string claim_text(const nlohmann::json& claim) {

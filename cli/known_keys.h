@@ -42,11 +42,17 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
                            std::string& since);
 
+// A JSON array of what ledgers with `store: lease` have under these digests.
+nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates);
+
 // One of them as a sentence.
 std::string claim_text(const nlohmann::json& claim);
+std::string lease_text(const nlohmann::json& lease);
 // `before` and the text of that name, where there is one; else ''.
 std::string text_with(const char* before, const nlohmann::json& of, const char* name);
 // Where a claim or a dead letter came from.
 std::string place_text(const nlohmann::json& at);
+// The same of a message that is at one of these places.
+std::string places_text(const nlohmann::json& places);
 
 }  // namespace onceward

@@ -43,6 +43,10 @@ LogView::~LogView() = default;
 
 int LogView::partition_count(const std::string& topic) { return source_->partition_count(topic); }
 
+std::map<std::string, std::string> LogView::topic_properties(const std::string& topic) {
+    return source_->topic_properties(topic);
+}
+
 std::string LogView::topic_id(const std::string& topic) {
     return source_->identity(topic).topic_id;
 }

@@ -2,8 +2,10 @@
 // What the brokers say of a partition's log, for the operator's commands. Joins no group. Used by
 // one thread; a broker that does not answer is a KafkaError.
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "consumer/kafka_source.h"
 
@@ -15,6 +17,8 @@ class LogView {
     ~LogView();
     // 0: there is no such topic, or it may not be seen.
     int partition_count(const std::string& topic);
+    // The topic's properties, the broker's defaults included.
+    std::map<std::string, std::string> topic_properties(const std::string& topic);
     // '' where the broker knows none.
     std::string topic_id(const std::string& topic);
     std::optional<Offset> group_offset(const TopicPartition& partition);

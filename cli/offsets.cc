@@ -43,19 +43,10 @@ bool is_text(std::size_t column) {
 
 Result list_of(Connection& connection, const std::string& group, const std::string& topic,
                int partition) {
-    Parameters parameters;
-    parameters.text(group);
-    if (topic.empty()) {
-        parameters.null();
-    } else {
-        parameters.text(topic);
-    }
-    if (partition < 0) {
-        parameters.null();
-    } else {
-        parameters.integer(partition);
-    }
-    return connection.query(sql::offsets_list, parameters);
+    const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
+    return connection.query(
+        sql::offsets_list,
+        Parameters{}.text(group).optional_text(unless_empty(topic)).optional_integer(number));
 }
 
 // The end of each partition's log; none from the first one on that no broker answers for.

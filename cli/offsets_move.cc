@@ -17,17 +17,6 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
     return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
 }
 
-// What is asked of the log is asked before any row is locked.
-Offset resolve(LogView* log, const TopicPartition& partition, const FencePosition& position) {
-    switch (position.kind) {
-        case FencePosition::Kind::offset: return position.offset;
-        case FencePosition::Kind::earliest: return log->range(partition).earliest;
-        case FencePosition::Kind::latest: return log->range(partition).latest;
-        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
-    }
-    std::abort();
-}
-
 // Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a
 // second time.
 void warn_of_forgotten_claims(Connection& connection, const std::string& group,
@@ -55,7 +44,18 @@ void warn_of_forgotten_claims(Connection& connection, const std::string& group,
 
 }  // namespace
 
-FencePosition parse_position(const std::string& text) {
+Offset resolve_position(LogView* log, const TopicPartition& partition,
+                        const FencePosition& position) {
+    switch (position.kind) {
+        case FencePosition::Kind::offset: return position.offset;
+        case FencePosition::Kind::earliest: return log->range(partition).earliest;
+        case FencePosition::Kind::latest: return log->range(partition).latest;
+        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
+    }
+    std::abort();
+}
+
+FencePosition parse_position(const std::string& text, const std::string& option) {
     FencePosition position;
     if (text == "earliest" || text == "latest") {
         position.kind =
@@ -70,10 +70,10 @@ FencePosition parse_position(const std::string& text) {
     }
     const auto time = parse_timestamp(text);
     if (!time) {
-        throw UsageError(
-            "--set takes an offset, earliest, latest, or a time such as "
-            "2026-01-31T12:00:00Z, not `" +
-            text + "`");
+        throw UsageError(option +
+                         " takes an offset, earliest, latest, or a time such as "
+                         "2026-01-31T12:00:00Z, not `" +
+                         text + "`");
     }
     position.kind = FencePosition::Kind::time;
     position.time = *time;
@@ -83,7 +83,9 @@ FencePosition parse_position(const std::string& text) {
 FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position,
                         bool adopt) {
-    FenceMovePlan plan{partition, std::nullopt, resolve(log, partition, position), adopt, {}};
+    // What is asked of the log is asked before any row is locked.
+    FenceMovePlan plan{
+        partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
     const Result row = connection.query(
         sql::offsets_list,
         Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));

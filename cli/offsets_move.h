@@ -20,8 +20,12 @@ struct FencePosition {
     std::chrono::milliseconds time{0};  // since 1970-01-01 UTC
 };
 
-// Throws UsageError.
-FencePosition parse_position(const std::string& text);
+// `option`: what the text was given for. Throws UsageError.
+FencePosition parse_position(const std::string& text, const std::string& option = "--set");
+
+// `log` may be missing where the position is an offset.
+Offset resolve_position(LogView* log, const TopicPartition& partition,
+                        const FencePosition& position);
 
 struct FenceMovePlan {
     TopicPartition partition;

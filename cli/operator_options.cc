@@ -9,14 +9,15 @@ namespace {
 // What is left of the configuration's servers.
 std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& topic,
                                   const Configuration& configuration) {
-    std::vector<Configuration> parts = by_database(configuration);
+    std::vector<Configuration> parts = used_databases(configuration);
     const auto keep = [&](const auto& is_wanted) {
         std::erase_if(parts, [&](const Configuration& part) { return !is_wanted(part); });
     };
     if (!options.database.empty()) {
         keep([&](const Configuration& part) { return part.database == options.database; });
         if (parts.empty()) {
-            throw UsageError("the configuration has no topic on a database " + options.database);
+            throw UsageError("the configuration has no topic or route on a database " +
+                             options.database);
         }
         return parts;
     }
@@ -48,7 +49,10 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
                        "`databases`; default: the topic's, else all");
 }
 
-void add_key_options(CLI::App& command, KeyQuestion& question) {
+void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
+    command.add_option("key", question.key, "The key as the message carries it")->required();
+    command.add_option("--topic", question.topic, "The topic of the message")->required();
+    add_operator_options(command, options);
     command.add_option("--group", question.group, "The consumer group, without a configuration");
     command.add_option("--operation", question.operation,
                        "The key's operation; default: the configuration's, else GROUP/TOPIC");
@@ -59,6 +63,14 @@ void add_key_options(CLI::App& command, KeyQuestion& question) {
     command.add_option("--source", question.cloudevents_source,
                        "A CloudEvent's source; KEY is then its id");
     command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
+}
+
+void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
+    command.add_option("--reason", reason, "Why; kept in " + kept_in)
+        ->required()
+        ->check([](const std::string& text) {
+            return text.empty() ? std::string("say why") : std::string();
+        });
 }
 
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,

@@ -28,9 +28,12 @@ struct OperatorOptions {
 // Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
 
-// Adds what names a key beside KEY itself: --group, --operation, --tenant, --kind, --source,
-// --digest.
-void add_key_options(CLI::App& command, KeyQuestion& question);
+// The same, behind KEY and --topic, and then what else names a key: --group, --operation, --tenant,
+// --kind, --source, --digest.
+void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question);
+
+// Adds --reason, which must be given and say something.
+void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in);
 
 struct OperatorSetup {
     ConnectionOptions connection;

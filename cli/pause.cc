@@ -1,7 +1,6 @@
 // `onceward pause` and `onceward resume`: a topic stands still for the whole group, without a
 // restart and without a rebalance.
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -30,16 +29,10 @@ Target target_of(const PauseOptions& options, const std::string& command) {
     Target target{operator_setup(options.common, command, options.topic), {}};
     target.group = group_of(target.setup, options.group);
     if (!target.setup.configuration || !options.group.empty()) return target;
-    std::string known;
-    for (const TopicConfiguration& topic : target.setup.configuration->topics) {
-        if (topic.name == options.topic) {
-            // Anywhere else no worker of the topic would see it.
-            if (topic.database == target.setup.database) return target;
-            throw UsageError("topic " + options.topic + " is on " + database_text(topic.database));
-        }
-        known += (known.empty() ? "" : ", ") + topic.name;
-    }
-    throw UsageError("the configuration has no topic " + options.topic + "; it has " + known);
+    const std::string& database = topic_named(*target.setup.configuration, options.topic).database;
+    // Anywhere else no worker of the topic would see it.
+    if (database == target.setup.database) return target;
+    throw UsageError("topic " + options.topic + " is on " + database_text(database));
 }
 
 int pause(const PauseOptions& options) {

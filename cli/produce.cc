@@ -16,16 +16,12 @@
 #include "cli/configuration/load.h"
 #include "cli/produce/production.h"
 #include "cli/stop_request.h"
+#include "cli/usage_error.h"
 #include "consumer/decoder.h"
 #include "consumer/record_reader.h"
 
 namespace onceward {
 namespace {
-
-class UsageError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 struct ProduceArguments {
     std::string input = "-";

@@ -3,6 +3,7 @@
 
 #include "dedup/retention.h"
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "cli/text_table.h"
 #include "dedup/ledger_view.h"
 #include "dedup/migration.h"
+#include "dedup/retention_rules.h"
 
 namespace onceward {
 namespace {
@@ -24,6 +26,7 @@ struct RetentionArguments {
     OperatorOptions common;
     std::string ledger;
     bool run_once = false;
+    bool any_hour = false;
     bool json = false;
 };
 
@@ -53,9 +56,32 @@ nlohmann::json to_json(const LedgerView& ledger) {
             {"held_back_by", nlohmann::json::array()}};
 }
 
-void tell(const LedgerView& ledger, const std::vector<RetentionHolder>& holders) {
-    std::cout << ledger.name << " waits for, the oldest first:\n";
-    for (const RetentionHolder& holder : holders) {
+// Of the ledger, by the configuration; none where it says nothing of that.
+std::optional<DailyHours> purge_hours(const OperatorSetup& setup, const std::string& ledger) {
+    if (!setup.configuration) return std::nullopt;
+    const auto found = setup.configuration->ledgers.find(ledger);
+    return found == setup.configuration->ledgers.end() ? std::nullopt : found->second.purge_hours;
+}
+
+bool within_now(const DailyHours& hours) {
+    const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
+    return within(hours, now.time_since_epoch() % std::chrono::hours(24));
+}
+
+// A ledger that keeps claims beyond their retention, and why.
+struct HeldLedger {
+    LedgerView view;
+    std::optional<DailyHours> hours;  // none: or it is within them
+    std::vector<RetentionHolder> holders;
+};
+
+void tell(const HeldLedger& held) {
+    if (held.hours) {
+        std::cout << held.view.name << " lets go of claims within its purge_hours alone, "
+                  << hours_text(*held.hours) << " UTC\n";
+    }
+    std::cout << held.view.name << " waits for, the oldest first:\n";
+    for (const RetentionHolder& holder : held.holders) {
         std::cout << "  group " << holder.group << " topic " << holder.topic << ' '
                   << (holder.partition < 0 ? std::string("its list of partitions")
                                            : "partition " + std::to_string(holder.partition))
@@ -65,29 +91,31 @@ void tell(const LedgerView& ledger, const std::vector<RetentionHolder>& holders)
     }
 }
 
-std::optional<std::string> wanted(const RetentionArguments& arguments) {
-    return arguments.ledger.empty() ? std::nullopt : std::optional(arguments.ledger);
-}
-
 int show(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
     nlohmann::json all = nlohmann::json::array();
     TextTable table({"ledger", "store", "reach", "retention", "generations", "claims (about)",
                      "bytes", "oldest since", "held back"});
-    std::vector<std::pair<LedgerView, std::vector<RetentionHolder>>> held;
+    std::vector<HeldLedger> held;
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         Connection connection(setup.connection);
         require_version(connection);
-        for (const LedgerView& ledger : view_ledgers(connection, wanted(arguments), std::nullopt)) {
+        for (const LedgerView& ledger :
+             view_ledgers(connection, unless_empty(arguments.ledger), std::nullopt)) {
             all.push_back(to_json(ledger));
             all.back()["database"] = setup.database;
+            std::optional<DailyHours> hours = purge_hours(setup, ledger.name);
+            if (hours) all.back()["purge_hours"] = hours_text(*hours);
+            if (hours && within_now(*hours)) hours.reset();
             table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
                        std::to_string(ledger.generations), std::to_string(ledger.claims),
                        std::to_string(ledger.bytes), ledger.oldest,
                        seconds_text(ledger.held_back)});
             if (ledger.held_back == std::chrono::seconds(0)) continue;
-            held.emplace_back(ledger, retention_holders(connection, ledger.ledger, holders_shown));
-            for (const RetentionHolder& holder : held.back().second) {
+            held.push_back(
+                {ledger, hours, retention_holders(connection, ledger.ledger, holders_shown)});
+            all.back()["waits_for_hours"] = hours.has_value();
+            for (const RetentionHolder& holder : held.back().holders) {
                 all.back()["held_back_by"].push_back(to_json(holder));
             }
         }
@@ -99,7 +127,7 @@ int show(const RetentionArguments& arguments) {
         std::cout << "there is no such ledger here\n";
     } else {
         table.print(std::cout);
-        for (const auto& [ledger, holders] : held) tell(ledger, holders);
+        for (const HeldLedger& ledger : held) tell(ledger);
     }
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
@@ -108,10 +136,15 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
                          Connection& connection) {
     RetentionJob job({.connection = options, .ledgers = {ledger}});
     const RetentionReport report = job.look(connection, ledger);
-    return {{"ledger", ledger.name},      {"looked", report.looked},
-            {"rotated", report.rotated},  {"sealed", report.sealed},
-            {"expired", report.unlisted}, {"tables_dropped", report.dropped},
-            {"busy", report.busy},        {"held_back", report.held_back}};
+    return {{"ledger", ledger.name},
+            {"looked", report.looked},
+            {"rotated", report.rotated},
+            {"sealed", report.sealed},
+            {"expired", report.unlisted},
+            {"tables_dropped", report.dropped},
+            {"busy", report.busy},
+            {"held_back", report.held_back},
+            {"waits_for_hours", report.waits_for_hours}};
 }
 
 int run_once(const RetentionArguments& arguments) {
@@ -125,8 +158,10 @@ int run_once(const RetentionArguments& arguments) {
         require_version(connection);
         for (const Configuration& part : by_database(*setup.configuration)) {
             if (part.database != setup.database) continue;
-            for (const auto& [name, ledger] : part.ledgers) {
+            for (const auto& [name, configured] : part.ledgers) {
                 if (!arguments.ledger.empty() && name != arguments.ledger) continue;
+                LedgerOptions ledger = configured;
+                if (arguments.any_hour) ledger.purge_hours.reset();
                 all.push_back(look_once(ledger, setup.connection, connection));
             }
         }
@@ -143,6 +178,9 @@ int run_once(const RetentionArguments& arguments) {
                                 report["sealed"].dump() + ", expired " + report["expired"].dump() +
                                 ", tables dropped " + report["tables_dropped"].dump()
                           : "not there yet, or another process is looking at it")
+                  << (report["waits_for_hours"].get<bool>()
+                          ? "; what has expired waits for its purge_hours, or for --any-hour"
+                          : "")
                   << (report["busy"].get<bool>() ? "; a lock was not to be had in time, try again"
                                                  : "")
                   << '\n';
@@ -162,6 +200,8 @@ void add_retention(CLI::App& program, Commands& commands) {
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, let go of what has expired, and seal at most one generation of each "
                       "ledger, as the workers do every ten seconds");
+    command->add_flag("--any-hour", arguments->any_hour,
+                      "With --run-once: also outside of the ledgers' purge_hours");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->footer("Exit codes: 0 shown or done, 3 there is no such ledger.");
     commands.add(*command, [arguments] {

@@ -17,6 +17,10 @@ void add_run(CLI::App& program, Commands& commands) {
     commands.add(run, [file] {
         const Configuration configuration = load_or_throw(*file);
         configure_log(configuration.logging);
+        if (configuration.topics.empty()) {
+            throw ConfigurationError("There is no topic to consume. `onceward serve -c " + *file +
+                                     "` serves the routes alone.");
+        }
         return run_workers(configuration, nullptr);
     });
 }

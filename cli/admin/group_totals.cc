@@ -24,6 +24,9 @@ void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& 
     }
     for (const auto& [topic, totals] : server->topics) sum->topics[topic] += totals;
     sum->ledgers.insert(sum->ledgers.end(), server->ledgers.begin(), server->ledgers.end());
+    sum->outbox.waiting += server->outbox.waiting;
+    sum->outbox.oldest_seconds =
+        std::max(sum->outbox.oldest_seconds, server->outbox.oldest_seconds);
     sum->read_at = std::min(sum->read_at, server->read_at);
 }
 
@@ -67,7 +70,10 @@ void GroupTotals::run(const std::stop_token& stop) {
 
 std::optional<DurableTotals> GroupTotals::read() {
     try {
-        if (!connection_) connection_ = std::make_unique<Connection>(options_);
+        if (!connection_) {
+            connection_ = std::make_unique<Connection>(options_);
+            connection_->query(sql::group_totals_session, {});
+        }
         Parameters parameters;
         parameters.text(group_);
         const Result rows = connection_->query(sql::group_totals, parameters);
@@ -78,6 +84,8 @@ std::optional<DurableTotals> GroupTotals::read() {
                 rows.integer(row, 1), rows.integer(row, 2), rows.integer(row, 3),
                 rows.integer(row, 4), rows.integer(row, 5)};
         }
+        const Result outbox = connection_->query(sql::outbox_totals, parameters);
+        totals.outbox = {outbox.integer(0, 0), outbox.integer(0, 1)};
         totals.ledgers = view_ledgers(*connection_, std::nullopt, group_);
         return totals;
     } catch (const PostgresError& error) {

@@ -83,6 +83,17 @@ void add_counts(Families& families, const WorkerCounts& counts) {
                      "Messages that this process committed, each with exactly one outcome.",
                      {{"topic", topic}}, totals);
     }
+    for (const auto& [topic, leases] : counts.leases) {
+        const Labels labels{{"topic", topic}};
+        families.counter("onceward_leases_taken_over_total",
+                         "Keys taken over from workers whose lease had ended without a word.",
+                         leases.taken_over, labels);
+        families.counter("onceward_leases_lost_total",
+                         "Keys that others took over from this process.", leases.lost, labels);
+        families.counter("onceward_effects_again_total",
+                         "Tries that did not get through; each is made again.", leases.tried_again,
+                         labels);
+    }
     families.counter("onceward_messages_below_fence_total",
                      "Messages that came again below the fence and were thrown away.",
                      counts.below_fence);
@@ -154,6 +165,18 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
     families.gauge("onceward_ledger_held_back_seconds",
                    "How long the oldest sealed claims were kept beyond their retention.",
                    seconds(ledger.held_back), labels);
+    if (ledger.store != "lease") return;
+    const std::pair<const char*, std::int64_t> states[] = {{"held", ledger.leases_held},
+                                                           {"waiting", ledger.leases_waiting}};
+    for (const auto& [state, count] : states) {
+        families.gauge("onceward_leases_in_flight",
+                       "Keys whose effect has not ended: a worker is at them, or they wait.",
+                       static_cast<double>(count),
+                       {{"group", group}, {"ledger", ledger.name}, {"state", state}});
+    }
+    families.gauge("onceward_lease_oldest_seconds",
+                   "Since when the oldest of them was begun; 0 if there is none.",
+                   seconds(ledger.oldest_lease), labels);
 }
 
 void add_retention(Families& families, const RetentionState& state) {
@@ -175,11 +198,52 @@ void add_retention(Families& families, const RetentionState& state) {
                          "Generations that this process rotated, sealed or let go of.", count,
                          {labels.front(), {"step", step}});
     }
+    families.counter("onceward_retention_leases_total", "Ended leases that this process deleted.",
+                     counts.leases, labels);
     if (counts.last_success) {
         const std::chrono::duration<double> at = counts.last_success->time_since_epoch();
         families.gauge("onceward_retention_last_success_timestamp_seconds",
                        "When a look last ended well, since 1970-01-01 UTC.", at.count(), labels);
     }
+}
+
+void add_relay(Families& families, const RelayState& state) {
+    const Labels labels{{"database", state.database}};
+    const RelayCounts& counts = state.counts;
+    families.gauge("onceward_outbox_leader",
+                   "1 in the process whose relay sends the group's outbox.", counts.leads ? 1 : 0,
+                   labels);
+    families.counter("onceward_outbox_sent_total", "Records of the outbox that Kafka has.",
+                     counts.sent, labels);
+    const std::pair<const char*, std::int64_t> failures[] = {{"passing", counts.failed_passing},
+                                                             {"record", counts.failed_record},
+                                                             {"topic", counts.failed_topic}};
+    for (const auto& [kind, count] : failures) {
+        families.counter("onceward_outbox_failures_total",
+                         "Times that Kafka did not take one; each is tried again.", count,
+                         {labels.front(), {"kind", kind}});
+    }
+    families.counter("onceward_outbox_restarts_total",
+                     "Times that the relay began anew after a failure.", counts.restarts, labels);
+    families.gauge("onceward_outbox_held_topics", "Topics of which nothing is sent for a while.",
+                   static_cast<double>(counts.held_topics), labels);
+    families.gauge("onceward_outbox_held_keys", "Keys of which nothing is sent for a while.",
+                   static_cast<double>(counts.held_keys), labels);
+}
+
+void add_route(Families& families, const RouteTraffic& route) {
+    for (const auto& [status, count] : route.statuses) {
+        families.counter("onceward_http_requests_total",
+                         "Requests that were answered, by route and status.", count,
+                         {{"route", route.route}, {"status", std::to_string(status)}});
+    }
+    if (route.route.empty()) return;  // for no route at all
+    const Labels labels{{"route", route.route}};
+    families.counter("onceward_http_replayed_total",
+                     "Those that got an earlier request's answer again.", route.replayed, labels);
+    families.counter("onceward_http_seconds_total",
+                     "What they took, from their last byte to their answer.", route.seconds,
+                     labels);
 }
 
 void add_durable(Families& families, const std::string& group, const DurableTotals& durable) {
@@ -190,6 +254,10 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                      {{"group", group}, {"topic", topic}}, totals);
     }
     for (const LedgerView& ledger : durable.ledgers) add_ledger(families, group, ledger);
+    families.gauge("onceward_outbox_waiting", "Rows of the group's outbox, 100,000 at most.",
+                   static_cast<double>(durable.outbox.waiting), {{"group", group}});
+    families.gauge("onceward_outbox_oldest_seconds", "Age of the oldest of them; 0 if none waits.",
+                   static_cast<double>(durable.outbox.oldest_seconds), {{"group", group}});
     const std::chrono::duration<double> read_at = durable.read_at.time_since_epoch();
     families.gauge("onceward_group_totals_timestamp_seconds",
                    "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
@@ -246,6 +314,8 @@ std::string metrics_text(const ProcessStatus& process) {
         if (worker.status) add_lag(families, worker.status->lag);
     }
     for (const RetentionState& state : process.retention) add_retention(families, state);
+    for (const RelayState& state : process.relays) add_relay(families, state);
+    for (const RouteTraffic& route : process.routes) add_route(families, route);
     if (process.durable) add_durable(families, process.group, *process.durable);
     const std::chrono::duration<double> started = process.started.time_since_epoch();
     families.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "cli/configuration/databases.h"
+#include "consumer/relay.h"
 #include "consumer/worker.h"
 #include "dedup/ledger_view.h"
 #include "dedup/retention_counts.h"
+#include "gateway/traffic.h"
 
 namespace onceward {
 
@@ -22,17 +24,30 @@ struct WorkerState {
     std::string database = default_database;  // the name of its PostgreSQL server
 };
 
+// Rows of the group's outbox.
+struct OutboxTotals {
+    std::int64_t waiting = 0;
+    std::int64_t oldest_seconds = 0;
+};
+
 // The group's totals by topic, as the fences' rows held them at a time, and its ledgers.
 struct DurableTotals {
     std::map<std::string, Totals> topics;
     std::chrono::system_clock::time_point read_at{};
     std::vector<LedgerView> ledgers{};
+    OutboxTotals outbox{};
 };
 
 // What the process does for the ledgers of one PostgreSQL server.
 struct RetentionState {
     std::string database = default_database;
     RetentionCounts counts;
+};
+
+// What it does for that server's outbox, where some topic has one.
+struct RelayState {
+    std::string database = default_database;
+    RelayCounts counts;
 };
 
 struct ProcessStatus {
@@ -45,6 +60,8 @@ struct ProcessStatus {
     // None where nobody asked for them, or PostgreSQL never answered.
     std::optional<DurableTotals> durable;
     std::vector<RetentionState> retention;
+    std::vector<RelayState> relays;
+    std::vector<RouteTraffic> routes;  // of the front door, where there is one
 };
 
 }  // namespace onceward

@@ -11,10 +11,10 @@ namespace {
 constexpr double label_width = 430;
 constexpr double axis_width = 400;
 constexpr double line_height = 26;
-constexpr double longest = 4;  // times the floor; longer bars are cut
+constexpr double longest_bar = 4;  // times the floor; longer ones are cut
 
 double position(double times) {
-    return label_width + std::clamp(times, 0.0, longest) / longest * axis_width;
+    return label_width + std::clamp(times, 0.0, longest_bar) / longest_bar * axis_width;
 }
 
 std::string escaped(std::string_view text) {

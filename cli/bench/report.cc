@@ -12,7 +12,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string limit(const Target& target, double value) {
+std::string limit_text(const Target& target, double value) {
     return (target.better == Better::lower ? "<= " : ">= ") + three_digits(value);
 }
 
@@ -29,9 +29,9 @@ Cells verdict_cells(const Outcome& outcome) {
             three_digits(outcome.value.median),
             three_digits(outcome.value.minimum),
             three_digits(outcome.value.maximum),
-            limit(target, target.floor),
+            limit_text(target, target.floor),
             verdict(outcome.reached()),
-            limit(target, target.goal),
+            limit_text(target, target.goal),
             verdict(goal_reached(target, outcome.value.median))};
 }
 
@@ -191,7 +191,8 @@ std::string as_markdown(const Report& report) {
         }
         text += markdown_row({std::string(target.row), std::string(target.name),
                               std::string(target.against), why_missing(report, target), "", "",
-                              limit(target, target.floor), "", limit(target, target.goal), ""});
+                              limit_text(target, target.floor), "", limit_text(target, target.goal),
+                              ""});
     }
     text += "\n## Rates\n\n" + markdown_head(line_header);
     each_line(report, [&](const Cells& cells) { text += markdown_row(cells); });

@@ -1,7 +1,9 @@
 #include "cli/check/connect.h"
 
+#include "cli/check/topic_retention.h"
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
+#include "cli/configuration/units.h"
 #include "cli/log_view.h"
 #include "consumer/kafka_error.h"
 #include "dedup/migration.h"
@@ -19,6 +21,25 @@ std::string good_of(const Configuration& configuration, const std::string& line)
 
 void add_error(ConnectResult& result, Mark mark, const std::string& path, std::string message) {
     result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
+}
+
+// A warning: how far back a rewind will ever go, nobody but the operator knows.
+void check_retention(LogView& log, const Configuration& configuration,
+                     const TopicConfiguration& topic, ConnectResult& result) {
+    const std::chrono::seconds claims = configuration.ledgers.at(topic.ledger).retention;
+    std::string text;
+    try {
+        text = rewind_warning(log.topic_properties(topic.name), claims);
+    } catch (const KafkaError& error) {
+        if (!not_allowed(error)) throw;
+        text =
+            "The brokers do not tell this user how long the topic keeps its messages. Allow "
+            "DescribeConfigs, or see that it is no longer than its ledger's `retention`, " +
+            duration_text(claims) + ".";
+    }
+    if (text.empty()) return;
+    result.findings.push_back({Finding::Severity::warning, topic.retention_mark,
+                               topic.path + ".ledger.retention", std::move(text)});
 }
 
 void check_topic(LogView& log, const Configuration& configuration, const TopicConfiguration& topic,
@@ -41,14 +62,35 @@ void check_topic(LogView& log, const Configuration& configuration, const TopicCo
                  " partitions: the others stand idle. Write fewer `workers`."});
     }
     log.group_offset({topic.name, Partition{0}});
+    check_retention(log, configuration, topic, result);
+}
+
+// Nothing makes the topics that the outbox publishes to: their rows would wait for them.
+void check_outboxes(LogView& log, const TopicConfiguration& topic, ConnectResult& result) {
+    std::vector<std::string> wanted;
+    for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);
+    if (replies(topic)) wanted.push_back(topic.answers.reply.topic);
+    for (const std::string& to : wanted) {
+        if (log.partition_count(to) > 0) {
+            result.good.push_back("outbox of topic " + topic.name + ": there is a topic " + to);
+            continue;
+        }
+        add_error(result, topic.mark, topic.path,
+                  "The brokers know no topic `" + to +
+                      "`, to which the outbox publishes, or this user may not see it. Create it, "
+                      "or allow Describe and Write.");
+    }
 }
 
 // A failing look at the topic's sink is the sink's finding, not the connection's.
 void check_sink(Connection& connection, const TopicConfiguration& topic, ConnectResult& result) {
     try {
-        const std::unique_ptr<Sink> sink = make_sink(topic.sink);
+        const std::unique_ptr<Sink> sink = make_sink(topic);
         sink->prepare(connection);
-        result.good.push_back("sink of topic " + topic.name + ": its columns and types fit");
+        const bool called = sink->effects() != nullptr;
+        result.good.push_back("sink of topic " + topic.name +
+                              (called ? ": it is called by messages alone, so nothing was asked"
+                                      : ": its columns and types fit"));
     } catch (const SinkMismatch& error) {
         add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
     } catch (const PostgresError& error) {
@@ -79,6 +121,7 @@ ConnectResult check_brokers(const Configuration& configuration) {
     try {
         for (const TopicConfiguration& topic : configuration.topics) {
             check_topic(log, configuration, topic, result);
+            check_outboxes(log, topic, result);
         }
         result.good.push_back("group " + configuration.group + ": its offsets can be read");
     } catch (const KafkaError& error) {

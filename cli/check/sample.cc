@@ -95,7 +95,7 @@ void sample_topic(const Configuration& configuration, const TopicConfiguration& 
                   Connection& connection, LogView& log, Sampler& sampler, int count,
                   Sample& sample) {
     const Reach reach = configuration.ledgers.at(topic.ledger).reach;
-    const std::unique_ptr<Sink> sink = make_sink(topic.sink);
+    const std::unique_ptr<Sink> sink = make_sink(topic);
     Intake intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
     intake.set_topic_id(log.topic_id(topic.name));
     sink->prepare(connection);

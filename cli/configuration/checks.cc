@@ -232,6 +232,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_postgres(configuration, report);
     check_databases(configuration, report);
     check_admin(configuration, report);
+    check_http(configuration, report);
     std::map<std::string, Mark> seen;
     for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
         const TopicConfiguration& topic = configuration.topics[index];

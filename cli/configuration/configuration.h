@@ -12,24 +12,24 @@
 #include <variant>
 #include <vector>
 
+#include "cli/configuration/http_configuration.h"
 #include "cli/configuration/listen_address.h"
+#include "cli/configuration/mark.h"
 #include "consumer/format_options.h"
 #include "consumer/kafka_options.h"
 #include "consumer/key_options.h"
+#include "dedup/answers.h"
 #include "dedup/batch.h"
 #include "dedup/ledger_options.h"
 #include "dedup/log.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/topic_policy.h"
+#include "sinks/function_options.h"
+#include "sinks/outbox_options.h"
 #include "sinks/table_options.h"
+#include "sinks/webhook/webhook_options.h"
 
 namespace onceward {
-
-// A place in the file; 1-based, 0 where there is none.
-struct Mark {
-    int line = 0;
-    int column = 0;
-};
 
 // What topics call the server in `postgres`.
 inline constexpr const char* default_database = "postgres";
@@ -42,7 +42,8 @@ struct DatabaseConfiguration {
     std::string schema;  // '': that of `postgres`
 };
 
-using SinkOptions = std::variant<TableSinkOptions>;
+using SinkOptions =
+    std::variant<TableSinkOptions, OutboxOptions, FunctionSinkOptions, WebhookOptions>;
 
 struct TopicConfiguration {
     std::string name;
@@ -54,11 +55,15 @@ struct TopicConfiguration {
     KeyOptions key;      // `operation` is filled in
     std::string ledger;  // a name in Configuration::ledgers
     Mark reach_mark;
+    Mark retention_mark;
     SinkOptions sink;
     Mark sink_mark;
+    std::optional<OutboxOptions> also_publish;  // beside the sink
     StartPosition start;
     OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
     RejectPolicy reject;
+    bool stores_results = false;
+    AnswerOptions answers;  // where it does
 };
 
 struct Configuration {
@@ -83,6 +88,19 @@ struct Configuration {
     std::string admin_text;                        // as it was written
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
+    HttpConfiguration http;                        // no routes: no front door
+    // Of routes to a sink, by their place: a request is a message, and these are read as a topic's.
+    std::map<std::size_t, TopicConfiguration> route_sinks;
+    // Of routes to an upstream, in the same way: name, ledger and what is kept of answers.
+    std::map<std::size_t, TopicConfiguration> route_upstreams;
 };
+
+// Whether its messages are replied to.
+inline bool replies(const TopicConfiguration& topic) {
+    return topic.stores_results && !topic.answers.reply.topic.empty();
+}
+
+// The outboxes that the topic's messages go through: its sink, also_publish, both or none.
+std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic);
 
 }  // namespace onceward

@@ -30,6 +30,11 @@ Configuration only(const Configuration& whole, const std::string& database) {
     Configuration part = whole;
     part.database = database;
     std::erase_if(part.topics, [&](const auto& topic) { return topic.database != database; });
+    // Routes are on the server in `postgres`; their ledgers are the front door's to look after.
+    if (database != default_database) {
+        part.route_sinks.clear();
+        part.route_upstreams.clear();
+    }
     std::erase_if(part.ledgers, [&](const auto& ledger) {
         return std::ranges::none_of(part.topics, [&](const TopicConfiguration& topic) {
             return topic.ledger == ledger.first;
@@ -54,6 +59,16 @@ std::vector<Configuration> by_database(const Configuration& configuration) {
         if (!database.schema.empty()) part.postgres.schema = database.schema;
         part.postgres_mark = database.mark;
         part.postgres_path = "databases[" + std::to_string(index) + "]";
+    }
+    return parts;
+}
+
+std::vector<Configuration> used_databases(const Configuration& configuration) {
+    std::vector<Configuration> parts = by_database(configuration);
+    const bool routes =
+        !configuration.route_sinks.empty() || !configuration.route_upstreams.empty();
+    if (routes && !any_topic_on(configuration, configuration.database)) {
+        parts.insert(parts.begin(), only(configuration, configuration.database));
     }
     return parts;
 }

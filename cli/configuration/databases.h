@@ -14,6 +14,8 @@ namespace onceward {
 // topics and their ledgers, and nothing of the others. `postgres` comes first, then the order of
 // `databases`.
 std::vector<Configuration> by_database(const Configuration& configuration);
+// For whoever looks after the servers: also `postgres` where routes alone use it.
+std::vector<Configuration> used_databases(const Configuration& configuration);
 
 // That of the topic's server. REQUIRES: the configuration has the topic.
 Configuration database_of(const Configuration& configuration, const std::string& topic);

@@ -84,10 +84,14 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::number: return limited(spec, "number");
         case OptionType::duration: return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
         case OptionType::size: return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
-        case OptionType::choice: return or_variable({{"enum", spec.choices}});
+        case OptionType::hours:
+            return text_with_pattern("^[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]$");
+        case OptionType::choice:
+            if (spec.choices.front() == "false") return or_variable({{"type", "boolean"}});
+            return or_variable({{"enum", spec.choices}});
         case OptionType::texts: return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
         case OptionType::properties:
-            return {{"type", "object"}, {"additionalProperties", any_text()}};
+        case OptionType::headers: return {{"type", "object"}, {"additionalProperties", any_text()}};
         case OptionType::start:
             return {{"anyOf",
                      {{{"enum", {"committed", "earliest", "latest"}}},
@@ -106,7 +110,13 @@ Json value_schema(const OptionSpec& spec) {
 
 Json default_of(const OptionSpec& spec) {
     const bool number = spec.type == OptionType::integer || spec.type == OptionType::number;
-    return number ? Json::parse(spec.default_text) : Json(spec.default_text);
+    const bool truth = spec.type == OptionType::choice && spec.choices.front() == "false";
+    return number || truth ? Json::parse(spec.default_text) : Json(spec.default_text);
+}
+
+// A part that may be left out, whatever must stand in it.
+bool may_be_left_out(const OptionTree& tree) {
+    return tree.name == "outbox" || tree.name == "also_publish" || tree.name == "reply";
 }
 
 Json tree_schema(const OptionTree& tree) {
@@ -123,13 +133,22 @@ Json tree_schema(const OptionTree& tree) {
     for (const OptionTree& child : tree.children) {
         properties[child.name] = tree_schema(child);
         const bool needed = child.spec != nullptr && child.spec->required;
-        if (needed || !tree_schema(child).value("required", Json::array()).empty() ||
-            child.name == "topics") {
+        // A route may lead to a topic instead.
+        if (needed || (child.name == "sink" && tree.name == "topics") ||
+            (!may_be_left_out(child) &&
+             !tree_schema(child).value("required", Json::array()).empty())) {
             required.push_back(child.name);
         }
     }
+    if (may_be_left_out(tree)) required.push_back("topic");
     Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
     if (!required.empty()) schema["required"] = required;
+    if (tree.name == "sink") {
+        schema["anyOf"] = {{{"required", {"table", "columns"}}},
+                           {{"required", {"function", "columns"}}},
+                           {{"required", Json::array({"outbox"})}},
+                           {{"required", Json::array({"webhook"})}}};
+    }
     if (tree.list) return {{"type", "array"}, {"items", schema}, {"minItems", 1}};
     return schema;
 }
@@ -140,6 +159,10 @@ std::string configuration_schema() {
     Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                    {"title", "Onceward's configuration"}};
     schema.update(tree_schema(option_tree()));
+    Json consumes, serves;
+    consumes["required"] = Json::array({"topics"});
+    serves["required"] = Json::array({"http"});
+    schema["anyOf"] = Json::array({consumes, serves});
     return schema.dump(2) + "\n";
 }
 

@@ -17,7 +17,8 @@ const OptionSpec ledger_entries[] = {
      .default_text = "table",
      .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
                 "query. `log`: appended without an index, several times as fast; each process "
-                "remembers the digests. Both are exact.",
+                "remembers the digests. Both are exact. `lease`, with a `webhook` alone: each key "
+                "is claimed in one transaction and its end written down in another.",
      .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
              "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
              "partitions alone. A process that starts reads as much first.",
@@ -64,6 +65,26 @@ const OptionSpec ledger_entries[] = {
      .cost = "As for `rotate_after`.",
      .bind = [](To& to, const In& value) { to.ledger->rotate_claims = value.integer; },
      .minimum = 1000},
+    {.path = "topics[].ledger.purge_hours",
+     .type = OptionType::hours,
+     .default_text = "<always>",
+     .meaning = "Only within these hours of the day, in UTC, are claims that have expired let go "
+                "of, so that dropping their tables keeps out of the busy hours: `22:00-04:00` "
+                "passes midnight. Sealing goes on at any time, as the batches need it.",
+     .cost = "Claims and their disk stay up to a day longer; an alert on claims that are held back "
+             "has to allow for it. A process that does not run within the hours purges nothing.",
+     .bind = [](To& to, const In& value) { to.ledger->purge_hours = value.hours; }},
+    {.path = "topics[].ledger.lease",
+     .type = OptionType::duration,
+     .default_text = "60s",
+     .meaning = "With `store: lease`: how long a key stays with a worker that gives no sign of "
+                "life. A worker at its work extends it all the time. Twice as long as a call's "
+                "time-out at least, shorter than the retention.",
+     .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
+             "slow is called beside sooner.",
+     .bind = [](To& to, const In& value) { to.ledger->lease = value.duration; },
+     .minimum = 100,
+     .maximum = 86'400'000},
 };
 
 const OptionSpec key_entries[] = {

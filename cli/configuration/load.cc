@@ -17,13 +17,30 @@ void resolve(std::string& path, const std::filesystem::path& folder) {
     if (!path.empty()) path = (folder / path).lexically_normal().string();
 }
 
+bool is_file(const std::string& text) { return text.find("://") == std::string::npos; }
+
+void resolve_format(FormatOptions& format, const std::filesystem::path& folder) {
+    resolve(format.descriptor_set, folder);
+    for (std::string& file : format.proto_files) resolve(file, folder);
+    for (std::string& path : format.proto_paths) resolve(path, folder);
+}
+
 // Files that a configuration names lie beside it, wherever the program is started.
 void resolve_paths(Configuration& configuration, const std::filesystem::path& folder) {
     for (TopicConfiguration& topic : configuration.topics) {
-        resolve(topic.format.descriptor_set, folder);
-        for (std::string& file : topic.format.proto_files) resolve(file, folder);
-        for (std::string& path : topic.format.proto_paths) resolve(path, folder);
+        resolve_format(topic.format, folder);
+        if (auto* webhook = std::get_if<WebhookOptions>(&topic.sink)) {
+            resolve(webhook->ca_file, folder);
+        }
     }
+    for (auto& [place, route] : configuration.route_sinks) resolve_format(route.format, folder);
+    for (RouteConfiguration& route : configuration.http.routes) {
+        resolve(route.upstream.ca_file, folder);
+    }
+    HttpConfiguration& http = configuration.http;
+    resolve(http.server.certificate_file, folder);
+    resolve(http.server.key_file, folder);
+    if (is_file(http.jwks)) resolve(http.jwks, folder);
 }
 
 }  // namespace

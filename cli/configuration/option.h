@@ -22,6 +22,7 @@ enum class OptionType : std::uint8_t {
     number,
     duration,     // `500ms`, `5s`, `24h`
     size,         // `8MiB`, `100MB`
+    hours,        // `01:00-05:00`, of each day in UTC
     choice,       // one of OptionSpec::choices
     texts,        // a list of texts
     properties,   // librdkafka's, name to value
@@ -30,6 +31,7 @@ enum class OptionType : std::uint8_t {
     source,       // one field source
     columns,      // column name to field source
     fingerprint,  // none | payload | {fields: [...]}
+    headers,      // HTTP's, name to value; values are never printed
 };
 
 // An option's value; which member holds it follows from the type.
@@ -38,9 +40,10 @@ struct OptionValue {
     std::int64_t integer = 0;  // integer, size
     double number = 0;
     std::chrono::milliseconds duration{0};
+    DailyHours hours;
     std::size_t choice = 0;  // index in OptionSpec::choices
     std::vector<std::string> texts;
-    std::map<std::string, Secret> properties;
+    std::map<std::string, Secret> properties;  // and headers
     StartPosition start;
     std::vector<KeySource> key_sources;
     FieldSource source;
@@ -48,13 +51,18 @@ struct OptionValue {
     FingerprintOptions fingerprint;
 };
 
-// What is being filled; null outside of databases[] and of topics[].
+// What is being filled; null outside of databases[], of topics[] and of http.routes[].
 struct OptionTarget {
     Configuration& configuration;
     DatabaseConfiguration* database = nullptr;
     TopicConfiguration* topic = nullptr;
     LedgerOptions* ledger = nullptr;    // the topic's own
     TableSinkOptions* table = nullptr;  // the topic's own
+    OutboxOptions* outbox = nullptr;
+    OutboxOptions* also_publish = nullptr;
+    FunctionSinkOptions* function = nullptr;
+    WebhookOptions* webhook = nullptr;
+    RouteConfiguration* route = nullptr;
 };
 
 struct OptionSpec {

@@ -14,5 +14,11 @@ std::vector<OptionSpec> process_options();
 std::vector<OptionSpec> topic_options();
 std::vector<OptionSpec> key_and_ledger_options();
 std::vector<OptionSpec> sink_options();
+std::vector<OptionSpec> outbox_options();
+std::vector<OptionSpec> result_options();
+std::vector<OptionSpec> webhook_options();
+std::vector<OptionSpec> http_options();
+// `http.routes[].upstream`.
+std::vector<OptionSpec> upstream_options();
 
 }  // namespace onceward

@@ -8,7 +8,7 @@ using In = OptionValue;
 constexpr std::int64_t second = 1000;
 constexpr std::int64_t hour = 3600 * second;
 
-const OptionSpec entries[] = {
+const OptionSpec process_entries[] = {
     {.path = "group",
      .required = true,
      .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
@@ -216,6 +216,8 @@ const OptionSpec entries[] = {
 
 }  // namespace
 
-std::vector<OptionSpec> process_options() { return {std::begin(entries), std::end(entries)}; }
+std::vector<OptionSpec> process_options() {
+    return {std::begin(process_entries), std::end(process_entries)};
+}
 
 }  // namespace onceward

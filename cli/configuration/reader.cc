@@ -92,7 +92,12 @@ class Reader {
             read_option(node, *child.spec, parent.mark, path);
         } else if (child.list) {
             if (child.name == "topics") {
-                read_topics(node, child, parent.mark, path);
+                // A front door needs none.
+                if (node != nullptr || parent.find("http") == nullptr) {
+                    read_topics(node, child, parent.mark, path);
+                }
+            } else if (node != nullptr && child.name == "routes") {
+                read_routes(*node, child, path);
             } else if (node != nullptr) {
                 read_databases(*node, child, path);
             }
@@ -137,6 +142,63 @@ class Reader {
         }
     }
 
+    void read_routes(const Node& node, const OptionTree& tree, const std::string& path) {
+        if (node.kind != Node::Kind::sequence) {
+            report_.error(node.mark, path,
+                          shown(node) +
+                              " stands where a list of routes is wanted. Write `routes:`, and "
+                              "below it `- method: ...` for each.");
+            return;
+        }
+        for (std::size_t index = 0; index < node.items.size(); ++index) {
+            const std::string item_path = path + "[" + std::to_string(index) + "]";
+            report_.locate(item_path, node.items[index].mark);
+            RouteConfiguration& route = configuration_.http.routes.emplace_back();
+            route.mark = node.items[index].mark;
+            route.path = item_path;
+            to_.route = &route;
+            TopicConfiguration message;
+            LedgerOptions ledger = read_message(node.items[index], tree, item_path, message);
+            const bool upstream = report_.given(item_path + ".upstream");
+            if (!upstream && !report_.given(item_path + ".sink")) continue;
+            message.name = operation_of(route.options.pattern);
+            message.mark = route.mark;
+            message.stores_results = ledger.stores_results = true;
+            finish_topic(message, std::move(ledger), item_path);
+            auto& routes = upstream ? configuration_.route_upstreams : configuration_.route_sinks;
+            routes.emplace(index, std::move(message));
+        }
+    }
+
+    // A message's own options, of a topic or of a route to a sink.
+    LedgerOptions read_message(const Node& item, const OptionTree& tree,
+                               const std::string& item_path, TopicConfiguration& message) {
+        LedgerOptions ledger;
+        TableSinkOptions table;
+        OutboxOptions outbox;
+        OutboxOptions also_publish;
+        FunctionSinkOptions function;
+        WebhookOptions webhook;
+        message.path = item_path;
+        to_.topic = &message;
+        to_.ledger = &ledger;
+        to_.table = &table;
+        to_.outbox = &outbox;
+        to_.also_publish = &also_publish;
+        to_.function = &function;
+        to_.webhook = &webhook;
+        read_mapping(item, tree, item_path);
+        message.sink_mark = report_.mark_of(item_path + ".sink");
+        message.reach_mark = report_.mark_of(item_path + ".ledger.reach");
+        message.retention_mark = report_.mark_of(item_path + ".ledger.retention");
+        message.sink = table;
+        if (report_.given(item_path + ".sink.outbox")) message.sink = outbox;
+        if (report_.given(item_path + ".sink.function")) message.sink = function;
+        if (report_.given(item_path + ".sink.webhook")) message.sink = webhook;
+        if (report_.given(item_path + ".also_publish")) message.also_publish = also_publish;
+        return ledger;
+    }
+
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,
                      const std::string& path) {
         if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
@@ -153,28 +215,24 @@ class Reader {
             report_.locate(item_path, item.mark);
             TopicConfiguration& topic = configuration_.topics.emplace_back();
             topic.mark = item.mark;
-            topic.path = item_path;
-            LedgerOptions ledger;
-            TableSinkOptions table;
-            to_.topic = &topic;
-            to_.ledger = &ledger;
-            to_.table = &table;
-            read_mapping(item, tree, item_path);
-            topic.sink_mark = report_.mark_of(item_path + ".sink");
-            topic.reach_mark = report_.mark_of(item_path + ".ledger.reach");
-            topic.sink = table;
-            finish_topic(topic, ledger, item_path);
+            LedgerOptions ledger = read_message(item, tree, item_path, topic);
+            topic.stores_results =
+                report_.given(item_path + ".results") || report_.given(item_path + ".reply");
+            ledger.stores_results = topic.stores_results;
+            finish_topic(topic, std::move(ledger), item_path);
         }
     }
 
     // What is computed from other options, and the ledger, which topics may share.
-    void finish_topic(TopicConfiguration& topic, LedgerOptions& ledger, const std::string& path) {
+    void finish_topic(TopicConfiguration& topic, LedgerOptions ledger, const std::string& path) {
         const std::string own_name = configuration_.group + "/" + topic.name;
         if (topic.key.operation.empty()) topic.key.operation = own_name;
         if (ledger.name.empty()) ledger.name = own_name;
         topic.ledger = ledger.name;
         const auto [found, first] = configuration_.ledgers.emplace(ledger.name, ledger);
-        if (!first) compare_ledgers(found->second, ledger, path);
+        if (first) return;
+        found->second.stores_results = found->second.stores_results || ledger.stores_results;
+        compare_ledgers(found->second, ledger, path);
     }
 
     void compare_ledgers(const LedgerOptions& first, const LedgerOptions& again,
@@ -191,6 +249,8 @@ class Reader {
         differ(first.retention == again.retention, "retention");
         differ(first.rotate_after == again.rotate_after, "rotate_after");
         differ(first.rotate_claims == again.rotate_claims, "rotate_claims");
+        differ(first.purge_hours == again.purge_hours, "purge_hours");
+        differ(first.lease == again.lease, "lease");
     }
 
     Configuration& configuration_;

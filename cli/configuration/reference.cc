@@ -64,8 +64,10 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::number: return "number";
         case OptionType::duration: return "duration";
         case OptionType::size: return "size";
+        case OptionType::hours: return "`HH:MM-HH:MM`";
         case OptionType::texts: return "list of texts";
         case OptionType::properties: return "mapping";
+        case OptionType::headers: return "mapping from header to value, secret";
         case OptionType::start: return "`committed`, `earliest`, `latest` or a time";
         case OptionType::key_sources: return "list of key sources";
         case OptionType::source: return "source";

@@ -18,9 +18,18 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
     }
     const FingerprintOptions& fingerprint = topic.key.fingerprint;
     paths.insert(paths.end(), fingerprint.fields.begin(), fingerprint.fields.end());
-    if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) {
-        for (const ColumnOptions& column : table->columns) {
+    const auto add_columns = [&](const std::vector<ColumnOptions>& columns) {
+        for (const ColumnOptions& column : columns) {
             if (column.source.kind == FieldSource::Kind::field) paths.push_back(column.source.text);
+        }
+    };
+    if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) add_columns(table->columns);
+    if (const auto* function = std::get_if<FunctionSinkOptions>(&topic.sink)) {
+        add_columns(function->columns);
+    }
+    for (const OutboxOptions* outbox : outboxes_of(topic)) {
+        for (const FieldSource& source : sources_of(*outbox)) {
+            if (source.kind == FieldSource::Kind::field) paths.push_back(source.text);
         }
     }
     return paths;

@@ -5,11 +5,19 @@ namespace {
 using To = OptionTarget;
 using In = OptionValue;
 
-const OptionSpec entries[] = {
+const OptionSpec sink_entries[] = {
     {.path = "topics[].sink.table",
-     .required = true,
-     .meaning = "The table that messages are written to: `name` or `schema.name`.",
+     .meaning = "The table that messages are written to: `name` or `schema.name`. A sink has "
+                "either this or `function`, with `columns`, or `outbox`, or `webhook`.",
      .bind = [](To& to, const In& value) { to.table->table = value.text; }},
+    {.path = "topics[].sink.function",
+     .meaning = "A function of yours, `name` or `schema.name`, that takes one `jsonb[]` and is "
+                "called once for each batch, in its transaction: an object for each message. It "
+                "returns one row for each, in their order or with a column `ordinality` (from 1), "
+                "and that row is the message's result: `result_status`, `result_failed`, "
+                "`result_headers` and `result_body` are what they say, and without the last all "
+                "other columns are the body, as one JSON object.",
+     .bind = [](To& to, const In& value) { to.function->function = value.text; }},
     {.path = "topics[].sink.mode",
      .type = OptionType::choice,
      .default_text = "insert",
@@ -22,11 +30,12 @@ const OptionSpec entries[] = {
      .choices = {"insert", "upsert"}},
     {.path = "topics[].sink.columns",
      .type = OptionType::columns,
-     .required = true,
-     .meaning = "Each column and where its value comes from: a path in the payload as a plain "
+     .meaning = "Each column (of a function: each member of the object) and where its value comes "
+                "from: a path in the payload as a plain "
                 "text, or a mapping (see *Sources* below), there with `required: true` for a "
                 "value without which the message is rejected.",
-     .bind = [](To& to, const In& value) { to.table->columns = value.columns; }},
+     .bind = [](To& to,
+                const In& value) { to.table->columns = to.function->columns = value.columns; }},
     {.path = "topics[].sink.conflict_target",
      .type = OptionType::texts,
      .meaning = "Upsert: the columns of the unique index that tells which row is meant.",
@@ -49,13 +58,15 @@ const OptionSpec entries[] = {
 
 }  // namespace
 
-std::vector<OptionSpec> sink_options() { return {std::begin(entries), std::end(entries)}; }
+std::vector<OptionSpec> sink_options() {
+    return {std::begin(sink_entries), std::end(sink_entries)};
+}
 
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* part :
-             {&process_options, &topic_options, &key_and_ledger_options, &sink_options}) {
+        for (auto* part : {&process_options, &topic_options, &key_and_ledger_options, &sink_options,
+                           &outbox_options, &webhook_options, &result_options, &http_options}) {
             for (OptionSpec& spec : part()) all.push_back(std::move(spec));
         }
         return all;

@@ -97,6 +97,18 @@ void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink
 void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& sink,
                       const std::string& path, Report& report) {
     const std::string sink_path = path + ".sink";
+    if (!report.given(sink_path + ".table") && !report.given(sink_path + ".columns")) {
+        report.error_at(sink_path,
+                        "There is no sink. Write `sink:` with `table:` and `columns:`, or with "
+                        "`outbox: {topic: NAME}` or `webhook: {url: https://example.org/...}`.");
+        return;
+    }
+    for (const char* option : {"table", "columns"}) {
+        if (report.given(sink_path + "." + option)) continue;
+        report.error_at(sink_path + "." + option, "`" + std::string(option) +
+                                                      "` is missing. A table sink has `table` and "
+                                                      "`columns`.");
+    }
     check_upsert(sink, sink_path, report);
     check_deletes(topic, sink, path, report);
     const auto dots = std::count(sink.table.begin(), sink.table.end(), '.');

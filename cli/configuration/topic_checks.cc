@@ -8,15 +8,45 @@
 #include "cli/configuration/values.h"
 
 namespace onceward {
+
+bool valid_topic_name(const std::string& name) {
+    return name.size() <= 249 && std::all_of(name.begin(), name.end(), [](char letter) {
+               return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' ||
+                      letter == '_' || letter == '-';
+           });
+}
+
+void check_field_path(const std::string& text, Format format, const std::string& path,
+                      Report& report) {
+    switch (format) {
+        case Format::json:
+            if (!text.empty() && text.front() != '/') {
+                std::string pointer = "/" + text;
+                std::replace(pointer.begin(), pointer.end(), '.', '/');
+                report.error_at(path,
+                                "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
+            }
+            return;
+        case Format::protobuf:
+            if (text.empty() || text.front() == '/') {
+                std::string dotted = text.empty() ? "order.id" : text.substr(1);
+                std::replace(dotted.begin(), dotted.end(), '/', '.');
+                report.error_at(path, "A path into Protobuf has dots. Write `" + dotted + "`.");
+            }
+            return;
+        case Format::raw:
+            if (text.empty()) return;
+            report.error_at(path,
+                            "`format: raw` has no fields. Write `{header: ...}`, `{metadata: "
+                            "record_key}` or `{metadata: payload}`, or another format.");
+            return;
+    }
+}
+
 namespace {
 
 void check_name(const TopicConfiguration& topic, const std::string& path, Report& report) {
-    const bool fits = topic.name.size() <= 249 &&
-                      std::all_of(topic.name.begin(), topic.name.end(), [](char letter) {
-                          return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-                                 letter == '.' || letter == '_' || letter == '-';
-                      });
-    if (!fits) {
+    if (!valid_topic_name(topic.name)) {
         report.error_at(path + ".name",
                         "This is no topic's name (letters, digits, `.`, `_`, `-`, 249 at most). "
                         "Patterns are not supported: name each topic.");
@@ -70,34 +100,6 @@ void check_format(const TopicConfiguration& topic, const std::string& path, Repo
         report.error_at(path + ".envelope",
                         "Envelopes are unwrapped from JSON only. Write `format: json`, or "
                         "`envelope: none` and paths that start inside the envelope.");
-    }
-}
-
-// A path in the payload has to look like the format's paths.
-void check_field_path(const std::string& text, Format format, const std::string& path,
-                      Report& report) {
-    switch (format) {
-        case Format::json:
-            if (!text.empty() && text.front() != '/') {
-                std::string pointer = "/" + text;
-                std::replace(pointer.begin(), pointer.end(), '.', '/');
-                report.error_at(path,
-                                "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
-            }
-            return;
-        case Format::protobuf:
-            if (text.empty() || text.front() == '/') {
-                std::string dotted = text.empty() ? "order.id" : text.substr(1);
-                std::replace(dotted.begin(), dotted.end(), '/', '.');
-                report.error_at(path, "A path into Protobuf has dots. Write `" + dotted + "`.");
-            }
-            return;
-        case Format::raw:
-            if (text.empty()) return;
-            report.error_at(path,
-                            "`format: raw` has no fields. Write `{header: ...}`, `{metadata: "
-                            "record_key}` or `{metadata: payload}`, or another format.");
-            return;
     }
 }
 
@@ -179,6 +181,32 @@ void check_fingerprint(const TopicConfiguration& topic, const std::string& topic
     }
 }
 
+void check_hot_key(const TopicConfiguration& topic, const LedgerOptions& ledger,
+                   const std::string& topic_path, Report& report) {
+    const std::string path = topic_path + ".hot_key";
+    if (!report.given(path)) return;
+    if (topic.reject.hot_key.most == 0 && report.given(path + ".within")) {
+        report.error_at(path, "Nothing is too often without a number. Write `most: 1000`.");
+    }
+    if (topic.reject.hot_key.most > 0 && ledger.store == StoreKind::lease) {
+        report.error_at(path,
+                        "With `store: lease` further copies of a key call nobody, and wait for "
+                        "nothing once it is done. Remove this.");
+    }
+}
+
+void check_columns(const TopicConfiguration& topic, const std::vector<ColumnOptions>& columns,
+                   const std::string& path, Report& report) {
+    if (!report.known(path + ".format")) return;
+    for (const ColumnOptions& column : columns) {
+        if (column.source.kind != FieldSource::Kind::field) continue;
+        check_field_path(column.source.text, topic.format.format,
+                         path + ".sink.columns." + column.name, report);
+    }
+}
+
+}  // namespace
+
 void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report) {
     const std::string path = topic_path + ".ledger";
     switch (ledger.store) {
@@ -189,11 +217,7 @@ void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Re
                             "global`, or `store: log`.");
             break;
         case StoreKind::log: break;
-        case StoreKind::lease:
-            report.error_at(path + ".store",
-                            "This store is not available in this version. Write `store: table` or "
-                            "`store: log`.");
-            break;
+        case StoreKind::lease: break;  // see check_lease()
     }
     if (ledger.rotate_after > ledger.retention) {
         report.error_at(
@@ -213,15 +237,13 @@ void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Re
     }
 }
 
-}  // namespace
-
 void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
                  const std::string& path, Report& report) {
     check_name(topic, path, report);
-    check_format(topic, path, report);
     check_key(topic, path, report);
     check_fingerprint(topic, path, report);
-    check_ledger(ledger, path, report);
+    check_hot_key(topic, ledger, path, report);
+    check_lease(topic, ledger, path, report);
     if (report.given(path + ".start_fallback") &&
         topic.start.kind != StartPosition::Kind::committed) {
         report.error_at(path + ".start_fallback",
@@ -233,14 +255,26 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
             "With `on_reject: halt` the first bad message halts already. Remove the cap, or "
             "write `on_reject: dead_letter`.");
     }
-    const auto* table = std::get_if<TableSinkOptions>(&topic.sink);
-    if (table == nullptr) return;
-    check_table_sink(topic, *table, path, report);
-    for (const ColumnOptions& column : table->columns) {
-        if (column.source.kind != FieldSource::Kind::field || !report.known(path + ".format"))
-            continue;
-        check_field_path(column.source.text, topic.format.format,
-                         path + ".sink.columns." + column.name, report);
+    check_answers(topic, ledger, path, report);
+    if (const auto* webhook = std::get_if<WebhookOptions>(&topic.sink)) {
+        check_webhook(topic, *webhook, ledger, path, report);
+    }
+    check_message(topic, ledger, path, report);
+}
+
+void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
+                   const std::string& path, Report& report) {
+    check_format(message, path, report);
+    check_ledger(ledger, path, report);
+    check_lease(message, ledger, path, report);
+    check_outboxes(message, path, report);
+    if (const auto* function = std::get_if<FunctionSinkOptions>(&message.sink)) {
+        check_function_sink(message, *function, path, report);
+        check_columns(message, function->columns, path, report);
+    }
+    if (const auto* table = std::get_if<TableSinkOptions>(&message.sink)) {
+        check_table_sink(message, *table, path, report);
+        check_columns(message, table->columns, path, report);
     }
 }
 

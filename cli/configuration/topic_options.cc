@@ -5,7 +5,7 @@ namespace {
 using To = OptionTarget;
 using In = OptionValue;
 
-const OptionSpec entries[] = {
+const OptionSpec topic_entries[] = {
     {.path = "topics[].name",
      .required = true,
      .meaning = "The topic's name; no pattern.",
@@ -174,10 +174,33 @@ const OptionSpec entries[] = {
              to.topic->reject.order = static_cast<RejectPolicy::Order>(value.choice);
          },
      .choices = {"by_partition", "by_key"}},
+    {.path = "topics[].hot_key.most",
+     .type = OptionType::integer,
+     .default_text = "0",
+     .meaning =
+         "Of messages with the same idempotency key within a window, what comes behind the first "
+         "so many goes to the dead letters, with the class `hot_key`, and is looked up in no "
+         "ledger. The first ones go on as ever: one is applied, the others are duplicates. 0: any "
+         "number. Not with `store: lease`.",
+     .cost = "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
+             "anew after a restart; beyond 65,536 keys within a window it may count too few, never "
+             "too many. A further copy gets no reply.",
+     .bind = [](To& to, const In& value) { to.topic->reject.hot_key.most = value.integer; },
+     .maximum = 1'000'000'000},
+    {.path = "topics[].hot_key.within",
+     .type = OptionType::duration,
+     .default_text = "60s",
+     .meaning = "How long a window is. They follow one another, by the messages' own timestamps, "
+                "so that up to twice as many may pass where two meet.",
+     .bind = [](To& to, const In& value) { to.topic->reject.hot_key.within = value.duration; },
+     .minimum = 1000,
+     .maximum = 86'400'000},
 };
 
 }  // namespace
 
-std::vector<OptionSpec> topic_options() { return {std::begin(entries), std::end(entries)}; }
+std::vector<OptionSpec> topic_options() {
+    return {std::begin(topic_entries), std::end(topic_entries)};
+}
 
 }  // namespace onceward

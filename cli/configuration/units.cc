@@ -66,6 +66,23 @@ std::optional<std::int64_t> parse_size(const std::string& text) {
     return parse_with(text, size_units);
 }
 
+std::optional<DailyHours> parse_hours(const std::string& text) {
+    static const std::regex form(R"((\d\d):(\d\d)-(\d\d):(\d\d))");
+    std::smatch part;
+    if (!std::regex_match(text, part, form)) return std::nullopt;
+    const auto at = [&](int index) {
+        return std::chrono::hours(std::stoi(part[index])) +
+               std::chrono::minutes(std::stoi(part[index + 1]));
+    };
+    const DailyHours hours{at(1), at(3)};
+    const bool minutes = part[2] < "60" && part[4] < "60";
+    const std::chrono::hours day(24);
+    if (!minutes || hours.begin >= day || hours.end > day || hours.begin == hours.end) {
+        return std::nullopt;
+    }
+    return hours;
+}
+
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
     static const std::regex form(
         R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)"
@@ -95,6 +112,16 @@ std::string duration_text(std::chrono::milliseconds duration) {
 }
 
 std::string size_text(std::int64_t bytes) { return text_with(bytes, size_units); }
+
+std::string hours_text(const DailyHours& hours) {
+    const auto two_digits = [](std::int64_t number) {
+        return (number < 10 ? "0" : "") + std::to_string(number);
+    };
+    const auto text = [&](std::chrono::minutes time) {
+        return two_digits(time.count() / 60) + ":" + two_digits(time.count() % 60);
+    };
+    return text(hours.begin) + "-" + text(hours.end);
+}
 
 std::string duration_advice(const std::string& text) {
     const auto [number, rest] = split_number(text);

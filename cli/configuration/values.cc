@@ -95,6 +95,20 @@ std::optional<OptionValue> read_amount(const OptionSpec& spec, const Node& node,
                                                                 : std::nullopt;
 }
 
+std::optional<OptionValue> read_hours(const Node& node, const std::string& path, Report& report) {
+    const std::string wanted = "`HH:MM-HH:MM` in UTC, such as `01:00-05:00`";
+    if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
+    OptionValue value;
+    const std::optional<DailyHours> hours = parse_hours(node.text);
+    if (!hours) {
+        report.error(node.mark, path,
+                     shown(node) + " are no hours of a day. Write " + wanted + ".");
+        return std::nullopt;
+    }
+    value.hours = *hours;
+    return value;
+}
+
 std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
                                        const std::string& path, Report& report) {
     const std::vector<std::string> names = strings(spec.choices);
@@ -163,6 +177,24 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
             continue;
         }
         value.properties[name] = item.text;
+    }
+    return value;
+}
+
+std::optional<OptionValue> read_headers(const Node& node, const std::string& path, Report& report) {
+    if (node.kind != Node::Kind::mapping) {
+        // Not shown: it may be meant for a secret.
+        report.error(node.mark, path,
+                     "These are no headers. Write a mapping, such as `Authorization: Bearer "
+                     "${TOKEN}`.");
+        return std::nullopt;
+    }
+    OptionValue value;
+    for (std::size_t index = 0; index < node.items.size(); ++index) {
+        const std::string item_path = path + "." + node.keys[index].name;
+        report.locate(item_path, node.keys[index].mark);
+        if (!expect_scalar(node.items[index], item_path, "the header's value", report)) continue;
+        value.properties[node.keys[index].name] = node.items[index].text;
     }
     return value;
 }
@@ -251,9 +283,11 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
         case OptionType::number: return read_number(spec, node, path, report);
         case OptionType::duration:
         case OptionType::size: return read_amount(spec, node, path, report);
+        case OptionType::hours: return read_hours(node, path, report);
         case OptionType::choice: return read_choice(spec, node, path, report);
         case OptionType::texts: return with(&OptionValue::texts, read_texts(node, path, report));
         case OptionType::properties: return read_properties(node, path, report);
+        case OptionType::headers: return read_headers(node, path, report);
         case OptionType::start: return read_start(node, path, report);
         case OptionType::key_sources:
             return with(&OptionValue::key_sources, read_key_sources(node, path, report));

@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_again{50};
+constexpr milliseconds next_look{50};
 // Nothing that the faults do takes this long.
 constexpr milliseconds standstill_limit{60'000};
 // A worker is worth a strike when it has had the time to join its group and take partitions.
@@ -65,7 +65,7 @@ class Run {
             look();
             strike();
             watch_for_standstill();
-            std::this_thread::sleep_for(look_again);
+            std::this_thread::sleep_for(next_look);
         }
         seconds_ = std::chrono::duration<double>(last_move_ - begin_).count();
         fleet_.stop();

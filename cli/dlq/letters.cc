@@ -21,12 +21,8 @@ std::optional<std::string> bytes_in(const Result& rows, int row, int column) {
     return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
 }
 
-void add_time(Parameters& parameters, const std::optional<std::chrono::milliseconds>& time) {
-    if (time) {
-        parameters.integer(time->count());
-    } else {
-        parameters.null();
-    }
+std::optional<std::int64_t> count_of(const std::optional<std::chrono::milliseconds>& time) {
+    return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
 }
 
 std::string from_base64(const std::string& text) {
@@ -44,23 +40,18 @@ std::string from_base64(const std::string& text) {
 }  // namespace
 
 std::vector<Letter> select_letters(Connection& connection, const LetterFilter& filter) {
-    Parameters parameters;
-    parameters.text(filter.group);
-    if (filter.topic.empty()) {
-        parameters.null();
-    } else {
-        parameters.text(filter.topic);
-    }
-    parameters.texts(views(filter.classes));
-    add_time(parameters, filter.since);
-    add_time(parameters, filter.until);
-    if (filter.key.empty()) {
-        parameters.null();
-    } else {
-        parameters.bytes(filter.key);
-    }
-    parameters.integers(filter.numbers).texts(views(filter.states)).integer(filter.limit);
-    const Result rows = connection.prepared(sql::dlq_select, parameters, {}, true);
+    const Result rows = connection.prepared(sql::dlq_select,
+                                            Parameters{}
+                                                .text(filter.group)
+                                                .optional_text(unless_empty(filter.topic))
+                                                .texts(views(filter.classes))
+                                                .optional_integer(count_of(filter.since))
+                                                .optional_integer(count_of(filter.until))
+                                                .optional_bytes(unless_empty(filter.key))
+                                                .integers(filter.numbers)
+                                                .texts(views(filter.states))
+                                                .integer(filter.limit),
+                                            {}, true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -123,7 +114,8 @@ std::vector<LetterRecord> read_records(Connection& connection,
         records.push_back({rows.binary_integer(row, 0),
                            Partition{static_cast<std::int32_t>(rows.binary_integer(row, 1))},
                            bytes_in(rows, row, 2), bytes_in(rows, row, 4),
-                           stored_headers(rows.text(row, 3))});
+                           stored_headers(rows.text(row, 3)), bytes_in(rows, row, 5),
+                           bytes_in(rows, row, 6), bytes_in(rows, row, 7)});
     }
     const auto place = [&](const LetterRecord& record) {
         return std::ranges::find(numbers, record.number) - numbers.begin();

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds metadata_limit{10'000};
 constexpr milliseconds poll_interval{250};
 // Letters whose records are in memory at once.
-constexpr std::size_t page_letters = 100;
+constexpr std::size_t most_letters = 100;
 constexpr std::int64_t page_bytes = 8 << 20;
 
 class Redrive {
@@ -36,7 +36,7 @@ class Redrive {
         for (const Letter& letter : letters) {
             page.push_back(letter.number);
             bytes += letter.payload_bytes;
-            if (page.size() < page_letters && bytes < page_bytes) continue;
+            if (page.size() < page_letters() && bytes < page_bytes) continue;
             send(page);
             page.clear();
             bytes = 0;
@@ -47,6 +47,13 @@ class Redrive {
     }
 
   private:
+    // What is freed is sent within a second or so.
+    std::size_t page_letters() const {
+        if (!options_.rate) return most_letters;
+        return static_cast<std::size_t>(
+            std::clamp(*options_.rate, 1.0, static_cast<double>(most_letters)));
+    }
+
     void mark(std::string_view statement, const std::vector<Letter>& letters) {
         std::vector<std::int64_t> numbers;
         for (const Letter& letter : letters) numbers.push_back(letter.number);
@@ -54,7 +61,12 @@ class Redrive {
     }
 
     void send(const std::vector<std::int64_t>& numbers) {
-        if (numbers.empty() || stopped()) return;
+        if (numbers.empty()) return;
+        wait_for_turn();
+        if (stopped()) return;
+        // DANGER: no earlier than with their copies. Of a letter that is not sent after all the key
+        // would be free, and any duplicate would be called.
+        connection_.query(sql::dlq_redrive_free, Parameters{}.integers(numbers));
         for (const LetterRecord& record : read_records(connection_, numbers)) {
             wait_for_turn();
             if (stopped()) break;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/embedded/postgres_programs.h"
+#include "dedup/digest.h"
 
 namespace onceward {
 namespace {
@@ -23,12 +24,7 @@ constexpr int start_attempts = 5;
 std::string random_password() {
     unsigned char bytes[16];
     if (RAND_bytes(bytes, sizeof bytes) != 1) throw std::runtime_error("no random bytes");
-    std::string text;
-    for (const unsigned char byte : bytes) {
-        text += "0123456789abcdef"[byte >> 4];
-        text += "0123456789abcdef"[byte & 15];
-    }
-    return text;
+    return hex(std::string_view(reinterpret_cast<const char*>(bytes), sizeof bytes));
 }
 
 // PostgreSQL refuses to run as root.

@@ -16,12 +16,6 @@ using namespace std::chrono_literals;
 constexpr int most_tries = 100;
 constexpr auto pause = 100ms;
 
-// The ledger is told after the transaction is over, whichever way it went.
-struct Ending {
-    ClaimStore& claims;
-    ~Ending() { claims.ended(); }
-};
-
 class Import {
   public:
     Import(Connection& connection, ClaimStore& claims, KeyList& list, const ImportOptions& options)
@@ -105,7 +99,7 @@ class Import {
     bool attempt(const KeyPage& page, const std::vector<Claim>& claims, std::int64_t repeats,
                  std::int64_t refused) {
         claims_.catch_up(connection_);
-        const Ending ending{claims_};
+        const Ending ending(&claims_);
         OwnedTransaction transaction(connection_);
         const auto answers = claims_.claim(transaction, options_.topic, claims);
         if (!answers) return false;

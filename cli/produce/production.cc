@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds metadata_limit{10'000};
+constexpr milliseconds topic_limit{10'000};
 constexpr milliseconds progress_interval{250};
 // Delivered records that wait for their repeat; more make the two lie further apart.
 constexpr std::size_t repeats_waiting_max = 1'000;
@@ -51,7 +51,7 @@ class Production {
           encoder_(options.format, wanted_fields(options)),
           producer_(options.producer),
           reader_(options.csv ? read_csv(input) : read_ndjson(input)) {
-        partitions_ = producer_.partitions(options.topic, metadata_limit);
+        partitions_ = producer_.partitions(options.topic, topic_limit);
         producer_.on_delivery([this](const Delivery& delivery) { delivered(delivery); });
     }
 

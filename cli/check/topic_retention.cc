@@ -1,0 +1,47 @@
+#include "cli/check/topic_retention.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "cli/configuration/units.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t for_ever = -1;
+
+// Milliseconds, or for ever; none where the brokers do not say.
+std::optional<std::int64_t> kept(const std::map<std::string, std::string>& properties) {
+    const auto policy = properties.find("cleanup.policy");
+    const bool deletes =
+        policy == properties.end() || policy->second.find("delete") != std::string::npos;
+    if (!deletes) return for_ever;  // the last message of each record key
+    const auto found = properties.find("retention.ms");
+    if (found == properties.end()) return std::nullopt;
+    const std::string& text = found->second;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number < 0 ? for_ever : number;
+}
+
+}  // namespace
+
+std::string rewind_warning(const std::map<std::string, std::string>& properties,
+                           std::chrono::seconds claims_kept) {
+    const std::optional<std::int64_t> messages = kept(properties);
+    if (!messages) return "";
+    const std::chrono::milliseconds time(*messages);
+    if (*messages != for_ever && time <= claims_kept) return "";
+    const std::string claims = duration_text(claims_kept);
+    const std::string log = *messages == for_ever ? "ever" : duration_text(time);
+    const std::string remedy = *messages == for_ever
+                                   ? "Write a `retention` as long as the longest rewind"
+                                   : "Write `retention: " + log + "`";
+    return "The topic keeps its messages for " + log + ", its ledger their claims for " + claims +
+           ": a rewind that reaches further back applies a SECOND time what was applied before. " +
+           remedy + ", or never rewind further than " + claims + ".";
+}
+
+}  // namespace onceward

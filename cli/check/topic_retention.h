@@ -1,0 +1,16 @@
+#pragma once
+// Whether a topic's log outlives the claims of what was read from it: then a rewind, or a redrive,
+// may apply a message that was applied before. Pure; thread-safe.
+
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace onceward {
+
+// What to say of that; '' where the claims are kept as long as the messages, or the brokers tell
+// nothing. `properties`: the topic's, as the brokers tell them.
+std::string rewind_warning(const std::map<std::string, std::string>& properties,
+                           std::chrono::seconds claims_kept);
+
+}  // namespace onceward

@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/configuration/checks.h"
+
+namespace onceward {
+namespace {
+
+bool is_header_name(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_';
+    });
+}
+
+void check_header(const std::string& name, const std::string& path, Report& report) {
+    if (is_header_name(name)) return;
+    report.error_at(path, "`" + name +
+                              "` is no header's name. Write letters, digits and `-`, such "
+                              "as `Idempotency-Key`.");
+}
+
+void check_file(const std::string& file, const std::string& path, Report& report) {
+    std::error_code ignored;
+    if (file.empty() || std::filesystem::is_regular_file(file, ignored)) return;
+    report.error_at(path, "There is no file `" + file + "`. Write one that this program can read.");
+}
+
+void check_server(const HttpConfiguration& http, Report& report) {
+    if (!parse_listen_address(http.listen_text)) {
+        report.error_at("http.listen", "`" + http.listen_text +
+                                           "` is no address to listen at. Write `127.0.0.1:8080` "
+                                           "or `[::1]:8080`.");
+    }
+    const ServerOptions& server = http.server;
+    if (server.certificate_file.empty() != server.key_file.empty()) {
+        const bool key = server.key_file.empty();
+        report.error_at(key ? "http.tls.certificate" : "http.tls.key",
+                        "TLS needs a certificate and its key. Write `http.tls." +
+                            std::string(key ? "key" : "certificate") + "` too.");
+    }
+    check_file(server.certificate_file, "http.tls.certificate", report);
+    check_file(server.key_file, "http.tls.key", report);
+}
+
+void check_tokens(const HttpConfiguration& http, Report& report) {
+    if (http.jwks.empty()) return;
+    const std::string path = "http.tokens.jwks";
+    const bool local =
+        http.jwks.starts_with("http://127.0.0.1") || http.jwks.starts_with("http://localhost");
+    if (http.jwks.starts_with("http://") && !local) {
+        report.error_at(path,
+                        "Whoever is on the way could put keys of their own in. Write an "
+                        "`https://` address.");
+    } else if (http.jwks.find("://") == std::string::npos) {
+        check_file(http.jwks, path, report);
+    }
+    if (http.tokens.audiences.empty()) {
+        report.warning_at(path,
+                          "A token that was made for another service opens this one. Name "
+                          "this one in `http.tokens.audiences`.");
+    }
+    if (http.tokens.issuer.empty()) {
+        report.warning_at(path,
+                          "Any issuer is taken that the key set has keys of. Name one in "
+                          "`http.tokens.issuer`.");
+    }
+}
+
+void check_signature(const RouteConfiguration& route, Report& report) {
+    const std::string path = route.path + ".signature";
+    if (!route.options.signature) {
+        for (const char* name : {"secret", "previous_secret", "header", "time_header"}) {
+            if (!report.given(path + "." + name)) continue;
+            report.error_at(path + "." + name,
+                            "This does nothing without a scheme. Write `signature.scheme` too.");
+        }
+        return;
+    }
+    if (route.secret.empty()) {
+        report.error_at(path + ".scheme",
+                        "A signature is verified with a secret. Write "
+                        "`signature.secret`, such as `${file:webhook.secret}`.");
+    }
+    if (route.options.signature->scheme == SignatureOptions::Scheme::hmac) {
+        if (report.given(path + ".header")) {
+            check_header(route.options.signature->header, path + ".header", report);
+        }
+        return;
+    }
+    for (const char* name : {"header", "time_header"}) {
+        if (!report.given(path + "." + name)) continue;
+        report.error_at(path + "." + name,
+                        "This scheme has headers of its own. Remove it, or write `scheme: hmac`.");
+    }
+}
+
+void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http, Report& report) {
+    const TenantSource& tenant = route.options.tenant;
+    const std::string path = route.path + ".tenant";
+    if (report.given(path + ".header") && report.given(path + ".claim")) {
+        report.error_at(path + ".claim", "The tenant is in a header or in a claim. Keep one.");
+    }
+    switch (tenant.kind) {
+        case TenantSource::Kind::none: break;
+        case TenantSource::Kind::header: check_header(tenant.name, path + ".header", report); break;
+        case TenantSource::Kind::claim:
+            if (!needs_token(http, route)) {
+                report.error_at(path + ".claim",
+                                "There is no token to take it from. Write "
+                                "`http.tokens`, and `token: required` here.");
+            }
+            break;
+    }
+}
+
+void check_key(const RouteConfiguration& route, Report& report) {
+    const RouteOptions& options = route.options;
+    const std::string path = route.path + ".key";
+    check_header(options.key.header, path + ".header", report);
+    if (options.key.length_min > options.key.length_max) {
+        report.error_at(path + ".length_min", "No key is that long: `length_max` is less.");
+    }
+    if (!options.key_field.empty() && !options.key_field.starts_with('/')) {
+        report.error_at(path + ".field", "A place in the body begins with `/`, such as `/id`.");
+    }
+    if (!options.key_field.empty() && options.key.use == KeyUse::forbidden) {
+        report.error_at(path + ".field",
+                        "With `use: forbidden` there is no key. Keep one of the "
+                        "two.");
+    }
+}
+
+void check_status_path(const RouteConfiguration& route, Report& report) {
+    const std::string path = route.path + ".status_path";
+    if (!report.given(path)) return;
+    if (!report.given(route.path + ".sink")) {
+        report.error_at(
+            path, "What became of a key is known here of a route to a sink alone. Remove it.");
+        return;
+    }
+    const std::string fault = fault_of({"GET", route.options.status_path});
+    if (!fault.empty()) {
+        report.error_at(path, "`" + route.options.status_path + "` is no path: " + fault + ".");
+    }
+    if (route.options.signature) {
+        report.error_at(path, "Who sends signed events signs no questions. Remove it.");
+    }
+    if (route.options.key.use == KeyUse::forbidden) {
+        report.error_at(path, "With `key.use: forbidden` there is no key to ask for. Remove it.");
+    }
+}
+
+void check_rates(const RouteConfiguration& route, Report& report) {
+    for (const auto& [rate, name] : {std::pair{route.tenant_rate, std::string("tenant")},
+                                     std::pair{route.key_rate, std::string("key")}}) {
+        if (rate.burst > 0 && rate.per_second == 0) {
+            report.error_at(route.path + ".rate." + name + "_burst",
+                            "This does nothing without a rate. Write `rate." + name + "` too.");
+        }
+    }
+}
+
+void check_route(const RouteConfiguration& route, const HttpConfiguration& http, Report& report) {
+    const std::string fault = fault_of(route.options.pattern);
+    if (!fault.empty() && !route.options.pattern.method.empty() &&
+        !route.options.pattern.path.empty()) {
+        report.error_at(route.path + ".path", "`" + operation_of(route.options.pattern) +
+                                                  "` is no route: " + fault + ".");
+    }
+    if (route.token == RouteConfiguration::Token::required && http.jwks.empty()) {
+        report.error_at(route.path + ".token",
+                        "There is no key set to verify a token with. Write "
+                        "`http.tokens.jwks`.");
+    }
+    for (const std::string& name : route.topic.forwarded) {
+        check_header(name, route.path + ".forward_headers", report);
+    }
+    check_key(route, report);
+    check_status_path(route, report);
+    check_tenant(route, http, report);
+    check_signature(route, report);
+    check_rates(route, report);
+}
+
+void check_topic_route(const RouteConfiguration& route, Report& report) {
+    for (const char* name : {"ledger", "format", "protobuf", "body", "wait", "fingerprint",
+                             "results", "also_publish"}) {
+        const std::string path = route.path + "." + name;
+        if (!report.given(path)) continue;
+        report.error_at(path,
+                        "Of a route to a topic whoever reads the topic decides this. Remove "
+                        "it, or write `sink:` in place of `topic:`.");
+    }
+}
+
+void check_sink_route(const RouteConfiguration& route, const TopicConfiguration& message,
+                      const LedgerOptions& ledger, Report& report) {
+    if (report.given(route.path + ".forward_headers")) {
+        report.error_at(route.path + ".forward_headers",
+                        "A sink's columns name the headers that they want. Remove it.");
+    }
+    if (ledger.reach == Reach::partition) {
+        report.error_at(route.path + ".ledger.reach",
+                        "Requests come in no partitions. Write `reach: global`.");
+    }
+    if (route.bulk && !route.options.key_field.empty()) {
+        report.error_at(route.path + ".key.field",
+                        "In bulk each item has its `key`. Remove it, or write `body: item`.");
+    }
+    check_kept_headers(message.answers.limits, route.path, report);
+    check_message(message, ledger, route.path, report);
+}
+
+// Of the routes and of the paths where a key's status is asked for.
+void check_ambiguity(const HttpConfiguration& http, Report& report) {
+    struct Taken {
+        RoutePattern pattern;
+        int line = 0;
+    };
+    std::vector<Taken> taken;
+    const auto take = [&](RoutePattern pattern, const std::string& path, int line) {
+        if (!fault_of(pattern).empty()) return;
+        for (const Taken& other : taken) {
+            if (!ambiguous(other.pattern, pattern)) continue;
+            report.error_at(path, "`" + operation_of(pattern) +
+                                      "` takes the same requests as a route in line " +
+                                      std::to_string(other.line) + ". Keep one of them.");
+        }
+        taken.push_back({std::move(pattern), line});
+    };
+    for (const RouteConfiguration& route : http.routes) {
+        take(route.options.pattern, route.path + ".path", route.mark.line);
+        if (route.options.status_path.empty()) continue;
+        take({"GET", route.options.status_path}, route.path + ".status_path", route.mark.line);
+    }
+}
+
+void check_target(const Configuration& configuration, std::size_t place, Report& report) {
+    const RouteConfiguration& route = configuration.http.routes[place];
+    const auto sink = configuration.route_sinks.find(place);
+    const bool to_sink = sink != configuration.route_sinks.end();
+    const auto upstream = configuration.route_upstreams.find(place);
+    if (upstream != configuration.route_upstreams.end()) {
+        const TopicConfiguration& message = upstream->second;
+        check_upstream_route(route, configuration.ledgers.at(message.ledger),
+                             message.answers.limits, report);
+    } else if (to_sink && !route.topic.topic.empty()) {
+        report.error_at(route.path + ".topic",
+                        "The route leads to a topic and to a sink. Keep one of them.");
+    } else if (to_sink) {
+        check_sink_route(route, sink->second, configuration.ledgers.at(sink->second.ledger),
+                         report);
+    } else if (route.topic.topic.empty()) {
+        report.error_at(route.path,
+                        "The route leads nowhere. Write `topic:`, `sink:` or "
+                        "`upstream:`.");
+    } else {
+        check_topic_route(route, report);
+    }
+}
+
+}  // namespace
+
+void check_kept_headers(const ResultLimits& limits, const std::string& route_path, Report& report) {
+    for (const std::string& name : limits.headers) {
+        if (!is_never_stored(name)) continue;
+        report.error_at(route_path + ".results.headers",
+                        "`" + name +
+                            "` is never stored: it sets a cookie, is a credential, or belongs to "
+                            "one connection. Remove it.");
+    }
+}
+
+void check_http(const Configuration& configuration, Report& report) {
+    const HttpConfiguration& http = configuration.http;
+    if (http.routes.empty()) {
+        if (report.given("http") && report.known("http.routes")) {
+            report.error_at("http",
+                            "A front door without routes serves nothing. Write "
+                            "`routes:`, and below it `- method: ...` for each.");
+        }
+        return;
+    }
+    check_server(http, report);
+    check_tokens(http, report);
+    for (std::size_t place = 0; place < http.routes.size(); ++place) {
+        check_route(http.routes[place], http, report);
+        check_target(configuration, place, report);
+    }
+    check_ambiguity(http, report);
+}
+
+}  // namespace onceward

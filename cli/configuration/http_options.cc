@@ -1,0 +1,371 @@
+#include <algorithm>
+#include <deque>
+
+#include "cli/configuration/listen_address.h"
+#include "cli/configuration/option_table.h"
+
+namespace onceward {
+namespace {
+
+using To = OptionTarget;
+using In = OptionValue;
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+
+constexpr std::int64_t second = 1000;
+constexpr std::int64_t day = 86'400 * second;
+
+std::size_t amount(const In& value) { return static_cast<std::size_t>(value.integer); }
+
+const OptionSpec server_entries[] = {
+    {.path = "http.listen",
+     .default_text = "127.0.0.1:8080",
+     .meaning = "Where the front door listens, if there are routes: an address and a port. Port 0 "
+                "lets the system choose one, which is logged.",
+     .bind =
+         [](To& to, const In& value) {
+             HttpConfiguration& http = to.configuration.http;
+             http.listen_text = value.text;
+             if (const auto address = parse_listen_address(value.text)) {
+                 http.server.host = address->host;
+                 http.server.port = address->port;
+             }
+         }},
+    {.path = "http.tls.certificate",
+     .meaning = "A PEM file with the certificate and its chain; relative to this configuration's "
+                "folder. Without it the front door speaks plain HTTP.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.http.server.certificate_file = value.text; }},
+    {.path = "http.tls.key",
+     .meaning = "The PEM file with the certificate's private key.",
+     .bind = [](To& to, const In& value) { to.configuration.http.server.key_file = value.text; }},
+    {.path = "http.limits.body",
+     .type = OptionType::size,
+     .default_text = "1MiB",
+     .meaning = "The largest body of a request; a larger one is answered with 413.",
+     .cost = "Each connection may hold one in memory.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.server.limits.body_bytes = amount(value);
+         },
+     .minimum = 1,
+     .maximum = std::int64_t{1} << 30},
+    {.path = "http.limits.headers",
+     .type = OptionType::size,
+     .default_text = "16KiB",
+     .meaning = "Most bytes of a request's first line and header fields; more is answered with "
+                "431.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.server.limits.header_bytes = amount(value);
+         },
+     .minimum = 1024,
+     .maximum = 1 << 20},
+    {.path = "http.limits.connections",
+     .type = OptionType::integer,
+     .default_text = "1000",
+     .meaning = "Most connections at once. Further ones wait in the kernel's queue until one ends.",
+     .cost = "Each is a file descriptor, and memory for a request.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.server.limits.connections = amount(value);
+         },
+     .minimum = 1,
+     .maximum = 100'000},
+    {.path = "http.limits.request_time",
+     .type = OptionType::duration,
+     .default_text = "30s",
+     .meaning = "How long a request may take from its first byte to its last; a slower one is "
+                "answered with 408.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.server.limits.request_time = value.duration;
+         },
+     .minimum = 100,
+     .maximum = 3600 * second},
+    {.path = "http.limits.idle_time",
+     .type = OptionType::duration,
+     .default_text = "15s",
+     .meaning = "How long a connection may stand idle between two requests before it is closed.",
+     .cost = "Longer saves clients a connection, and takes one of `connections` for nothing.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.server.limits.idle_time = value.duration;
+         },
+     .minimum = 100,
+     .maximum = 3600 * second},
+    {.path = "http.tokens.jwks",
+     .meaning =
+         "The key set that bearer tokens are verified against: an `https://` address, or a "
+         "file. With it a token is needed on each route that has no signature and does not say "
+         "`token: none`. RS256 and ES256 alone.",
+     .bind = [](To& to, const In& value) { to.configuration.http.jwks = value.text; }},
+    {.path = "http.tokens.issuer",
+     .meaning = "The `iss` that a token must have.",
+     .cost = "Without it any token is good that the key set has signed.",
+     .bind = [](To& to, const In& value) { to.configuration.http.tokens.issuer = value.text; }},
+    {.path = "http.tokens.audiences",
+     .type = OptionType::texts,
+     .meaning = "A token's `aud` must have one of these.",
+     .cost = "Without it a token that was made for another service opens this one.",
+     .bind = [](To& to, const In& value) { to.configuration.http.tokens.audiences = value.texts; }},
+    {.path = "http.tokens.leeway",
+     .type = OptionType::duration,
+     .default_text = "60s",
+     .meaning = "How far the issuer's clock may be from this one.",
+     .bind =
+         [](To& to, const In& value) {
+             to.configuration.http.tokens.leeway = duration_cast<seconds>(value.duration);
+         },
+     .minimum = 0,
+     .maximum = 600 * second},
+    {.path = "http.tokens.refresh",
+     .type = OptionType::duration,
+     .default_text = "15m",
+     .meaning = "How often the key set is fetched; also when a token names a key that is not "
+                "there.",
+     .cost = "Longer takes a withdrawn key for longer.",
+     .bind = [](To& to, const In& value) { to.configuration.http.jwks_refresh = value.duration; },
+     .minimum = 10 * second,
+     .maximum = day},
+};
+
+const OptionSpec route_entries[] = {
+    {.path = "http.routes[].method",
+     .required = true,
+     .meaning = "The request's method, in capitals, such as `POST`.",
+     .bind = [](To& to, const In& value) { to.route->options.pattern.method = value.text; }},
+    {.path = "http.routes[].path",
+     .required = true,
+     .meaning = "The request's path; `{name}` stands for any part between two slashes. Method and "
+                "path as they stand here are the operation that keys belong to.",
+     .cost = "Another path makes every key new.",
+     .bind = [](To& to, const In& value) { to.route->options.pattern.path = value.text; }},
+    {.path = "http.routes[].topic",
+     .meaning = "The topic that the request's body is produced to, under the key. Answered with "
+                "202 once the log has it.",
+     .bind = [](To& to, const In& value) { to.route->topic.topic = value.text; }},
+    {.path = "http.routes[].forward_headers",
+     .type = OptionType::texts,
+     .meaning = "To a topic: headers of the request that go with the record, in lower case.",
+     .bind = [](To& to, const In& value) { to.route->topic.forwarded = value.texts; }},
+    {.path = "http.routes[].body",
+     .type = OptionType::choice,
+     .default_text = "item",
+     .meaning = "To a sink: the body is one `item`, or in `bulk` an array of items, "
+                "`[{\"key\": TEXT, \"body\": ANY}, ...]`, 1000 at most, in one transaction; each "
+                "has an answer of its own (207).",
+     .bind = [](To& to, const In& value) { to.route->bulk = value.choice == 1; },
+     .choices = {"item", "bulk"}},
+    {.path = "http.routes[].wait",
+     .type = OptionType::duration,
+     .default_text = "0s",
+     .meaning = "To a sink or an upstream: how long a repeat waits while the first request still "
+                "runs, before it "
+                "is answered with 409 and Retry-After.",
+     .cost = "Each that waits holds its connection.",
+     .bind = [](To& to, const In& value) { to.route->options.wait = value.duration; },
+     .maximum = 60 * second},
+    {.path = "http.routes[].status_path",
+     .meaning = "To a sink: a path where GET tells what became of a key, `in-flight` or "
+                "`completed` with its answer's status, or 404. It takes the key in its header, "
+                "and the same token and tenant.",
+     .bind = [](To& to, const In& value) { to.route->options.status_path = value.text; }},
+    {.path = "http.routes[].fingerprint",
+     .type = OptionType::choice,
+     .default_text = "request",
+     .meaning = "To a sink or an upstream: what the same key has to come with again, the `request` "
+                "(path, query "
+                "and raw body), else it is a conflict (422); or `none`: whatever comes is a "
+                "repeat.",
+     .bind = [](To& to, const In& value) { to.route->options.fingerprint = value.choice == 0; },
+     .choices = {"request", "none"}},
+    {.path = "http.routes[].key.use",
+     .type = OptionType::choice,
+     .default_text = "required",
+     .meaning = "Whether a request must have a key. `forbidden` refuses one that comes all the "
+                "same, as nothing would be kept under it.",
+     .cost = "With `optional` a repeat without a key takes effect twice.",
+     .bind = [](To& to,
+                const In& value) { to.route->options.key.use = static_cast<KeyUse>(value.choice); },
+     .choices = {"required", "optional", "forbidden"}},
+    {.path = "http.routes[].key.header",
+     .default_text = "Idempotency-Key",
+     .meaning = "The header that has the key. GitHub's is `X-GitHub-Delivery`.",
+     .bind = [](To& to, const In& value) { to.route->options.key.header = value.text; }},
+    {.path = "http.routes[].key.field",
+     .meaning = "Instead of a header: where the key is in a JSON body (RFC 6901), such as `/id` "
+                "of Stripe's events.",
+     .bind = [](To& to, const In& value) { to.route->options.key_field = value.text; }},
+    {.path = "http.routes[].key.format",
+     .type = OptionType::choice,
+     .default_text = "either",
+     .meaning = "`structured`: a string in double quotes (RFC 8941), as the IETF's draft has it. "
+                "`plain`: as it is. `either`: both; they are the same key.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->options.key.format = static_cast<KeyFormat>(value.choice);
+         },
+     .choices = {"either", "structured", "plain"}},
+    {.path = "http.routes[].key.charset",
+     .type = OptionType::choice,
+     .default_text = "any",
+     .meaning = "What a key may be: anything that is printable ASCII, or a `uuid` alone.",
+     .bind = [](To& to, const In& value) { to.route->options.key.uuid = value.choice == 1; },
+     .choices = {"any", "uuid"}},
+    {.path = "http.routes[].key.length_min",
+     .type = OptionType::integer,
+     .default_text = "1",
+     .meaning = "Shortest key, in bytes.",
+     .bind = [](To& to, const In& value) { to.route->options.key.length_min = amount(value); },
+     .minimum = 1,
+     .maximum = 1024},
+    {.path = "http.routes[].key.length_max",
+     .type = OptionType::integer,
+     .default_text = "255",
+     .meaning = "Longest key, in bytes.",
+     .bind = [](To& to, const In& value) { to.route->options.key.length_max = amount(value); },
+     .minimum = 1,
+     .maximum = 1024},
+    {.path = "http.routes[].tenant.header",
+     .meaning = "The header that has the tenant, if keys are only unique within one. A request "
+                "without it is refused.",
+     .cost = "Whoever can reach the front door names any tenant: for clients that you trust.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->options.tenant = {TenantSource::Kind::header, value.text};
+         }},
+    {.path = "http.routes[].tenant.claim",
+     .meaning = "The claim of the token that has the tenant.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->options.tenant = {TenantSource::Kind::claim, value.text};
+         }},
+    {.path = "http.routes[].token",
+     .type = OptionType::choice,
+     .default_text = "<required, where there are http.tokens and no signature>",
+     .meaning = "Whether a bearer token is needed.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->token = static_cast<RouteConfiguration::Token>(value.choice);
+         },
+     .choices = {"required", "none"}},
+    {.path = "http.routes[].signature.scheme",
+     .type = OptionType::choice,
+     .meaning = "A signature over the raw body, verified before anything else: `stripe` "
+                "(`Stripe-Signature`), `github` (`X-Hub-Signature-256`), or `hmac`, HMAC-SHA256 in "
+                "hex in a header of its own.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->options.signature.emplace().scheme =
+                 static_cast<SignatureOptions::Scheme>(value.choice);
+         },
+     .choices = {"stripe", "github", "hmac"}},
+    {.path = "http.routes[].signature.secret",
+     .type = OptionType::secret,
+     .meaning = "What it is signed with. Never printed.",
+     .bind = [](To& to, const In& value) { to.route->secret = value.text; }},
+    {.path = "http.routes[].signature.previous_secret",
+     .type = OptionType::secret,
+     .meaning = "Is good as well, while the secret is being changed.",
+     .bind = [](To& to, const In& value) { to.route->previous_secret = value.text; }},
+    {.path = "http.routes[].signature.header",
+     .meaning = "Of `hmac`: the header that has the signature, a `sha256=` before it or not. "
+                "`X-Signature` if nothing is said.",
+     .bind =
+         [](To& to, const In& value) {
+             if (to.route->options.signature) to.route->options.signature->header = value.text;
+         }},
+    {.path = "http.routes[].signature.time_header",
+     .meaning = "Of `hmac`: the header that has the time, in seconds since 1970 UTC; then "
+                "`TIME.BODY` is what is signed.",
+     .cost = "Without it a request that somebody has recorded is good for ever; only its key "
+             "protects, within the retention.",
+     .bind =
+         [](To& to, const In& value) {
+             if (to.route->options.signature) to.route->options.signature->time_header = value.text;
+         }},
+    {.path = "http.routes[].signature.tolerance",
+     .type = OptionType::duration,
+     .default_text = "5m",
+     .meaning = "How far the signed time may be from now.",
+     .bind =
+         [](To& to, const In& value) {
+             if (!to.route->options.signature) return;
+             to.route->options.signature->tolerance = duration_cast<seconds>(value.duration);
+         },
+     .minimum = second,
+     .maximum = day},
+    {.path = "http.routes[].rate.tenant",
+     .type = OptionType::number,
+     .default_text = "0",
+     .meaning = "Requests a second of one tenant (of all, where the route has no tenants); more "
+                "are answered with 429 and Retry-After. 0: no limit. Counted in each process.",
+     .bind = [](To& to, const In& value) { to.route->tenant_rate.per_second = value.number; },
+     .maximum = 1'000'000},
+    {.path = "http.routes[].rate.tenant_burst",
+     .type = OptionType::number,
+     .default_text = "0",
+     .meaning = "How many may come at once after a rest; 0: those of one second.",
+     .bind = [](To& to, const In& value) { to.route->tenant_rate.burst = value.number; },
+     .maximum = 1'000'000},
+    {.path = "http.routes[].rate.key",
+     .type = OptionType::number,
+     .default_text = "0",
+     .meaning = "The same for one key: against a client that asks again without a pause.",
+     .bind = [](To& to, const In& value) { to.route->key_rate.per_second = value.number; },
+     .maximum = 1'000'000},
+    {.path = "http.routes[].rate.key_burst",
+     .type = OptionType::number,
+     .default_text = "0",
+     .meaning = "As `tenant_burst`.",
+     .bind = [](To& to, const In& value) { to.route->key_rate.burst = value.number; },
+     .maximum = 1'000'000},
+};
+
+// To a sink a request is a message, with the options that a topic's messages have.
+constexpr std::string_view shared_with_topics[] = {
+    "topics[].format",         "topics[].protobuf.",         "topics[].sink.",
+    "topics[].ledger.",        "topics[].results.max_bytes", "topics[].also_publish.",
+    "topics[].results.headers"};
+
+void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec>& options) {
+    static std::deque<std::string> paths;  // what the views are of
+    for (OptionSpec spec : of_topics) {
+        const bool shared = std::ranges::any_of(shared_with_topics, [&](std::string_view path) {
+            return path.ends_with('.') ? spec.path.starts_with(path) : spec.path == path;
+        });
+        if (!shared) continue;
+        spec.path = paths.emplace_back("http.routes[]" + std::string(spec.path.substr(8)));
+        spec.required = false;  // not of a route to a topic
+        if (spec.path == "http.routes[].sink.table") {
+            spec.meaning =
+                "The table that requests are written to: `name` or `schema.name`. A "
+                "sink has either this or `function`, with `columns`, or `outbox`.";
+        } else if (spec.path == "http.routes[].results.max_bytes") {
+            spec.meaning =
+                "The answer to each request is stored with its claim and replayed to "
+                "its repeats. This is the most that headers and body of one may take; "
+                "beyond it both are left away, for the first answer as for the "
+                "replays, with the header `onceward-body-dropped`.";
+        }
+        options.push_back(std::move(spec));
+    }
+}
+
+}  // namespace
+
+std::vector<OptionSpec> http_options() {
+    std::vector<OptionSpec> options(std::begin(server_entries), std::end(server_entries));
+    options.insert(options.end(), std::begin(route_entries), std::end(route_entries));
+    const std::vector<OptionSpec> upstream = upstream_options();
+    options.insert(options.end(), upstream.begin(), upstream.end());
+    add_shared(topic_options(), options);
+    add_shared(sink_options(), options);
+    add_shared(outbox_options(), options);
+    add_shared(key_and_ledger_options(), options);
+    add_shared(result_options(), options);
+    return options;
+}
+
+}  // namespace onceward

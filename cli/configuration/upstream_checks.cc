@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/configuration/checks.h"
+#include "cli/configuration/units.h"
+#include "sinks/webhook/addresses.h"
+#include "sinks/webhook/rules.h"
+
+namespace onceward {
+namespace {
+
+void check_upstream_url(const UpstreamTarget& upstream, const std::string& path, Report& report) {
+    if (!report.given(path + ".url")) {
+        report.error_at(path, "An upstream needs its address. Write `url: https://example.org`.");
+        return;
+    }
+    if (!report.known(path + ".url")) return;
+    const std::string& url = upstream.url.reveal();
+    const auto address = call_address(url);
+    if (!address || url.find_first_of("?#") != std::string::npos) {
+        report.error_at(path + ".url",
+                        "This is no address to call (not shown, as it may hold a token). Write "
+                        "`https://example.org/path`, without a query; a user and a password "
+                        "belong in `headers`.");
+        return;
+    }
+    const auto network = parse_network(address->host);
+    const bool near = address->host == "localhost" || (network && is_special(network->address));
+    if (!address->tls && !near) {
+        report.warning_at(path + ".url",
+                          "Requests go over the network in clear, and anyone on the way may "
+                          "answer. Write `https://`.");
+    }
+}
+
+void check_upstream_headers(const UpstreamTarget& upstream, const std::string& path,
+                            Report& report) {
+    for (const auto& [name, value] : upstream.headers) {
+        const std::string where = path + ".headers." + name;
+        const bool own = reserved_header(name) || same_header(name, "Idempotency-Key");
+        // A content type is the client's.
+        if (!valid_header_name(name) || own) {
+            report.error_at(where, "`" + name +
+                                       "` is no header's name, or belongs to the call "
+                                       "itself. Remove it.");
+        } else if (!valid_header_value(value.reveal())) {
+            report.error_at(where,
+                            "This value (not shown) cannot stand in a header: it has a line's end "
+                            "or another control character.");
+        }
+    }
+    for (const std::string& name : upstream.forwarded) {
+        if (same_header(name, "Authorization") || same_header(name, "Cookie")) continue;
+        report.error_at(path + ".forward",
+                        "`" + name +
+                            "` is none of the client's credentials: all else goes on "
+                            "without being named. Write `[Authorization]`, or remove "
+                            "it.");
+    }
+}
+
+void check_upstream_lease(const UpstreamTarget& upstream, const LedgerOptions& ledger,
+                          const std::string& route_path, Report& report) {
+    const std::string path = route_path + ".ledger";
+    if (ledger.store != StoreKind::lease) {
+        report.error_at(report.given(path + ".store") ? path + ".store" : route_path + ".upstream",
+                        "An upstream's effects are outside of PostgreSQL. Write `ledger: {store: "
+                        "lease}`.");
+        return;
+    }
+    if (ledger.reach != Reach::global) {
+        report.error_at(path + ".reach", "Requests come in no partitions. Write `reach: global`.");
+    }
+    if (upstream.timeout * 2 > ledger.lease) {
+        const std::string call = route_path + ".upstream.timeout";
+        report.error_at(report.given(call) ? call : path + ".lease",
+                        "A call may take " + duration_text(upstream.timeout) +
+                            ", and the lease ends after " + duration_text(ledger.lease) +
+                            ": it must be twice as long at least, or another process calls beside "
+                            "this one. Lower the first or raise the second.");
+    }
+    if (ledger.lease >= ledger.retention) {
+        report.error_at(
+            report.given(path + ".lease") ? path + ".lease" : path + ".retention",
+            "A lease of " + duration_text(ledger.lease) + " does not end within the retention (" +
+                duration_text(ledger.retention) + "). Lower the first or raise the second.");
+    }
+    check_ledger(ledger, route_path, report);
+}
+
+void check_upstream_files(const UpstreamTarget& upstream, const std::string& path, Report& report) {
+    std::error_code ignored;
+    if (!upstream.ca_file.empty() && !std::filesystem::is_regular_file(upstream.ca_file, ignored)) {
+        report.error_at(path + ".ca_file", "There is no file " + upstream.ca_file +
+                                               ". Paths start at this configuration's folder.");
+    }
+    for (const std::string& text : upstream.allow_private) {
+        if (parse_network(text)) continue;
+        report.error_at(path + ".allow_private",
+                        "`" + text + "` is no network. Write one such as `10.1.0.0/16` or `::1`.");
+    }
+}
+
+}  // namespace
+
+void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
+                          const ResultLimits& limits, Report& report) {
+    const std::string path = route.path + ".upstream";
+    for (const char* other :
+         {"topic", "sink", "forward_headers", "body", "format", "protobuf", "also_publish"}) {
+        const std::string given = route.path + "." + other;
+        if (!report.given(given)) continue;
+        report.error_at(given,
+                        "A route leads to one thing, and an upstream takes the request as "
+                        "it is. Keep this or the `upstream`.");
+    }
+    check_upstream_url(route.upstream, path, report);
+    check_upstream_headers(route.upstream, path, report);
+    check_upstream_files(route.upstream, path, report);
+    check_upstream_lease(route.upstream, ledger, route.path, report);
+    check_kept_headers(limits, route.path, report);
+    if (route.upstream.on_unknown == UpstreamTarget::OnUnknown::release &&
+        !route.upstream.honours_key) {
+        report.error_at(path + ".on_unknown",
+                        "A call that was sent may have taken effect, and a second one takes effect "
+                        "again. Write `hold`, or `honours_key: true` where the upstream knows the "
+                        "downstream key.");
+    }
+    if (route.options.pattern.method == "HEAD" || route.options.pattern.method == "CONNECT") {
+        report.error_at(route.path + ".method",
+                        "Requests of this method are not called on. Write another one.");
+    }
+}
+
+}  // namespace onceward

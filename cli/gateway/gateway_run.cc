@@ -1,0 +1,109 @@
+#include "cli/gateway/gateway_run.h"
+
+#include <thread>
+
+#include "cli/admin_port.h"
+#include "cli/gateway/gateway_options.h"
+#include "cli/gateway/key_set_fetch.h"
+#include "cli/gateway/sink_requests.h"
+#include "cli/gateway/topic_production.h"
+#include "cli/gateway/upstream_routes.h"
+#include "cli/stop_request.h"
+#include "cli/worker_slots.h"
+#include "dedup/log.h"
+#include "gateway/front_door.h"
+#include "gateway/server.h"
+
+namespace onceward {
+namespace {
+
+constexpr auto look_for_signals_every = std::chrono::milliseconds(50);  // for signals
+constexpr auto totals_every = std::chrono::seconds(10);
+
+std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
+    if (http.jwks.empty()) return nullptr;
+    KeySetCacheOptions options;
+    options.fetch = [place = http.jwks] { return fetch_key_set(place); };
+    options.every = http.jwks_refresh;
+    return std::make_unique<KeySetCache>(std::move(options));
+}
+
+}  // namespace
+
+struct GatewayRun::State {
+    State(const Configuration& configuration, StepObserver* observer)
+        : options(gateway_options(configuration)),
+          server(options.server,
+                 [this](HttpRequest request, HttpServer::Answer answer) {
+                     door.handle(std::move(request), std::move(answer));
+                 }),
+          topics(std::make_unique<TopicProduction>(
+              TopicProductionOptions{.kafka = configuration.kafka})),
+          keys(key_sets(configuration.http)),
+          sinks(configuration.route_sinks.empty()
+                    ? nullptr
+                    : std::make_unique<SinkRequests>(configuration, observer)),
+          upstreams(configuration.route_upstreams.empty()
+                        ? nullptr
+                        : std::make_unique<UpstreamRoutes>(configuration)),
+          door(options, {.topics = topics.get(),
+                         .sinks = sinks.get(),
+                         .upstreams = upstreams.get(),
+                         .keys = keys.get()}) {
+        server.start();
+    }
+    // First nothing new comes; then what is under way is answered, by way of the front door; the
+    // server, which takes the answers, is the last to go.
+    ~State() {
+        server.stop(std::chrono::milliseconds(0));
+        keys.reset();
+        upstreams.reset();
+        sinks.reset();
+        topics.reset();
+    }
+
+    GatewayOptions options;
+    HttpServer server;
+    std::unique_ptr<TopicProduction> topics;
+    std::unique_ptr<KeySetCache> keys;
+    std::unique_ptr<SinkRequests> sinks;
+    std::unique_ptr<UpstreamRoutes> upstreams;
+    FrontDoor door;
+};
+
+GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer)
+    : state_(std::make_unique<State>(configuration, observer)) {
+    log_info("http.listening", {{"host", state_->options.server.host},
+                                {"port", state_->server.port()},
+                                {"tls", !state_->options.server.certificate_file.empty()},
+                                {"routes", state_->options.routes.size()}});
+}
+
+GatewayRun::~GatewayRun() = default;
+
+void GatewayRun::stop(std::chrono::milliseconds limit) { state_->server.stop(limit); }
+
+std::uint16_t GatewayRun::port() const { return state_->server.port(); }
+
+void GatewayRun::complete(ProcessStatus& status) const {
+    status.routes = state_->door.traffic();
+    if (state_->sinks) state_->sinks->complete(status);
+}
+
+void serve_routes(const Configuration& configuration, StepObserver* observer) {
+    const StopRequest signals;
+    GatewayRun gateway(configuration, observer);
+    // None: workers are of `onceward run`.
+    const WorkerSlots slots(configuration.group, {}, {});
+    AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every,
+                    [&gateway](ProcessStatus& status) { gateway.complete(status); });
+    while (!stop_requested()) {
+        std::this_thread::sleep_for(look_for_signals_every);
+        admin.tend();
+    }
+    log_info("onceward.draining");
+    gateway.stop(configuration.drain_timeout);
+    log_info("onceward.stopped");
+}
+
+}  // namespace onceward

@@ -1,0 +1,98 @@
+#include "cli/gateway/sink_requests.h"
+
+#include <algorithm>
+
+#include "cli/compose.h"
+#include "consumer/intake.h"
+
+namespace onceward {
+namespace {
+
+RetentionOptions retention_of(const Configuration& configuration) {
+    std::vector<LedgerOptions> ledgers;
+    for (const auto& [place, message] : configuration.route_sinks) {
+        ledgers.push_back(configuration.ledgers.at(message.ledger));
+    }
+    return make_retention_options(configuration.postgres, std::move(ledgers));
+}
+
+// The worker's own way from a record to a message, but for the key, which the front door has.
+RequestIntake intake_of(const TopicConfiguration& message, const IntakeOptions& options) {
+    RequestIntake made;
+    made.sink = make_sink(message);
+    const auto intake = std::make_shared<Intake>(options, *made.sink);
+    intake->disable_keys();
+    made.take = [intake](Record record, Chunk& chunk) { intake->take(std::move(record), chunk); };
+    return made;
+}
+
+RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t place,
+                                 const TopicConfiguration& message) {
+    RequestBatcherOptions options;
+    options.postgres = configuration.postgres;
+    options.ledger = configuration.ledgers.at(message.ledger);
+    options.ledger.stores_results = true;
+    options.service = configuration.group;
+    options.name = message.name;
+    options.limits = message.answers.limits;
+    options.wait = configuration.http.routes[place].options.wait;
+    IntakeOptions intake;
+    intake.consumer_group = configuration.group;
+    intake.topic = message.name;
+    intake.format = message.format;
+    intake.key.sources = key_preset("kafka-coordinates").value();  // none is extracted
+    options.intake = [message, intake] { return intake_of(message, intake); };
+    return options;
+}
+
+}  // namespace
+
+SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* observer)
+    : guard_(GuardOptions{.connection = configuration.postgres}),
+      retention_(retention_of(configuration)) {
+    const bool publishes = std::ranges::any_of(configuration.route_sinks, [](const auto& route) {
+        return !outboxes_of(route.second).empty();
+    });
+    if (auto options = publishes ? make_relay_options(configuration) : std::nullopt) {
+        options->observer = observer;
+        relay_.emplace(std::move(*options));
+    }
+    const auto windows = std::make_shared<LogWindows>();
+    for (const auto& [place, message] : configuration.route_sinks) {
+        RequestBatcherOptions options = batcher_of(configuration, place, message);
+        options.log_windows = windows;
+        options.observer = observer;
+        options.session_opened = [this](int pid) { guard_.watch(pid); };
+        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        batchers_.emplace(place, std::make_unique<RequestBatcher>(std::move(options)));
+    }
+    retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
+    if (!relay_) return;
+    relay_thread_ = std::jthread([this](const std::stop_token& stop) { relay_->run(stop); });
+}
+
+SinkRequests::~SinkRequests() = default;
+
+void SinkRequests::submit(std::vector<KeyedRequest> requests, Then then) {
+    const std::size_t route = requests.front().route;
+    batchers_.at(route)->submit(std::move(requests), std::move(then));
+}
+
+void SinkRequests::complete(ProcessStatus& status) const {
+    // Beside workers on that server theirs are told: a metric has one value.
+    if (std::ranges::find(status.retention, default_database, &RetentionState::database) ==
+        status.retention.end()) {
+        status.retention.push_back({default_database, retention_.counts()});
+    }
+    if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==
+                      status.relays.end()) {
+        status.relays.push_back({default_database, relay_->counts()});
+    }
+}
+
+void SinkRequests::look(std::size_t route, const Digest& key,
+                        std::function<void(StatusOutcome)> then) {
+    batchers_.at(route)->look(route, key, std::move(then));
+}
+
+}  // namespace onceward

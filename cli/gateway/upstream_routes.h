@@ -1,0 +1,35 @@
+#pragma once
+// The routes of a process that lead to upstreams: what carries their requests on, and what looks
+// after their sessions and ledgers. Thread-safe as a RequestTarget; made and ended by one thread.
+
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "cli/configuration/configuration.h"
+#include "dedup/guard.h"
+#include "dedup/retention.h"
+#include "gateway/upstream_requests.h"
+
+namespace onceward {
+
+// Calls an upstream with the webhook's HTTP client: TLS verified, private addresses refused, no
+// redirect followed, a connection for each call. Throws std::invalid_argument for options that the
+// configuration's checks refuse.
+std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstream,
+                                                     std::size_t answer_bytes);
+
+class UpstreamRoutes final : public RequestTarget {
+  public:
+    explicit UpstreamRoutes(const Configuration& configuration);
+    ~UpstreamRoutes() override;
+    void submit(std::vector<KeyedRequest> requests, Then then) override;
+
+  private:
+    Guard guard_;
+    RetentionJob retention_;
+    std::map<std::size_t, std::unique_ptr<UpstreamRequests>> routes_;  // by the route's place
+    std::jthread retention_thread_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,324 @@
+#include "cli/replay/replay.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "consumer/sampler.h"
+#include "dedup/answers.h"
+#include "dedup/claims/make_store.h"
+#include "dedup/failure.h"
+#include "dedup/processor.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int most_replay_tries = 100;  // that fail one after another
+constexpr milliseconds longest_replay_pause{2000};
+constexpr std::chrono::seconds read_limit{60};
+
+std::string offsets_text(Offset begin, Offset end) {
+    return "offsets " + std::to_string(begin.raw()) + " to " + std::to_string(end.raw() - 1);
+}
+
+// The topic's sink, in whose transaction the dead letters of what is applied now are resolved: left
+// open, a redrive would send it once more.
+class Replayed final : public Sink {
+  public:
+    explicit Replayed(std::unique_ptr<Sink> sink) : sink_(std::move(sink)) {
+        if (sink_->effects() != nullptr) {
+            throw std::invalid_argument("effects outside of PostgreSQL are not replayed");
+        }
+    }
+    std::vector<FieldSource> fields() const override { return sink_->fields(); }
+    void prepare(Connection& connection) override { sink_->prepare(connection); }
+    std::string target_state(Connection& connection) override {
+        return sink_->target_state(connection);
+    }
+    std::optional<Rejection> encode(Message& message,
+                                    std::pmr::memory_resource& arena) const override {
+        return sink_->encode(message, arena);
+    }
+    void write(Transaction& transaction, const BatchContext& context,
+               std::span<const Message* const> messages) override {
+        sink_->write(transaction, context, messages);
+        std::vector<std::int32_t> partitions;
+        std::vector<std::int64_t> offsets;
+        for (const Message* message : messages) {
+            partitions.push_back(message->record.partition.raw());
+            offsets.push_back(message->record.offset.raw());
+        }
+        transaction.query(sql::replay_resolve, Parameters{}
+                                                   .text(context.consumer_group)
+                                                   .text(context.topic)
+                                                   .small_integers(partitions)
+                                                   .integers(offsets));
+    }
+    std::vector<MessageResult> take_results() override { return sink_->take_results(); }
+
+  private:
+    std::unique_ptr<Sink> sink_;
+};
+
+class Replay {
+  public:
+    Replay(const KnownReplay& replay, const ReplayOptions& options)
+        : replay_(replay),
+          options_(options),
+          topic_(options.worker.topics.at(0)),
+          context_{options.group, topic_.name},
+          sink_(topic_.sink()),
+          dead_letters_(options.worker.dead_letters()),
+          intake_({options.group, topic_.name, topic_.format, topic_.key}, sink_),
+          sampler_(options.worker.kafka),
+          fences_(options.group + " replay " + std::to_string(replay.number), "onceward replay") {
+        intake_.set_topic_id(options.identity.topic_id);
+    }
+
+    ReplayReport run() {
+        for (const ReplayRange& range : replay_.ranges) {
+            while (!stopped() && !in_session([&] { return read(range); })) {
+            }
+        }
+        ReplayReport report;
+        report.finished = !stopped();
+        const auto end = [&] {
+            if (report.finished) {
+                connection_->query(sql::replay_finish, Parameters{}.integer(replay_.number));
+            }
+            report.totals = totals();
+            return true;
+        };
+        while (!in_session(end)) {
+        }
+        return report;
+    }
+
+  private:
+    bool stopped() const { return options_.stopped && options_.stopped(); }
+
+    // True: done. False: to be begun again, from where the fence stands.
+    template <class Work>
+    bool in_session(Work work) {
+        try {
+            connect();
+            return work();
+        } catch (const MessageWaits& waits) {
+            pause(waits.pause);
+        } catch (const ProcessingError& error) {
+            recover(error, error.action);
+        } catch (const PostgresError& error) {
+            recover(error, classify(error.diagnosis(), Origin::ours, 0));
+        }
+        if (processor_) processor_->abandon();
+        return false;
+    }
+
+    void recover(const PostgresError& error, FailureAction action) {
+        if (++failures_ > most_replay_tries) throw error;
+        switch (action) {
+            case FailureAction::retry: break;
+            case FailureAction::reconnect: connection_.reset(); break;
+            case FailureAction::reject:
+            case FailureAction::stop: throw error;
+        }
+        pause(std::min(longest_replay_pause, milliseconds(50) * failures_));
+    }
+
+    void pause(milliseconds time) const {
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (!stopped() && std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::min(time, milliseconds(50)));
+        }
+    }
+
+    // DANGER: with the session goes all that memory knew of fences and claims.
+    void connect() {
+        if (connection_) return;
+        processor_.reset();
+        answers_.reset();
+        claims_.reset();
+        fences_.connection_lost();
+        auto connection = std::make_unique<Connection>(options_.worker.postgres);
+        if (options_.dedup) {
+            const RegisteredLedger registered =
+                register_ledger(*connection, topic_.ledger, options_.group, topic_.name);
+            claims_ = make_claim_store(topic_.ledger, registered, std::make_shared<LogWindows>());
+            make_answers(registered.ledger);
+        }
+        sink_.prepare(*connection);
+        processor_ = std::make_unique<Processor>(
+            context_, topic_.reject,
+            Processor::Parts{.fences = fences_,
+                             .claims = claims_.get(),
+                             .sink = sink_,
+                             .dead_letters = *dead_letters_,
+                             .answers = answers_.get()},
+            [this](std::span<const FenceMove> moves) { landed(moves); });
+        connection_ = std::move(connection);
+    }
+
+    // A result goes with its claim: past dedup there is none to go with.
+    void make_answers(int ledger) {
+        const std::optional<AnswerOptions>& wanted = topic_.answers;
+        if (!wanted) return;
+        results_ = std::make_unique<ResultStore>(ledger, topic_.ledger.store, wanted->cache_bytes);
+        if (!replies_ && !wanted->reply.topic.empty()) replies_ = topic_.replies();
+        answers_ = std::make_unique<Answers>(*wanted, context_, *results_, replies_.get());
+    }
+
+    void landed(std::span<const FenceMove> moves) {
+        for (const FenceMove& move : moves) done_ += move.totals;
+        failures_ = 0;
+        if (options_.progress) options_.progress(done_);
+    }
+
+    // Where the reading goes on.
+    Offset take(const TopicPartition& partition) {
+        // Its fence goes when it ends.
+        if (!fences_.look(*connection_, partition.topic, partition.partition)) {
+            throw std::runtime_error("another run of this replay has finished it");
+        }
+        const FenceState state =
+            fences_.take_over(*connection_, partition.topic, partition.partition, options_.identity,
+                              0, [] { return true; });
+        if (state.owner.empty()) {
+            throw std::runtime_error(
+                "the topic was made again since this replay began, or its fences were retired");
+        }
+        if (claims_) claims_->partitions_taken(*connection_, {&partition, 1});
+        return state.next_offset;
+    }
+
+    bool read(const ReplayRange& range) {
+        const TopicPartition partition{topic_.name, range.partition};
+        Offset position = take(partition);
+        if (position >= range.end) return true;
+        sampler_.open({partition, position, range.end});
+        while (position < range.end && !stopped()) {
+            const BatchLimits& limits = options_.worker.batch;
+            RecordPage page = sampler_.page(limits.messages, limits.bytes, read_limit);
+            Chunk chunk;
+            LeaderEpoch leader_epoch{-1};
+            for (Record& record : page.records) {
+                leader_epoch = record.leader_epoch;
+                intake_.take(std::move(record), chunk);
+            }
+            chunk.spans.push_back({range.partition, position, page.end, leader_epoch});
+            Batch batch;
+            batch.topic = topic_.name;
+            append(batch, std::move(chunk));
+            processor_->start(std::move(batch));
+            if (!processor_->run(*connection_).empty()) {
+                throw std::runtime_error("another run of this replay has taken it over");
+            }
+            position = page.end;
+        }
+        return true;
+    }
+
+    Totals totals() {
+        const Result row =
+            connection_->query(sql::replay_totals, Parameters{}.integer(replay_.number));
+        return {.applied = row.integer(0, 0),
+                .duplicates = row.integer(0, 1),
+                .conflicts = row.integer(0, 2),
+                .dead_lettered = row.integer(0, 3),
+                .skipped = row.integer(0, 4)};
+    }
+
+    const KnownReplay& replay_;
+    const ReplayOptions& options_;
+    const WorkerTopic& topic_;
+    const BatchContext context_;
+    Replayed sink_;
+    std::unique_ptr<Sink> dead_letters_;
+    Intake intake_;
+    Sampler sampler_;  // before what holds its records
+    Fences fences_;
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<ClaimStore> claims_;
+    std::unique_ptr<ResultStore> results_;
+    std::unique_ptr<Replies> replies_;
+    std::unique_ptr<Answers> answers_;  // none where the topic stores no results, or past dedup
+    std::unique_ptr<Processor> processor_;
+    Totals done_;
+    int failures_ = 0;
+};
+
+std::vector<ReplayRange> from_json(const nlohmann::json& list) {
+    std::vector<ReplayRange> ranges;
+    for (const auto& range : list) {
+        ranges.push_back({Partition{range.at("partition").get<std::int32_t>()},
+                          Offset{range.at("begin").get<std::int64_t>()},
+                          Offset{range.at("end").get<std::int64_t>()}});
+    }
+    return ranges;
+}
+
+}  // namespace
+
+nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ReplayRange& range : ranges) {
+        list.push_back({{"partition", range.partition.raw()},
+                        {"begin", range.begin.raw()},
+                        {"end", range.end.raw()}});
+    }
+    return list;
+}
+
+ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence) {
+    ReplayPlan plan{wanted, {}};
+    Offset& begin = plan.range.begin;
+    Offset& end = plan.range.end;
+    if (begin < std::min(log.earliest, end)) {
+        const Offset lost_end = std::min(log.earliest, end);
+        plan.notes.push_back(offsets_text(begin, lost_end) + " are no longer in the log");
+        begin = lost_end;
+    }
+    if (end > std::max(fence, begin)) {
+        const Offset unread = std::max(fence, begin);
+        // What lies behind the log's end is nothing that anybody could read.
+        if (std::min(end, log.latest) > unread) {
+            plan.notes.push_back(offsets_text(unread, std::min(end, log.latest)) +
+                                 " the group has not passed yet; its workers will");
+        }
+        end = unread;
+    }
+    end = std::max(begin, end);
+    return plan;
+}
+
+std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request) {
+    const Result row = connection.query(
+        sql::replay_find,
+        Parameters{}.text(request.group).text(request.topic).text(request.description));
+    if (row.rows() == 0) return std::nullopt;
+    KnownReplay known;
+    known.number = row.integer(0, 0);
+    known.finished = row.boolean(0, 1);
+    known.ranges = from_json(nlohmann::json::parse(row.text(0, 2)));
+    known.started_by = std::string(row.text(0, 3));
+    known.at = std::string(row.text(0, 4));
+    return known;
+}
+
+void begin_replay(Connection& connection, const ReplayRequest& request) {
+    connection.query(sql::replay_begin, Parameters{}
+                                            .text(request.group)
+                                            .text(request.topic)
+                                            .text(request.description)
+                                            .boolean(!request.dedup)
+                                            .text(ranges_json(request.ranges).dump())
+                                            .text(request.reason));
+}
+
+ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {
+    return Replay(replay, options).run();
+}
+
+}  // namespace onceward

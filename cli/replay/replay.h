@@ -1,0 +1,81 @@
+#pragma once
+// Reads ranges of a topic again and takes them through the topic's own intake, ledger and sink,
+// beside the group's workers. It joins no group, commits no offset and moves none of the group's
+// fences: it has fences of its own, under a name that no Kafka group has, which its transactions
+// move as a worker's do. So a COMMIT in doubt is decided by taking them again, an interrupted
+// replay goes on where it ended, and two runs of one never apply the same twice. Used by one
+// thread; throws PostgresError, KafkaError, SinkMismatch, TopicHalted, std::invalid_argument for a
+// sink with effects outside of PostgreSQL, and std::runtime_error where another run takes it over.
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "consumer/kafka_source.h"
+#include "consumer/worker_options.h"
+#include "dedup/outcome.h"
+
+namespace onceward {
+
+struct ReplayRange {
+    Partition partition;
+    Offset begin;
+    Offset end;  // exclusive
+    friend bool operator==(const ReplayRange&, const ReplayRange&) = default;
+};
+
+// [{"partition", "begin", "end"}]
+nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges);
+
+// Of what was asked for, what can be replayed, and why that may be less. Pure.
+struct ReplayPlan {
+    ReplayRange range;  // empty where nothing can be
+    std::vector<std::string> notes;
+};
+// `fence`: of the group. What it has not passed is left to the workers.
+ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence);
+
+// What tells one replay from another: the same words go on with the one that has not finished.
+struct ReplayRequest {
+    std::string group;
+    std::string topic;
+    std::string description;
+    std::string reason;
+    std::vector<ReplayRange> ranges;
+    bool dedup = true;  // false: nothing is claimed or asked, and all is applied again
+};
+
+struct KnownReplay {
+    std::int64_t number = 0;
+    bool finished = false;
+    std::vector<ReplayRange> ranges;
+    std::string started_by;
+    std::string at;  // when it finished, or began
+};
+// The last one of these words; none where there is none.
+std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request);
+// Writes it down with its fences, unless it is there and has not finished. Then find_replay() has
+// it.
+void begin_replay(Connection& connection, const ReplayRequest& request);
+
+struct ReplayOptions {
+    std::string group;
+    WorkerOptions worker;  // as of a worker; its topics are only this one
+    LogIdentity identity;  // of the topic, by the brokers
+    bool dedup = true;
+    std::function<bool()> stopped;
+    // After each batch; what became of the messages of this run.
+    std::function<void(const Totals&)> progress;
+};
+
+struct ReplayReport {
+    Totals totals;  // of all runs
+    bool finished = false;
+};
+
+ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options);
+
+}  // namespace onceward
