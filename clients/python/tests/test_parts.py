@@ -1,0 +1,81 @@
+"""The rules apart from any server: keys, verdicts, pauses."""
+
+from datetime import datetime, timezone
+
+import pytest
+
+from onceward_client import Retries, mint_key
+from onceward_client.keys import check_key, weakness
+from onceward_client.policy import in_flight_pause, parse_retry_after, pause, settles
+
+
+def test_minted_keys_are_strong_and_different() -> None:
+    keys = {mint_key() for _ in range(1000)}
+    assert len(keys) == 1000
+    assert all(weakness(key, None) is None for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("key", "previous"),
+    [
+        ("1732295000123", None),
+        ("order-17", None),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", None),
+        ("00000000-0000-0000-0000-000000000000", None),
+        ("payment-of-november-2026-000124", "payment-of-november-2026-000123"),
+    ],
+)
+def test_weak_keys_are_known(key: str, previous: str | None) -> None:
+    assert weakness(key, previous) is not None
+
+
+@pytest.mark.parametrize("key", ["payment-of-november-2026-000124", "018f6d6e-7b1c-7cc3-98c4-dc0c"])
+def test_strong_keys_are_left_alone(key: str) -> None:
+    assert weakness(key, "payment-of-november-2026-000017") is None
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a,b", 'a"b', "a\\b", "a\n", "\u00e4", "a" * 256])
+def test_a_key_that_no_header_can_hold_is_refused(key: str) -> None:
+    with pytest.raises(ValueError):
+        check_key(key)
+
+
+def test_pauses_grow_up_to_their_bound_and_are_never_the_same() -> None:
+    retries = Retries(backoff=1.0, backoff_max=5.0)
+    for failures, whole in [(1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (9, 5.0)]:
+        drawn = {pause(retries, failures, None) for _ in range(50)}
+        assert min(drawn) >= whole / 2 and max(drawn) <= whole and len(drawn) > 40
+    assert pause(retries, 1, 7.0) >= 7.5
+    assert 3.0 <= in_flight_pause(retries, 3.0) <= 4.0
+    assert in_flight_pause(retries, None) >= 1.0
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    now = datetime(2026, 11, 22, 12, 0, 0, tzinfo=timezone.utc)
+    assert parse_retry_after("7", now) == 7.0
+    assert parse_retry_after("Sun, 22 Nov 2026 12:00:09 GMT", now) == 9.0
+    assert parse_retry_after("Sun, 22 Nov 2026 11:00:00 GMT", now) == 0.0
+    for text in [None, "", "-1", "soon", "1.5"]:
+        assert parse_retry_after(text, now) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "replayed", "in_doubt", "expected"),
+    [
+        (200, False, True, True),
+        (303, False, True, True),
+        (404, False, False, True),
+        (404, False, True, False),
+        (404, True, True, True),
+        (410, False, True, True),
+        (422, False, True, True),
+        (409, False, False, False),
+        (429, False, False, False),
+        (503, False, False, False),
+        (500, True, True, True),
+    ],
+)
+def test_what_settles_an_operation(
+    status: int, replayed: bool, in_doubt: bool, expected: bool
+) -> None:
+    assert settles(status, replayed=replayed, in_doubt=in_doubt) is expected
