@@ -1,5 +1,5 @@
 # An installed onceward is found with find_package(onceward) and linked as onceward::dedup,
-# onceward::consumer, onceward::sinks.
+# onceward::consumer, onceward::sinks, onceward::client.
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/onceward")
 
@@ -8,7 +8,7 @@ install(TARGETS onceward RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(TARGETS ${libraries} EXPORT onceward_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT onceward_targets NAMESPACE onceward:: DESTINATION "${package_folder}"
         FILE onceward-targets.cmake)
-foreach(folder dedup consumer sinks)
+foreach(folder dedup consumer sinks clients/cpp)
     install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/onceward/${folder}"
             FILES_MATCHING PATTERN "*.h")
 endforeach()
