@@ -132,6 +132,17 @@ TEST_P(SinkConformance, TwoWritesOfOneTransactionBothTakeEffect) {
     EXPECT_EQ(harness_->effects(), numbers(1, 10));
 }
 
+TEST_P(SinkConformance, ResultsAreOneForEachMessageOfTheLastWriteOrNone) {
+    add(1, 10);
+    const auto all = messages_.all();
+    OwnedTransaction transaction(*connection_);
+    sink_->write(transaction, context_, std::span(all).first(4));
+    sink_->write(transaction, context_, std::span(all).subspan(4));
+    const std::vector<MessageResult> results = sink_->take_results();
+    EXPECT_TRUE(results.empty() || results.size() == 6) << results.size();
+    EXPECT_TRUE(sink_->take_results().empty());
+}
+
 // The reader encodes while the writer writes and prepares again; the sanitizer's build looks
 // closer.
 TEST_P(SinkConformance, EncodingBesideWritingAndPreparingIsSafe) {

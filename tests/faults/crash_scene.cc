@@ -78,7 +78,8 @@ void CrashScene::write_configuration() {
          << "admin: {listen: off}\n"
          << options_.more << "topics:\n  - name: " << topic_ << "\n    format: json\n"
          << "    key: {preset: idempotency-key}\n    start: earliest\n"
-         << "    sink:\n      table: " << schema_.name() << ".payments\n      columns:\n"
+         << options_.topic_more << "    sink:\n      table: " << schema_.name()
+         << ".payments\n      columns:\n"
          << "        key: {header: Idempotency-Key}\n        id: /id\n        account: /account\n"
          << "        kafka_partition: {metadata: partition}\n"
          << "        kafka_offset: {metadata: offset}\n";

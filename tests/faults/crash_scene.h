@@ -25,7 +25,8 @@ struct SceneOptions {
     std::string drain_timeout = "1s";
     // Longer than what a test blocks on purpose.
     std::string lock_timeout = "1s";
-    std::string more{};  // lines of the configuration
+    std::string more{};        // lines of the configuration
+    std::string topic_more{};  // and of its topic
 };
 
 // Violations and problems, one line each.

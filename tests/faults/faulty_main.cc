@@ -1,5 +1,6 @@
-// The program's `run` with a fault point: ends, or freezes, itself at one step of its work.
-//   onceward-faulty CONFIG
+// The program's `run`, or `serve`, with a fault point: ends, or freezes, itself at one step of its
+// work.
+//   onceward-faulty [serve] CONFIG
 // ONCEWARD_KILL_AT=step[:n] raises SIGKILL where the n-th such step is reached, ONCEWARD_FREEZE_AT
 // SIGSTOP. A test build only: the product has no such switch.
 
@@ -14,6 +15,7 @@
 
 #include "cli/configuration/load.h"
 #include "cli/fleet_run.h"
+#include "cli/gateway/gateway_run.h"
 #include "tests/faults/step_names.h"
 
 namespace onceward {
@@ -57,10 +59,17 @@ class FaultPoints final : public StepObserver {
 int main(int argument_count, char** arguments) {
     using namespace onceward;
     try {
-        if (argument_count != 2) throw std::runtime_error("usage: onceward-faulty CONFIG");
-        const Configuration configuration = load_or_throw(arguments[1]);
+        const bool serves = argument_count == 3 && std::string(arguments[1]) == "serve";
+        if (argument_count != 2 && !serves) {
+            throw std::runtime_error("usage: onceward-faulty [serve] CONFIG");
+        }
+        const Configuration configuration = load_or_throw(arguments[argument_count - 1]);
         configure_log(configuration.logging);
         FaultPoints points;
+        if (serves) {
+            serve_routes(configuration, &points);
+            return 0;
+        }
         return run_workers(configuration, &points);
     } catch (const std::exception& error) {
         std::cerr << "onceward-faulty: " << error.what() << '\n';

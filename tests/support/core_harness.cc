@@ -67,6 +67,7 @@ void CoreWorker::lose_connection() {
     connection_.reset();
     fences_.connection_lost();
     if (claims_) claims_->connection_lost();
+    if (answers_) answers_->connection_lost();
     if (processor_) processor_->abandon();
     if (!options_.begin_from_memory) positions_.clear();
 }
@@ -78,14 +79,22 @@ void CoreWorker::register_ledger_once() {
     ledger.retention = options_.retention;
     ledger.store = options_.store;
     ledger.reach = options_.reach;
+    ledger.stores_results = options_.answers.has_value();
     const RegisteredLedger registered =
         register_ledger(*connection_, ledger, options_.group, options_.topic);
     ledger_ = registered.ledger;
     claims_ = make_claim_store(ledger, registered, options_.log_windows);
+    const BatchContext context{options_.group, options_.topic};
+    if (options_.answers) {
+        results_ =
+            std::make_unique<ResultStore>(ledger_, options_.store, options_.answers->cache_bytes);
+        answers_ =
+            std::make_unique<Answers>(*options_.answers, context, *results_, options_.replies);
+    }
     processor_ = std::make_unique<Processor>(
-        BatchContext{options_.group, options_.topic}, options_.policy,
+        context, options_.policy,
         Processor::Parts{fences_, claims_.get(), sink_, *dead_letters_, options_.observer,
-                         options_.overdue, options_.finish},
+                         options_.overdue, options_.finish, answers_.get()},
         [this](std::span<const FenceMove> moves) {
             for (const FenceMove& move : moves) {
                 totals += move.totals;

@@ -35,9 +35,13 @@ bool is_found_by_name(const std::string& path) {
         ".gitignore", ".clang-format", ".clang-tidy",     "CMakeLists.txt", "CMakePresets.json",
         "Makefile",   ".ci/run",       ".dockerignore"};
     // Folders that are read whole: by the build, by a test, by the host of the repository.
-    static const std::array<std::string, 3> folders{"schemas/migrations", "tests/configs",
-                                                    ".github/workflows"};
-    return names.contains(path) || file_name(path) == "CMakeLists.txt" ||
+    static const std::array<std::string, 5> folders{"schemas/migrations", "tests/configs",
+                                                    ".github/workflows", "clients/python/tests",
+                                                    "clients/typescript/tests"};
+    static const std::set<std::string> anywhere{"CMakeLists.txt", "pyproject.toml",
+                                                "__init__.py",    "py.typed",
+                                                "package.json",   "tsconfig.json"};
+    return names.contains(path) || anywhere.contains(file_name(path)) ||
            std::ranges::any_of(folders, [&](const auto& folder) { return within(path, folder); });
 }
 

@@ -1,12 +1,14 @@
 #include "tests/tidy/layer_rules.h"
 
+#include <algorithm>
 #include <regex>
 
 namespace onceward::tidy {
 namespace {
 
-const std::map<std::string, int> heights{{"schemas", 0}, {"dedup", 1},   {"consumer", 2},
-                                         {"sinks", 2},   {"gateway", 2}, {"cli", 3}};
+const std::map<std::string, int> heights{{"schemas", 0},  {"clients", 0}, {"dedup", 1},
+                                         {"consumer", 2}, {"sinks", 2},   {"gateway", 2},
+                                         {"cli", 3}};
 
 constexpr const char* checker = "tests/faults/checker";
 
@@ -20,7 +22,65 @@ bool may_know(const std::string& from, const std::string& to) {
     return source->second > target->second;
 }
 
+struct NamespaceType {
+    std::size_t line = 0;
+    std::string scope;  // the named namespaces, and the type
+    bool anonymous = false;
+};
+
+// As clang-format leaves them: nothing in a namespace is indented, and its end says what it is.
+std::vector<NamespaceType> types_of(const std::string& text) {
+    static const std::regex scope(R"(namespace ?([\w:]*) ?\{)");
+    static const std::regex type(
+        R"((?:class|struct|union|enum class|enum|using) (?:\[\[\w+\]\] )?(\w+)(?: final)?)"
+        R"((?:;| [:{=]).*)");
+    std::vector<std::string> scopes;
+    std::vector<NamespaceType> types;
+    const auto lines = lines_of(text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        std::smatch match;
+        if (std::regex_match(lines[i], match, scope)) {
+            scopes.push_back(match[1]);
+        } else if (lines[i].starts_with("}  // namespace") && !scopes.empty()) {
+            scopes.pop_back();
+        } else if (std::regex_match(lines[i], match, type)) {
+            NamespaceType found{i, "", false};
+            for (const std::string& name : scopes) {
+                found.anonymous = found.anonymous || name.empty();
+                if (!name.empty()) found.scope += name + "::";
+            }
+            found.scope += match[1];
+            types.push_back(std::move(found));
+        }
+    }
+    return types;
+}
+
 }  // namespace
+
+Findings types_hidden(const Tree& tree) {
+    std::multimap<std::string, std::string> declared;  // in headers of the product -> where
+    for (const auto& [path, text] : tree) {
+        if (!is_header(path) || !heights.contains(top_folder(path))) continue;
+        for (const NamespaceType& type : types_of(text)) {
+            if (!type.anonymous) declared.emplace(type.scope, path);
+        }
+    }
+    Findings findings;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path) || !heights.contains(top_folder(path))) continue;
+        for (const NamespaceType& type : types_of(text)) {
+            const auto [begin, end] = declared.equal_range(type.scope);
+            const auto hidden = std::find_if(begin, end, [&, &path = path](const auto& header) {
+                return may_know(top_folder(path), top_folder(header.second));
+            });
+            if (!type.anonymous || hidden == end) continue;
+            findings.push_back(place(path, type.line) + " hides " + type.scope + " of " +
+                               hidden->second);
+        }
+    }
+    return findings;
+}
 
 Findings backward_includes(const Tree& tree) {
     Findings findings;
@@ -67,7 +127,7 @@ Findings kafka_headers_elsewhere(const Tree& tree) {
     Findings findings;
     for (const auto& [path, text] : tree) {
         if (!is_cpp(path) || within(path, "consumer") || within(path, "tests/support") ||
-            within(path, checker)) {
+            within(path, "tests/unit/consumer") || within(path, checker)) {
             continue;
         }
         const auto lines = lines_of(text);

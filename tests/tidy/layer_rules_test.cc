@@ -20,9 +20,11 @@ TEST(Layers, AnIncludeBackwardsOrSidewaysIsFound) {
     EXPECT_THAT(backward_includes({{"dedup/fence.cc", "\n#include \"consumer/worker.h\"\n"},
                                    {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
                                    {"cli/run.cc", "#include \"tests/support/database.h\"\n"},
+                                   {"clients/cpp/a.cc", "#include \"dedup/digest.h\"\n"},
                                    {"cli/check.cc", "#include \"dedup/fence.h\"\n"}}),
                 UnorderedElementsAre("dedup/fence.cc:2 includes consumer/worker.h",
                                      "sinks/plan.cc:1 includes consumer/worker.h",
+                                     "clients/cpp/a.cc:1 includes dedup/digest.h",
                                      "cli/run.cc:1 includes tests/support/database.h"));
 }
 
@@ -85,6 +87,29 @@ TEST(Layers, ASinkNamedInTheCoreIsFound) {
                                {"cli/run.cc", "MadeUpSink sink;"},
                                {"cli/compose.cc", "MadeUpSink sink;"}}),
         UnorderedElementsAre("dedup/processor.cc names MadeUpSink", "cli/run.cc names MadeUpSink"));
+}
+
+TEST(Layers, NoTypeOfAFileHidesOneOfTheProduct) {
+    EXPECT_THAT(types_hidden(repository()), IsEmpty());
+}
+TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
+    const std::string open = "namespace onceward {\nnamespace {\n\n";
+    const std::string close = "\n}  // namespace\n";
+    const std::string header = "namespace onceward {\nclass UsageError : public Error {\n};\n" +
+                               std::string("}  // namespace onceward\n");
+    EXPECT_THAT(
+        types_hidden(
+            {{"cli/usage_error.h", header},
+             {"cli/produce.cc", open + "struct UsageError {\n};" + close},
+             {"cli/alias.cc", open + "using UsageError = int;" + close},
+             {"cli/own.cc", open + close + "class UsageError;\n"},
+             {"cli/other.cc", open + "struct UsageErrors final {\n};" + close},
+             {"cli/inner.cc", open + "struct A {\n    struct UsageError {};\n};" + close},
+             {"cli/b/far.cc", "namespace onceward::b {\nnamespace {\nclass UsageError {\n"},
+             {"dedup/below.cc", open + "class UsageError {\n};" + close},
+             {"tests/a_test.cc", open + "class UsageError {\n};" + close}}),
+        UnorderedElementsAre("cli/produce.cc:4 hides onceward::UsageError of cli/usage_error.h",
+                             "cli/alias.cc:4 hides onceward::UsageError of cli/usage_error.h"));
 }
 
 }  // namespace

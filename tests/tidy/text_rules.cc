@@ -166,7 +166,7 @@ Findings machine_paths(const Tree& tree) {
 }
 
 Findings foreign_addresses(const Tree& tree) {
-    static const std::regex address(R"(https?://([A-Za-z0-9.-]+))");
+    static const std::regex address(R"(https?://(?:[^/@\s]*@)?([A-Za-z0-9.-]+))");
     // The source of librdkafka, what a schema or a licence is named by, and pages to read.
     static const std::set<std::string> known{"github.com",
                                              "json-schema.org",

@@ -62,8 +62,10 @@ TEST(Text, NoFileNamesAHostThatItNeedNot) {
     EXPECT_THAT(foreign_addresses(repository()), IsEmpty());
 }
 TEST(Text, AHostIsFound) {
-    EXPECT_THAT(foreign_addresses({{"a.cmake", "https://github.com/a https://mirror.invalid/b"}}),
-                ElementsAre("a.cmake names mirror.invalid"));
+    EXPECT_THAT(foreign_addresses({{"a.cmake",
+                                    "https://github.com/a https://mirror.invalid/b "
+                                    "https://me:word@mirror.invalid/c https://me@example.org/"}}),
+                ElementsAre("a.cmake names mirror.invalid", "a.cmake names mirror.invalid"));
 }
 
 TEST(Text, EveryHeaderSaysWhatItIs) {

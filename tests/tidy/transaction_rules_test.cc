@@ -37,18 +37,23 @@ TEST(Transactions, SqlInCodeIsFound) {
 
 // Each of them in a file of its own, so that whoever adds one is asked for the reason here.
 const std::vector<std::string> openers{
-    "cli/groups.cc",             // retiring a group
-    "cli/import/import.cc",      // claims of a list, a page at a time
-    "cli/offsets_move.cc",       // moving a fence by hand
-    "dedup/eviction.cc",         // taking claims out by hand
-    "dedup/fence.cc",            // creating, taking and skipping
-    "dedup/ledger.cc",           // registering a ledger and its feed
-    "dedup/migration.cc",        //
-    "dedup/processor.cc",        // THE transaction
-    "dedup/retention.cc",        // rotation and dropping
-    "dedup/sealing.cc",          // a segment's parts, and its publication
-    "dedup/sink_trial.cc",       // for trying a sink of one's own in a test
-    "dedup/watermark_write.cc",  //
+    "cli/groups.cc",                   // retiring a group
+    "cli/import/import.cc",            // claims of a list, a page at a time
+    "cli/offsets_move.cc",             // moving a fence by hand
+    "dedup/eviction.cc",               // taking claims out by hand, and erasing results
+    "dedup/fence.cc",                  // creating, taking and skipping
+    "dedup/lease_ends.cc",             // how effects outside ended, and the fence over them
+    "dedup/lease_processor.cc",        // claims for effects outside
+    "dedup/ledger.cc",                 // registering a ledger and its feed
+    "dedup/migration.cc",              //
+    "dedup/once.cc",                   // a call that is made once
+    "dedup/processor.cc",              // THE transaction
+    "dedup/retention.cc",              // rotation and dropping
+    "dedup/sealing.cc",                // a segment's parts, and its publication
+    "dedup/sink_trial.cc",             // for trying a sink of one's own in a test
+    "dedup/watermark_write.cc",        //
+    "gateway/request_transaction.cc",  // a batch of requests: no partitions, no fences
+    "gateway/upstream_session.cc",     // a request's lease, and its end with its answer
 };
 TEST(Transactions, TheListOfWhoOpensOneIsShortAndComplete) {
     EXPECT_THAT(transaction_openers(repository()), ElementsAreArray(openers));

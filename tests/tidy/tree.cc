@@ -74,6 +74,13 @@ Tree read_tree(const std::filesystem::path& root) {
             if (entry->is_directory()) entry.disable_recursion_pending();
             continue;
         }
+        // What the clients' own tools leave there.
+        static const std::set<std::string> left_behind{
+            "node_modules", "dist", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv"};
+        if (entry->is_directory() && left_behind.contains(entry->path().filename())) {
+            entry.disable_recursion_pending();
+            continue;
+        }
         // What a fuzzer made is nobody's prose.
         if (std::filesystem::relative(entry->path(), root) == "tests/fuzz/corpus") {
             entry.disable_recursion_pending();

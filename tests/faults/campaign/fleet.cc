@@ -30,12 +30,8 @@ char state_of(pid_t process) {
 bool stopped(pid_t process) { return state_of(process) == 'T'; }
 
 std::string fault_variable(const FaultPlan& fault) {
-    std::string name;
-    for (const auto& [known, step] : named_steps) {
-        if (step == fault.step) name = known;
-    }
     return (fault.kind == FaultKind::freeze_at_step ? "ONCEWARD_FREEZE_AT=" : "ONCEWARD_KILL_AT=") +
-           name + ":" + std::to_string(fault.amount);
+           std::string(name_of_step(fault.step)) + ":" + std::to_string(fault.amount);
 }
 
 std::string described(int status) {
@@ -102,10 +98,16 @@ void Fleet::start_faulty_later(int slot, const FaultPlan& fault, milliseconds de
 int Fleet::free_slot(std::uint32_t target) const {
     std::vector<int> free;
     for (const auto& [slot, worker] : workers_) {
-        if (worker.process && !worker.fault && !worker.thaw && !worker.left_since)
-            free.push_back(slot);
+        if (is_free(slot)) free.push_back(slot);
     }
     return free.empty() ? -1 : free[target % free.size()];
+}
+
+bool Fleet::is_free(int slot) const {
+    const auto found = workers_.find(slot);
+    if (found == workers_.end()) return false;
+    const Worker& worker = found->second;
+    return worker.process && !worker.fault && !worker.thaw && !worker.left_since;
 }
 
 int Fleet::running() const {

@@ -35,6 +35,7 @@ class Fleet {
     void start_faulty_later(int slot, const FaultPlan& fault, milliseconds delay);
     // A slot that has a running worker nothing is done to; -1 where there is none.
     int free_slot(std::uint32_t target) const;
+    bool is_free(int slot) const;
     int running() const;
 
     // Each answers whether it took effect.

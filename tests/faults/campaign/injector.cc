@@ -131,7 +131,8 @@ void Injector::dispatch(const FaultPlan& fault) {
 void Injector::kill_worker(const FaultPlan& fault) {
     // A fault point needs a program of its own: the worker there is killed first.
     Fleet& fleet = parts_.fleet;
-    const int slot = fleet.free_slot(fault.target);
+    const int leader = fault.step == Step::before_outbox_delete ? leading_slot() : -1;
+    const int slot = leader >= 0 ? leader : fleet.free_slot(fault.target);
     if (slot < 0 || !fleet.kill_now(slot)) {
         parts_.tally.nothing(FaultKind::kill_outside, "no worker to kill");
         return;
@@ -142,6 +143,20 @@ void Injector::kill_worker(const FaultPlan& fault) {
     } else {
         fleet.start_faulty_later(slot, fault, 0ms);
     }
+}
+
+// Of the worker whose relay leads, if nothing is done to it: only that one comes by the relay's
+// step. Who takes its place tries to lead at once, the others every 2 s.
+int Injector::leading_slot() try {
+    const std::string leader = session()->value(
+        "SELECT coalesce(max(application_name), '') FROM pg_stat_activity JOIN pg_locks USING (pid)"
+        " WHERE locktype = 'advisory' AND granted AND application_name LIKE '% outbox'");
+    for (int slot = 0; slot < parts_.plan.fleet.processes; ++slot) {
+        if (leader == Names::worker(slot) + " outbox" && parts_.fleet.is_free(slot)) return slot;
+    }
+    return -1;
+} catch (const std::exception&) {
+    return -1;  // the server is down: any worker will do
 }
 
 void Injector::freeze_worker(const FaultPlan& fault) {

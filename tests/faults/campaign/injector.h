@@ -55,6 +55,7 @@ class Injector {
     void count(const FaultPlan& fault, bool took_effect, const std::string& otherwise);
 
     void kill_worker(const FaultPlan& fault);
+    int leading_slot();
     void freeze_worker(const FaultPlan& fault);
     void terminate_worker(const FaultPlan& fault);
     void churn(const FaultPlan& fault);

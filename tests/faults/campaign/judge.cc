@@ -33,7 +33,9 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         json entry{{"name", names.topics[i]},
                    {"tombstones", name_of(topic.tombstones)},
                    {"without_key", name_of(topic.on_missing)},
-                   {"key_in_payload", plan.workload.key == KeyPlace::field}};
+                   {"key_in_payload", plan.workload.key == KeyPlace::field},
+                   {"published", plan.outside == Outside::outbox},
+                   {"leases", plan.outside == Outside::webhook}};
         if (plan.workload.one_operation) {
             entry["operation"] = "shared";
             entry["ledger"] = names.group + "-shared";
@@ -46,12 +48,14 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
          {{"bootstrap_servers", stage.direct_bootstrap_servers()}, {"id_header", id_header}}},
         {"group", names.group},
         {"produced", "produced.ndjson"},
+        {"published", names.published},
         {"topics", topics},
         {"retention_ms", plan.ledger.retention.count()},
         {"failed_over", judged.failed_over},
         {"committed_offset_moved", judged.committed_offset_moved},
         {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
     json complete = scene;
+    if (plan.outside == Outside::webhook) complete["calls"] = calls_file;
     complete["sample"] = {
         {"every_ms", 400},
         // A process that lives for seconds is still opening what it needs. That memory stays flat

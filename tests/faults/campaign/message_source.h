@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/faults/campaign/draws.h"
@@ -34,6 +35,8 @@ struct Portion {
 
 inline constexpr const char* id_header = "message-id";
 inline constexpr const char* key_header = "Idempotency-Key";
+inline constexpr std::string_view raw_prefix("\0\xff raw", 6);
+inline constexpr std::string_view json_prefix = "{\"id\": ";
 
 class MessageSource {
   public:
@@ -64,6 +67,8 @@ struct PayloadFields {
 };
 std::string json_payload(const PayloadFields& fields);
 std::string protobuf_payload(const PayloadFields& fields);
+// The id in a payload that write() has made.
+std::optional<std::uint64_t> payload_id(PayloadFormat format, std::string_view payload);
 // What protobuf_payload() writes, as a .proto file; the message is `campaign.Order`.
 extern const char* const proto_file;
 

@@ -7,14 +7,21 @@
 
 namespace onceward::campaign {
 
+// What a webhook's other side has read, in the seed's folder.
+inline constexpr const char* calls_file = "calls.ndjson";
+
 struct Names {
     std::string group;
     std::vector<std::string> topics;
     std::string side_topic;  // of the stranger in the group
+    std::string published;   // where an outbox publishes to
+    int hook_port = 0;       // of the server that a webhook calls
     std::string schema;      // Onceward's tables and the sinks' ones
     std::filesystem::path folder;
 
     std::string table(std::size_t topic) const { return schema + ".sink_" + std::to_string(topic); }
+    // What the worker process of that slot is called in PostgreSQL, and in its calls.
+    static std::string worker(int slot) { return "onceward-worker-" + std::to_string(slot); }
 };
 
 }  // namespace onceward::campaign

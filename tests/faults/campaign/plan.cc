@@ -10,6 +10,7 @@ namespace {
 
 constexpr milliseconds fault_phase{9000};
 constexpr milliseconds first_fault{300};  // the fleet has begun to join by then
+constexpr int calls_are_dearer = 8;
 
 template <class Value>
 Value one_of(Draws& draws, std::initializer_list<std::pair<Value, int>> choices) {
@@ -179,6 +180,38 @@ FaultPlan draw_fault(Draws& draws, FaultKind kind, milliseconds phase) {
     return fault;
 }
 
+// Kills between Kafka's answer and the row's end, which only the relay that leads comes by.
+void use_outbox(Draws& draws, Plan& plan) {
+    plan.outside = Outside::outbox;
+    const auto kills = draws.between(2, 5);
+    for (std::int64_t i = 0; i < kills; ++i) {
+        FaultPlan fault = draw_fault(draws, FaultKind::kill_at_step, plan.fault_phase);
+        fault.step = Step::before_outbox_delete;
+        plan.faults.push_back(fault);
+    }
+}
+
+// A call takes longer than a row does, and what has ended is to be there when it is judged.
+void use_webhook(Plan& plan) {
+    plan.outside = Outside::webhook;
+    plan.workload.messages /= calls_are_dearer;
+    plan.workload.portion = std::max(1, plan.workload.portion / calls_are_dearer);
+    plan.ledger = {.retention = milliseconds(600'000),
+                   .rotate_after = milliseconds(75'000),
+                   .rotate_claims = 1'000'000};
+}
+
+// From a stream of its own: a seed that draws none of it is what it was before.
+void draw_outside(Draws draws, Plan& plan) {
+    if (draws.percent(25)) {
+        use_outbox(draws, plan);
+    } else if (draws.percent(15) && !plan.standby) {
+        // A fail-over that loses how calls have ended has them made again, as it must. That would
+        // hide those that must not be.
+        use_webhook(plan);
+    }
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed) {
@@ -219,6 +252,7 @@ Plan draw_plan(std::uint64_t seed) {
         place(FaultKind::postgres_stop, 30);
         place(FaultKind::postgres_kill, 30);
     }
+    draw_outside(root.branch("beyond the tables"), plan);
     std::stable_sort(
         plan.faults.begin(), plan.faults.end(),
         [](const FaultPlan& left, const FaultPlan& right) { return left.at < right.at; });

@@ -22,6 +22,9 @@ enum class Assignor : std::uint8_t { eager, cooperative, consumer_protocol };
 // opposite order.
 enum class Repeats : std::uint8_t { any, hot, recent, mirrored };
 
+// What effects have outside of the sinks' tables: a record in a topic as well, or a call alone.
+enum class Outside : std::uint8_t { nothing, outbox, webhook };
+
 struct TopicPlan {
     int partitions = 1;
     PayloadFormat format = PayloadFormat::json;
@@ -84,6 +87,7 @@ struct Plan {
     milliseconds fault_phase{0};
     std::vector<FaultPlan> faults;  // by time
     bool standby = false;           // PostgreSQL has one, to fail over to
+    Outside outside = Outside::nothing;
 };
 
 Plan draw_plan(std::uint64_t seed);

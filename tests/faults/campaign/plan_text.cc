@@ -52,9 +52,11 @@ std::string_view name_of(Assignor assignor) {
     return "";
 }
 
-std::string_view name_of(Step wanted) {
-    for (const auto& [name, step] : named_steps) {
-        if (step == wanted) return name;
+std::string_view text_of(Outside outside) {
+    switch (outside) {
+        case Outside::nothing: return "";
+        case Outside::webhook: return "each effect is a call, under a lease\n";
+        case Outside::outbox: return "each effect is published as well, through the outbox\n";
     }
     return "";
 }
@@ -85,13 +87,14 @@ std::string to_text(const Plan& plan) {
          << " workers, " << name_of(plan.fleet.assignor)
          << (plan.fleet.static_members ? ", static members" : "") << ", batches of "
          << plan.fleet.batch_messages << (plan.standby ? "; PostgreSQL with a standby" : "") << "\n"
-         << "faults: " << plan.faults.size() << " within " << plan.fault_phase.count() << " ms\n";
+         << text_of(plan.outside) << "faults: " << plan.faults.size() << " within "
+         << plan.fault_phase.count() << " ms\n";
     for (const FaultPlan& fault : plan.faults) {
         text << "  at " << fault.at.count() << " ms " << campaign::name_of(fault.kind) << " for "
              << fault.lasts.count() << " ms, target " << fault.target << ", amount "
              << fault.amount;
         if (fault.kind == FaultKind::kill_at_step || fault.kind == FaultKind::freeze_at_step)
-            text << ", " << name_of(fault.step);
+            text << ", " << name_of_step(fault.step);
         text << "\n";
     }
     return text.str();

@@ -4,6 +4,7 @@
 
 #include "tests/faults/campaign/feeder.h"
 #include "tests/faults/campaign/fleet.h"
+#include "tests/faults/campaign/hook_server.h"
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/judge.h"
 #include "tests/faults/campaign/message_source.h"
@@ -25,6 +26,7 @@ constexpr milliseconds settle_limit{30'000};
 constexpr milliseconds quiet_limit{90'000};
 constexpr milliseconds drain_limit{20'000};
 constexpr milliseconds slow_look{250};
+constexpr int published_partitions = 3;
 
 double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -93,6 +95,7 @@ class SeedRun {
         Feeder feeder(plan_, names_, stage_.direct_bootstrap_servers());
         judged.failed_over = inject(fleet, feeder, watcher);
         quiet(fleet, feeder, result);
+        if (hook_) hook_->finish();
         for (const std::string& line : watcher.finish()) tally_.violation(line);
         // After a fail-over the log is another server's.
         const std::int64_t seen = judged.failed_over ? 0 : deadlocks.seen();
@@ -112,6 +115,14 @@ class SeedRun {
             names_.topics.push_back(support::unique_name("topic"));
             stage_.kafka().create_topic(names_.topics[i], plan_.workload.topics[i].partitions);
             (*schema_).user_table("sink_" + std::to_string(i), sink_columns);
+        }
+        if (plan_.outside == Outside::outbox) {
+            names_.published = support::unique_name("published");
+            stage_.kafka().create_topic(names_.published, published_partitions);
+        }
+        if (plan_.outside == Outside::webhook) {
+            hook_.emplace(plan_, names_.folder / calls_file);
+            names_.hook_port = hook_->port();
         }
         checker::install_audit(stage_.direct_dsn(), names_.schema);
         if (plan_.standby) stage_.start_standby();
@@ -157,7 +168,8 @@ class SeedRun {
         fleet.stop(drain_limit);
     }
 
-    // The partitions whose fence has not passed the last message that a reader can see.
+    // The partitions whose fence has not passed the last message that a reader can see; then what
+    // waits to be published.
     std::string behind(const std::map<std::pair<std::size_t, int>, std::int64_t>& last) {
         std::map<std::pair<std::string, int>, std::int64_t> fences;
         if (!session_) session_.emplace(stage_.direct_dsn());
@@ -172,7 +184,10 @@ class SeedRun {
                 found += names_.topics[topic] + "/" + std::to_string(number) + " at " +
                          std::to_string(fence) + " of " + std::to_string(offset + 1) + "; ";
         }
-        return found;
+        if (!found.empty() || plan_.outside != Outside::outbox) return found;
+        const std::int64_t rows =
+            session_->number("SELECT count(*) FROM " + names_.schema + ".outbox");
+        return rows == 0 ? "" : std::to_string(rows) + " rows in the outbox";
     }
 
     void take(SeedResult& result) {
@@ -190,6 +205,7 @@ class SeedRun {
     SeedSchema schema_;
     Names names_;
     Tally tally_;
+    std::optional<HookServer> hook_;
     std::optional<support::Database> session_;
 };
 

@@ -37,7 +37,43 @@ std::string source(PayloadFormat format, const std::string& field) {
     return "{header: " + field + "}";
 }
 
-void write_key(std::ostream& file, const Plan& plan, const TopicPlan& topic) {
+void write_table(std::ostream& file, const TopicPlan& topic, const std::string& key,
+                 const std::string& table) {
+    file << "    sink:\n      transport: " << (topic.unnest ? "unnest" : "copy")
+         << "\n      columns:\n        key: " << key
+         << "\n        message_id: {header: " << id_header
+         << ", required: true}\n        account: " << source(topic.format, "account")
+         << "\n        amount: " << source(topic.format, "amount")
+         << "\n        kafka_partition: {metadata: partition}\n"
+            "        kafka_offset: {metadata: offset}\n      table: "
+         << table << "\n";
+}
+
+// Answered late, a call is given up; a lease runs out within a seed many times.
+void write_webhook(std::ostream& file, const Names& names, std::size_t topic, int slot) {
+    file << "    sink:\n      webhook:\n        url: http://127.0.0.1:" << names.hook_port << "/"
+         << topic
+         << "\n        allow_private: [127.0.0.1]\n        timeout: 400ms\n"
+            "        connect_timeout: 300ms\n        concurrency: 8\n        retries: 3\n"
+            "        backoff: 50ms\n        headers: {"
+         << worker_header << ": " << Names::worker(slot) << "}\n";
+}
+
+void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
+    const bool leases = plan.outside == Outside::webhook;
+    file << "    ledger:\n      store: "
+         << (leases            ? "lease"
+             : plan.ledger.log ? "log"
+                               : "table")
+         << "\n      retention: " << plan.ledger.retention.count()
+         << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
+         << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
+    if (leases) file << "      lease: 1500ms\n";
+    if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
+}
+
+// Answers with the column's source.
+std::string write_key(std::ostream& file, const Plan& plan, const TopicPlan& topic) {
     std::string where;
     std::string column;
     switch (plan.workload.key) {
@@ -58,13 +94,14 @@ void write_key(std::ostream& file, const Plan& plan, const TopicPlan& topic) {
     if (plan.workload.one_operation) file << "      operation: shared\n";
     file << "      on_missing: " << name_of(topic.on_missing)
          << "\n      on_invalid: " << name_of(topic.on_missing) << "\n";
-    file << "    sink:\n      transport: " << (topic.unnest ? "unnest" : "copy")
-         << "\n      columns:\n        key: " << column
-         << "\n        message_id: {header: " << id_header
-         << ", required: true}\n        account: " << source(topic.format, "account")
-         << "\n        amount: " << source(topic.format, "amount")
-         << "\n        kafka_partition: {metadata: partition}\n"
-            "        kafka_offset: {metadata: offset}\n";
+    return column;
+}
+
+// Records of one account are in order; the id tells of which message each was made.
+void write_outbox(std::ostream& file, const TopicPlan& topic, const std::string& published) {
+    file << "    also_publish:\n      topic: " << published
+         << "\n      key: " << source(topic.format, "account") << "\n      headers:\n        "
+         << id_header << ": {header: " << id_header << ", required: true}\n";
 }
 
 }  // namespace
@@ -107,6 +144,7 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
             "    fetch.wait.max.ms: 50\n    topic.metadata.refresh.interval.ms: 500\n"
             "    socket.timeout.ms: 5000\n"
          << "postgres:\n  dsn: \"" << addresses.dsn << "\"\n  schema: " << names.schema
+         << "\n  application_name: " << Names::worker(slot)
          << "\n  lock_timeout: 1s\n  statement_timeout: 5s\n  connect_timeout: 2s\n"
             "  idle_in_transaction_timeout: 1500ms\n  client_check_interval: 500ms\n"
             "  tcp_user_timeout: 2s\n"
@@ -116,13 +154,14 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
         file << "  - name: " << names.topics[i]
              << "\n    start: earliest\n    tombstones: " << name_of(topic.tombstones) << "\n";
         write_format(file, topic);
-        file << "    ledger:\n      store: " << (plan.ledger.log ? "log" : "table")
-             << "\n      retention: " << plan.ledger.retention.count()
-             << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
-             << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
-        if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
-        write_key(file, plan, topic);
-        file << "      table: " << names.table(i) << "\n";
+        write_ledger(file, plan, names);
+        const std::string key = write_key(file, plan, topic);
+        if (plan.outside == Outside::webhook) {
+            write_webhook(file, names, i, slot);
+        } else {
+            write_table(file, topic, key, names.table(i));
+        }
+        if (plan.outside == Outside::outbox) write_outbox(file, topic, names.published);
     }
     return file.str();
 }

@@ -19,6 +19,8 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
                                  int slot);
 // What all members of the group agree on.
 support::Properties group_properties(const FleetPlan& fleet);
+// Says in each call of a webhook who called.
+inline constexpr const char* worker_header = "Campaign-Worker";
 // The sink's columns. No unique constraint: what is applied twice must be there twice.
 extern const char* const sink_columns;
 

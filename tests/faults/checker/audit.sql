@@ -32,6 +32,22 @@ CREATE TABLE {schema}.checker_generation_drops (
     fences jsonb NOT NULL
 );
 
+CREATE TABLE {schema}.checker_lease_moves (
+    sequence bigint GENERATED ALWAYS AS IDENTITY,
+    ledger integer NOT NULL,
+    digest uuid NOT NULL,
+    session integer NOT NULL,
+    worker text NOT NULL,
+    claimed boolean NOT NULL,
+    old_owner uuid,
+    new_owner uuid NOT NULL,
+    old_state text NOT NULL,
+    new_state text NOT NULL,
+    old_until timestamptz NOT NULL,
+    new_until timestamptz NOT NULL,
+    at timestamptz NOT NULL
+);
+
 -- The fence's row is locked while its move is written, so that the order of `sequence` is the order
 -- of commits for one partition.
 CREATE FUNCTION {schema}.checker_note_fence() RETURNS trigger
@@ -86,3 +102,26 @@ $$;
 
 CREATE TRIGGER checker_generation_dropped AFTER DELETE ON {schema}.generations
     FOR EACH ROW EXECUTE FUNCTION {schema}.checker_note_drop();
+
+-- As of a fence: the row is locked. Of one that is made there is no OLD; only a claim sets the time
+-- of the claim.
+CREATE FUNCTION {schema}.checker_note_lease() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO {schema}.checker_lease_moves (ledger, digest, session, worker, claimed, old_owner,
+        new_owner, old_state, new_state, old_until, new_until, at)
+    VALUES (NEW.ledger, NEW.digest, pg_backend_pid(), current_setting('application_name'),
+        NEW.claimed_at IS DISTINCT FROM OLD.claimed_at, OLD.owner_token, NEW.owner_token,
+        coalesce(OLD.state, 'in_flight'), NEW.state, coalesce(OLD.lease_until, NEW.lease_until),
+        NEW.lease_until, clock_timestamp());
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER checker_lease_made AFTER INSERT ON {schema}.leases
+    FOR EACH ROW EXECUTE FUNCTION {schema}.checker_note_lease();
+CREATE TRIGGER checker_lease_moved AFTER UPDATE ON {schema}.leases
+    FOR EACH ROW WHEN ((OLD.owner_token, OLD.state, OLD.lease_until, OLD.attempts, OLD.claimed_at)
+        IS DISTINCT FROM (NEW.owner_token, NEW.state, NEW.lease_until, NEW.attempts,
+            NEW.claimed_at))
+    EXECUTE FUNCTION {schema}.checker_note_lease();

@@ -33,8 +33,8 @@ void check_each_claim(const Joined& joined, Violations& violations) {
             continue;
         }
         if (message->claims > 1 && seen.insert(claim.place).second) two.at(where);
-        // The rows of an upsert are overwritten by others.
-        if (joined.topic(claim.place.topic).upsert) continue;
+        // The rows of an upsert are overwritten by others; calls leave none.
+        if (joined.claims_alone(claim.place.topic)) continue;
         if (message->effect == nullptr) {
             without.at([&] { return joined.describe(*message); });
         } else if (message->effect->transaction != claim.transaction) {

@@ -54,6 +54,9 @@ Violations check_owners(const Evidence& evidence);    // I5, from the audit's ro
 Violations check_claims(const Joined& joined);        // I6
 Violations check_fail_over(const Joined& joined);     // I7
 Violations check_retention(const Joined& joined);     // I8
+Violations check_leases(const Joined& joined);        // I9
+Violations check_calls(const Joined& joined);         // I9
+Violations check_outbox(const Joined& joined);        // I10
 Violations check_dead_letters(const Joined& joined);  // I11
 Violations check_lag(const Joined& joined);           // I12
 Violations check_secrets(const Evidence& evidence);   // I14

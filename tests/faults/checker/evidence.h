@@ -170,6 +170,52 @@ struct GenerationDrop {
     std::map<PartitionName, std::int64_t> fences{};
 };
 
+// A record in the topic that an outbox publishes to.
+struct PublishedRecord {
+    int partition = 0;
+    std::int64_t offset = -1;
+    std::uint64_t message = 0;         // the id of the message that it was made of
+    std::string id{};                  // that of the record, by which its copies are known
+    std::optional<std::string> key{};  // records with the same one have an order
+};
+
+enum class LeaseState : std::uint8_t { in_flight, done, failed };
+
+// A row of leases: the place is that of the message by which its key was claimed last.
+struct Lease {
+    int ledger = 0;
+    std::string digest{};
+    Place place{};
+    LeaseState state = LeaseState::in_flight;
+    int attempts = 0;
+};
+
+// One change of such a row, by a trigger of audit.sql as the fences' moves are.
+struct LeaseMove {
+    std::int64_t sequence = 0;
+    int ledger = 0;
+    std::string digest{};
+    int session = 0;
+    std::string worker{};     // what that session calls itself
+    bool claimed = false;     // taken, if only by who had it before; else somebody changed it
+    std::string old_owner{};  // empty: the row was made
+    std::string new_owner{};
+    LeaseState old_state = LeaseState::in_flight;
+    LeaseState new_state = LeaseState::in_flight;
+    std::int64_t old_until_us = 0;
+    std::int64_t new_until_us = 0;
+    std::int64_t at_us = 0;
+};
+
+// A call that the server on the other side of a webhook has read.
+struct Call {
+    std::uint64_t message = 0;  // the id of the message in its body
+    std::string key{};          // that goes along with it
+    std::string worker{};       // who called
+    std::int64_t at_us = 0;     // by the same clock as the database's
+    int status = 0;             // of the answer; 0: there was none
+};
+
 // Kafka's own offset of the group.
 struct CommittedOffset {
     PartitionName name{};
@@ -199,6 +245,8 @@ struct TopicSettings {
     bool upsert = false;         // else rows are only inserted
     bool compacted = false;      // messages may vanish from the log
     bool fingerprints = false;
+    bool published = false;  // each effect is published as well, through the outbox
+    bool leases = false;     // effects are calls, and what is done in `leases` are the claims
     // Keys come from the payload, which is decoded for them. Else a replay decodes what is fresh
     // alone: a bad payload whose key was applied may pass for a duplicate.
     bool key_in_payload = true;
@@ -232,6 +280,11 @@ struct Evidence {
     std::vector<Fence> fences{};
     std::vector<FenceMove> moves{};
     std::vector<GenerationDrop> drops{};
+    std::vector<PublishedRecord> published{};
+    std::int64_t outbox_rows = 0;  // written, and not known to be published
+    std::vector<Lease> leases{};
+    std::vector<LeaseMove> lease_moves{};
+    std::vector<Call> calls{};
     std::vector<CommittedOffset> committed{};
     std::vector<Halted> halted{};
     std::vector<SecretFound> secrets{};

@@ -73,10 +73,11 @@ class Joined {
     const std::vector<Key>& keys() const { return keys_; }
     const std::vector<std::string>& problems() const { return problems_; }
     const TopicSettings& topic(int number) const;
+    bool claims_alone(int number) const { return topic(number).upsert || topic(number).leases; }
 
     const Message* find(const Place& place) const;
-    // How the message was applied once: its row, or for an upsert, whose rows others overwrite,
-    // its claim.
+    // How the message was applied once: its row, or where that cannot be seen its claim. Others
+    // overwrite the rows of an upsert, and calls leave none.
     int times_applied(const Message& message) const;
     Transaction transaction(const Message& message) const;
     // Whether the message can be applied, for certain.

@@ -38,11 +38,11 @@ Message* Joined::find(const Place& place) {
 }
 
 int Joined::times_applied(const Message& message) const {
-    return topic(message.place.topic).upsert ? message.claims : message.effects;
+    return claims_alone(message.place.topic) ? message.claims : message.effects;
 }
 
 Transaction Joined::transaction(const Message& message) const {
-    if (topic(message.place.topic).upsert) {
+    if (claims_alone(message.place.topic)) {
         return message.claim == nullptr ? 0 : message.claim->transaction;
     }
     return message.effect == nullptr ? 0 : message.effect->transaction;

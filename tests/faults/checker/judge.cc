@@ -1,4 +1,4 @@
-#include <set>
+#include <algorithm>
 
 #include "tests/faults/checker/joined.h"
 #include "tests/faults/checker/twice.h"
@@ -46,6 +46,10 @@ std::vector<std::string> unchecked(const Joined& joined) {
             texts.push_back("I8: audit.sql was not installed");
         }
     }
+    const bool published = std::ranges::any_of(evidence.topics, &TopicSettings::published);
+    if (published && evidence.settings.failed_over) {
+        texts.push_back("I10's order: a message may be applied in another's place after it");
+    }
     if (joined.generations_dropped()) {
         for (const TopicSettings& topic : evidence.topics) {
             if (topic.upsert) {
@@ -75,6 +79,9 @@ Verdict judge(const Evidence& evidence) {
     take(check_claims(joined));
     take(check_fail_over(joined));
     take(check_retention(joined));
+    take(check_leases(joined));
+    take(check_calls(joined));
+    take(check_outbox(joined));
     take(check_dead_letters(joined));
     take(check_lag(joined));
     take(check_secrets(evidence));

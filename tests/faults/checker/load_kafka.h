@@ -26,6 +26,9 @@ struct KafkaSource {
 // dead letters (so load the database first), and the group's committed offsets.
 void load_kafka(const KafkaSource& source, Evidence& evidence);
 
+// The records of a topic that the outbox publishes to.
+void load_published(const KafkaSource& source, const std::string& topic, Evidence& evidence);
+
 // The committed offsets alone. The second form asks through a consumer that stays open.
 std::vector<CommittedOffset> committed_offsets(const KafkaSource& source, const Evidence& evidence);
 std::vector<CommittedOffset> committed_offsets(rd_kafka_s* consumer,

@@ -1,7 +1,6 @@
 #include "tests/faults/checker/load_postgres.h"
 
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "tests/faults/checker/base64.h"
 #include "tests/faults/checker/checker_sql.h"
@@ -51,6 +50,7 @@ class Loader {
         read_claims();
         read_dead_letters();
         read_skipped();
+        read_outbox();
         evidence_.effects.clear();
         for (const SinkTable& sink : source_.sinks) read_effects(sink);
         add_log_claims(log_rows_, evidence_);
@@ -101,7 +101,7 @@ class Loader {
         const Rows listed = query(
             "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
             " FROM {schema}.generations JOIN {schema}.ledgers USING (ledger)"
-            " LEFT JOIN {schema}.segments USING (ledger, generation)");
+            " LEFT JOIN {schema}.segments USING (ledger, generation) WHERE store <> 'lease'");
         evidence_.generations.clear();
         evidence_.claims.clear();
         log_rows_.clear();
@@ -128,6 +128,7 @@ class Loader {
                      .digest = claims.text(claim, 4)});
             }
         }
+        read_leases(session_, session_.identifier(source_.schema), topics, evidence_);
     }
 
     // A row for each range of each batch, in the batches' order.
@@ -209,6 +210,12 @@ class Loader {
                  .transaction = static_cast<Transaction>(rows.number(row, 4)),
                  .reason = rows.text(row, 5)});
         }
+    }
+
+    void read_outbox() {
+        const Rows rows = query("SELECT count(*) FROM {schema}.outbox WHERE consumer_group = $1",
+                                {source_.consumer_group});
+        evidence_.outbox_rows = rows.number(0, 0);
     }
 
     std::string column(const std::string& name) {

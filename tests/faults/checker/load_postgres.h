@@ -3,6 +3,7 @@
 // one REPEATABLE READ transaction. Failures are std::runtime_errors: the run could not be checked.
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tests/faults/checker/evidence.h"
@@ -38,6 +39,10 @@ void load_database(const DatabaseSource& source, Evidence& evidence);
 void install_audit(const std::string& owner_dsn, const std::string& schema);
 
 class PgSession;
+// The rows of leases, a claim for each that is done, and what the audit has of them. `sources`:
+// topics, by the number of what feeds a ledger; rows of others are passed over.
+void read_leases(PgSession& session, const std::string& schema,
+                 const std::unordered_map<std::int64_t, int>& sources, Evidence& evidence);
 // The audit's rows, oldest first; `newest`: no more than so many of the latest, 0: all.
 std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
                                         const std::vector<TopicSettings>& topics,

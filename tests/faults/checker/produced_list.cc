@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <unordered_map>
@@ -54,6 +55,30 @@ ProducedMessage message_of(const json& line, const std::unordered_map<std::strin
     return message;
 }
 
+void each_line(std::istream& lines, const std::string& name,
+               const std::function<void(const json&)>& take) {
+    std::string text;
+    for (std::int64_t number = 1; std::getline(lines, text); ++number) {
+        // Only the last line has no end: its writer died in it.
+        const bool cut = lines.eof();
+        const json line = json::parse(text, nullptr, false);
+        if (line.is_discarded() && cut) return;
+        try {
+            if (line.is_discarded()) throw std::runtime_error("no JSON");
+            take(line);
+        } catch (const std::exception& error) {
+            throw std::runtime_error(name + ", line " + std::to_string(number) + ": " +
+                                     error.what());
+        }
+    }
+}
+
+std::ifstream opened(const std::filesystem::path& file) {
+    std::ifstream lines(file);
+    if (!lines) throw std::runtime_error("cannot read " + file.string());
+    return lines;
+}
+
 }  // namespace
 
 std::string produced_line(const ProducedMessage& message,
@@ -85,27 +110,30 @@ void read_produced(std::istream& lines, Evidence& evidence) {
     for (std::size_t i = 0; i < evidence.topics.size(); ++i) {
         topics[evidence.topics[i].name] = static_cast<int>(i);
     }
-    std::string text;
-    for (std::int64_t number = 1; std::getline(lines, text); ++number) {
-        // Only the last line has no end: its writer died in it.
-        const bool cut = lines.eof();
-        const json line = json::parse(text, nullptr, false);
-        if (line.is_discarded() && cut) return;
-        try {
-            if (line.is_discarded()) throw std::runtime_error("no JSON");
-            evidence.produced.push_back(message_of(line, topics));
-        } catch (const std::exception& error) {
-            throw std::runtime_error("produced list, line " + std::to_string(number) + ": " +
-                                     error.what());
-        }
-    }
+    each_line(lines, "produced list",
+              [&](const json& line) { evidence.produced.push_back(message_of(line, topics)); });
 }
 
 void load_produced(const std::filesystem::path& file, Evidence& evidence) {
-    std::ifstream lines(file);
-    if (!lines) throw std::runtime_error("cannot read " + file.string());
+    std::ifstream lines = opened(file);
     evidence.produced.clear();
     read_produced(lines, evidence);
+}
+
+void read_calls(std::istream& lines, Evidence& evidence) {
+    each_line(lines, "list of calls", [&](const json& line) {
+        evidence.calls.push_back({.message = line.at("id").get<std::uint64_t>(),
+                                  .key = line.at("k").get<std::string>(),
+                                  .worker = line.at("w").get<std::string>(),
+                                  .at_us = line.at("at").get<std::int64_t>(),
+                                  .status = line.value("s", 0)});
+    });
+}
+
+void load_calls(const std::filesystem::path& file, Evidence& evidence) {
+    std::ifstream lines = opened(file);
+    evidence.calls.clear();
+    read_calls(lines, evidence);
 }
 
 }  // namespace onceward::checker

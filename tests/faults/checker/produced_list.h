@@ -24,4 +24,11 @@ std::string produced_line(const ProducedMessage& message, const std::vector<Topi
 void read_produced(std::istream& lines, Evidence& evidence);
 void load_produced(const std::filesystem::path& file, Evidence& evidence);
 
+// The calls that a webhook's other side has read, in the same form:
+//   {"id":17,"k":"0d9c...","w":"worker-1","at":1700000000000000,"s":200}
+// id: the message's; k: the key that came with it; w: who called; at: when, microseconds since
+// 1970; s: the status of the answer, left out where there was none.
+void read_calls(std::istream& lines, Evidence& evidence);
+void load_calls(const std::filesystem::path& file, Evidence& evidence);
+
 }  // namespace onceward::checker

@@ -76,6 +76,8 @@ TopicSettings topic_of(const json& object) {
     members.take("upsert", topic.upsert);
     members.take("compacted", topic.compacted);
     members.take("fingerprints", topic.fingerprints);
+    members.take("published", topic.published);
+    members.take("leases", topic.leases);
     members.take("key_in_payload", topic.key_in_payload);
     std::string reach = "global";
     members.take("reach", reach);
@@ -174,6 +176,8 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
     if (const json* produced = members.find("produced")) {
         scene.produced = folder / produced->get<std::string>();
     }
+    members.take("published", scene.published);
+    if (const json* calls = members.find("calls")) scene.calls = folder / calls->get<std::string>();
     for (const json& topic : members.need("topics")) {
         scene.evidence.topics.push_back(topic_of(topic));
     }
@@ -222,7 +226,9 @@ void load_sources(const DatabaseSource& postgres, const KafkaSource& kafka, Evid
 Evidence gather(const Scene& scene) {
     Evidence evidence = scene.evidence;
     load_produced(scene.produced, evidence);
+    if (!scene.calls.empty()) load_calls(scene.calls, evidence);
     load_sources(scene.postgres, scene.kafka, evidence);
+    if (!scene.published.empty()) load_published(scene.kafka, scene.published, evidence);
     if (!scene.secrets_folder.empty()) {
         evidence.secrets = find_secrets(scene.secrets_folder, scene.canaries, scene.secrets_except);
     }

@@ -8,9 +8,11 @@
 //    "kafka": {"bootstrap_servers": "...", "id_header": "message-id", "properties": {}},
 //    "group": "payments-writer",
 //    "produced": "produced.ndjson",
+//    "published": "payments-done", "calls": "calls.ndjson",
 //    "topics": [{"name": "payments", "operation": "", "ledger": "", "reach": "global",
-//        "upsert": false, "compacted": false, "fingerprints": false,
-//        "key_in_payload": true, "tombstones": "reject", "without_key": "reject"}],
+//        "upsert": false, "compacted": false, "fingerprints": false, "published": false,
+//        "leases": false, "key_in_payload": true, "tombstones": "reject",
+//        "without_key": "reject"}],
 //    "retention_ms": 60000, "failed_over": false, "committed_offset_moved": false,
 //    "rewound": false, "one_session_each": true,
 //    "halted": [{"topic": "payments", "partition": 1, "said": true}],
@@ -33,6 +35,8 @@ struct Scene {
     DatabaseSource postgres;
     KafkaSource kafka;
     std::filesystem::path produced;
+    std::string published;                 // the topic that effects are published to; empty: none
+    std::filesystem::path calls;           // empty: none were made
     std::filesystem::path secrets_folder;  // empty: not looked at
     std::vector<std::string> canaries;
     std::vector<std::string> secrets_except;  // files that hold the secret on purpose

@@ -91,12 +91,9 @@ TEST_P(ConflictTest, OnConflictHaltStopsInFrontOfTheConflict) {
     for (const std::size_t size : {10U, 1U}) {
         halting.batch_messages = size;
         CoreWorker worker(log, sink_, halting);
-        try {
-            worker.run();
-            FAIL() << "the topic did not halt";
-        } catch (const TopicHalted& halted) {
-            EXPECT_EQ(halted.offset, Offset{3});
-        }
+        const auto halted = halt_of(worker);
+        ASSERT_TRUE(halted);
+        EXPECT_EQ(halted->offset, Offset{3});
         EXPECT_EQ(fence(0), 3);
         EXPECT_EQ(effects(), 3);
     }

@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "dedup/ledger.h"
+#include "dedup/sealing.h"
 #include "tests/support/core_harness.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
@@ -73,6 +78,78 @@ class LedgerTest : public CoreTest, public ::testing::WithParamInterface<LedgerC
         if (GetParam() == LedgerCase::log_of_partitions) reach_ = Reach::partition;
     }
 };
+
+// Segments are cut in several filters, though a test has few claims.
+inline constexpr SealingOptions small_shards{.shard_claims = 700};
+
+// A log's ledger, and a session that seals it.
+class SealingTest : public CoreTest {
+  protected:
+    explicit SealingTest(Reach reach) {
+        using namespace std::chrono_literals;
+        store_ = StoreKind::log;
+        reach_ = reach;
+        ledger_ = {.name = "ledger", .store = StoreKind::log, .reach = reach, .retention = 24h};
+        registered_ = register_ledger(leader_, ledger_, "group", "topic");
+    }
+    void rotate() {
+        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
+    }
+    CoreWorkerOptions in_batches(const std::string& name) {
+        CoreWorkerOptions mine = options(name);
+        mine.batch_messages = 300;
+        return mine;
+    }
+    // A worker for each of the two partitions, while one generation after another is sealed.
+    void run_through_the_sealing(const ScriptedLog& log) {
+        using namespace std::chrono_literals;
+        std::atomic<bool> done{false};
+        std::atomic<int> sealed{0};
+        std::vector<std::thread> threads;
+        for (const int partition : {0, 1}) {
+            threads.emplace_back([&, partition] {
+                CoreWorkerOptions mine = options("worker " + std::to_string(partition));
+                mine.partitions = {partition};
+                mine.batch_messages = 40;
+                CoreWorker worker(log, sink_, mine);
+                while (worker.step()) {
+                    // No worker is done before its part of the sealing, however slow that is.
+                    eventually(20s, [&] { return sealed >= worker.totals.applied / 500; });
+                    // Every few batches memory is read anew, half of the time from segments.
+                    if (worker.totals.applied % 5 == 0) worker.lose_connection();
+                }
+            });
+        }
+        auto sealing = std::async(std::launch::async, [&] {
+            while (!done) {
+                rotate();
+                sealed += seal_oldest(leader_, registered_.ledger, small_shards).sealed ? 1 : 0;
+                drop_sealed_logs(leader_, registered_.ledger);
+                eventually(200ms, [&] { return done.load(); });
+            }
+        });
+        for (std::thread& thread : threads) thread.join();
+        done = true;
+        sealing.get();
+        EXPECT_GT(sealed, 3);
+        expect_no_violations(log);
+    }
+
+    Connection leader_{schema_.worker()};
+    LedgerOptions ledger_;
+    RegisteredLedger registered_;
+};
+
+// Runs until the topic halts; what it says then. None where it does not, which fails the test.
+inline std::optional<TopicHalted> halt_of(CoreWorker& worker) {
+    try {
+        worker.run();
+    } catch (const TopicHalted& halted) {
+        return halted;
+    }
+    ADD_FAILURE() << "the topic did not halt";
+    return std::nullopt;
+}
 
 // `count` messages with keys prefix0, prefix1, ... in one partition.
 inline void append_keys(ScriptedLog& log, int partition, const std::string& prefix, int count) {

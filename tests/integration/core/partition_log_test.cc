@@ -17,6 +17,12 @@ class PartitionLogTest : public CoreTest {
         store_ = StoreKind::log;
         reach_ = Reach::partition;
     }
+    // For tests without a worker.
+    static RegisteredLedger registered(Connection& connection) {
+        const LedgerOptions ledger{
+            .name = "ledger", .store = StoreKind::log, .reach = Reach::partition};
+        return register_ledger(connection, ledger, "group", "topic");
+    }
 };
 
 // Each key twice, in its own partition.
@@ -154,12 +160,8 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
 // Its part would not be opened again: the key would be applied, and claimed by nobody.
 TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     Connection connection(schema_.worker());
-    LedgerOptions ledger;
-    ledger.name = "ledger";
-    ledger.store = StoreKind::log;
-    ledger.reach = Reach::partition;
-    const RegisteredLedger registered = register_ledger(connection, ledger, "group", "topic");
-    PartitionLogStore store(registered.ledger, registered.source);
+    const RegisteredLedger mine = registered(connection);
+    PartitionLogStore store(mine.ledger, mine.source);
     const TopicPartition zero{"topic", Partition{0}}, one{"topic", Partition{1}};
     const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
     store.partitions_taken(connection, {&zero, 1});
@@ -181,12 +183,8 @@ TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
 // Partitions that were not read again yet would be claimed from without a window.
 TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     Connection connection(schema_.worker());
-    LedgerOptions ledger;
-    ledger.name = "ledger";
-    ledger.store = StoreKind::log;
-    ledger.reach = Reach::partition;
-    const RegisteredLedger registered = register_ledger(connection, ledger, "group", "topic");
-    PartitionLogStore store(registered.ledger, registered.source);
+    const RegisteredLedger mine = registered(connection);
+    PartitionLogStore store(mine.ledger, mine.source);
     const TopicPartition both[] = {{"topic", Partition{0}}, {"topic", Partition{1}}};
     store.partitions_taken(connection, both);
     const Claim claims[] = {{scripted_digest("k"), {}, Partition{0}, Offset{0}},

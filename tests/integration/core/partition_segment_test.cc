@@ -1,8 +1,6 @@
 // Segments of a log with `reach: partition`: a part for each partition, the same verdicts as from
 // the log, and a worker that remembers its own partitions alone.
 
-#include <future>
-
 #include "dedup/claims/log_store.h"
 #include "dedup/claims/partition_log_store.h"
 #include "dedup/explain_statement.h"
@@ -18,19 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr SealingOptions small_shards{.shard_claims = 700};
-
-class PartitionSegmentTest : public CoreTest {
+class PartitionSegmentTest : public SealingTest {
   protected:
-    PartitionSegmentTest() {
-        store_ = StoreKind::log;
-        reach_ = Reach::partition;
-        ledger_.name = "ledger";
-        ledger_.store = StoreKind::log;
-        ledger_.reach = Reach::partition;
-        ledger_.retention = 24h;
-        registered_ = register_ledger(leader_, ledger_, "group", "topic");
-    }
+    PartitionSegmentTest() : SealingTest(Reach::partition) {}
     // The keys from `first` on, to that partition; how many of them were fresh.
     std::int64_t apply(CoreWorker& worker, int partition, int first, int count) {
         const std::int64_t before = worker.totals.applied;
@@ -41,18 +29,10 @@ class PartitionSegmentTest : public CoreTest {
         EXPECT_TRUE(worker.run());
         return worker.totals.applied - before;
     }
-    void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
-    }
     void seal(const SealingOptions& options = small_shards) {
         rotate();
         EXPECT_TRUE(seal_oldest(leader_, registered_.ledger, options).sealed);
         EXPECT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
-    }
-    CoreWorkerOptions in_batches(const std::string& name) {
-        CoreWorkerOptions mine = options(name);
-        mine.batch_messages = 300;
-        return mine;
     }
     PartitionLogStore store_of(int partition) {
         PartitionLogStore store(registered_.ledger, registered_.source);
@@ -70,9 +50,6 @@ class PartitionSegmentTest : public CoreTest {
         return verdict;
     }
 
-    Connection leader_{schema_.worker()};
-    LedgerOptions ledger_;
-    RegisteredLedger registered_;
     ScriptedLog log_{3};
 };
 
@@ -283,35 +260,7 @@ TEST_F(PartitionSegmentTest, WorkersRunThroughTheSealing) {
         const int key = i % 8 >= 6 ? i / 8 * 4 + i % 2 : i;
         log.append(i % 2, {.key = std::to_string(i % 2) + "-" + std::to_string(key)});
     }
-    std::atomic<bool> done{false};
-    std::atomic<int> sealed{0};
-    std::vector<std::thread> threads;
-    for (const int partition : {0, 1}) {
-        threads.emplace_back([&, partition] {
-            CoreWorkerOptions mine = options("worker " + std::to_string(partition));
-            mine.partitions = {partition};
-            mine.batch_messages = 40;
-            CoreWorker worker(log, sink_, mine);
-            while (worker.step()) {
-                // No worker is done before its part of the sealing, however slow that is.
-                eventually(20s, [&] { return sealed >= worker.totals.applied / 500; });
-                if (worker.totals.applied % 5 == 0) worker.lose_connection();
-            }
-        });
-    }
-    auto sealing = std::async(std::launch::async, [&] {
-        while (!done) {
-            rotate();
-            sealed += seal_oldest(leader_, registered_.ledger, small_shards).sealed ? 1 : 0;
-            drop_sealed_logs(leader_, registered_.ledger);
-            eventually(200ms, [&] { return done.load(); });
-        }
-    });
-    for (std::thread& thread : threads) thread.join();
-    done = true;
-    sealing.get();
-    EXPECT_GT(sealed, 3);
-    expect_no_violations(log);
+    run_through_the_sealing(log);
 }
 
 }  // namespace

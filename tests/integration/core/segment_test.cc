@@ -15,15 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 
-class SegmentTest : public CoreTest {
+class SegmentTest : public SealingTest {
   protected:
-    SegmentTest() {
-        store_ = StoreKind::log;
-        ledger_.name = "ledger";
-        ledger_.store = StoreKind::log;
-        ledger_.retention = 24h;
-        registered_ = register_ledger(leader_, ledger_, "group", "topic");
-    }
+    SegmentTest() : SealingTest(Reach::global) {}
     // Applies `count` keys from `first` on in batches; how many were fresh.
     std::int64_t apply(CoreWorker& worker, ScriptedLog& log, int first, int count) {
         const std::int64_t before = worker.totals.applied;
@@ -34,28 +28,15 @@ class SegmentTest : public CoreTest {
         EXPECT_TRUE(worker.run());
         return worker.totals.applied - before;
     }
-    void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
-    }
     std::int64_t tables(const std::string& pattern) {
         return database().number(
             "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND "
             "relnamespace = '" +
             schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
     }
-    CoreWorkerOptions in_batches(const std::string& name) {
-        CoreWorkerOptions mine = options(name);
-        mine.batch_messages = 300;
-        return mine;
-    }
 
-    Connection leader_{schema_.worker()};
-    LedgerOptions ledger_;
-    RegisteredLedger registered_;
     ScriptedLog log_{1};
 };
-
-constexpr SealingOptions small_shards{.shard_claims = 700};
 
 TEST_F(SegmentTest, ASealedGenerationGivesTheSameVerdicts) {
     CoreWorker worker(log_, sink_, in_batches("before"));
@@ -228,36 +209,7 @@ TEST_F(SegmentTest, AWorkerRunsThroughTheSealing) {
     for (int i = 0; i < 6000; ++i) {
         log.append(i % 2, {.key = "k" + std::to_string(i % 4 == 3 ? i / 3 : i)});
     }
-    std::atomic<bool> done{false};
-    std::atomic<int> sealed{0};
-    std::vector<std::thread> threads;
-    for (const int partition : {0, 1}) {
-        threads.emplace_back([&, partition] {
-            CoreWorkerOptions mine = options("worker " + std::to_string(partition));
-            mine.partitions = {partition};
-            mine.batch_messages = 40;
-            CoreWorker worker(log, sink_, mine);
-            while (worker.step()) {
-                // No worker is done before its part of the sealing, however slow that is.
-                eventually(20s, [&] { return sealed >= worker.totals.applied / 500; });
-                // Every few batches memory is read anew, half of the time from segments.
-                if (worker.totals.applied % 5 == 0) worker.lose_connection();
-            }
-        });
-    }
-    auto sealing = std::async(std::launch::async, [&] {
-        while (!done) {
-            rotate();
-            sealed += seal_oldest(leader_, registered_.ledger, small_shards).sealed ? 1 : 0;
-            drop_sealed_logs(leader_, registered_.ledger);
-            eventually(200ms, [&] { return done.load(); });
-        }
-    });
-    for (std::thread& thread : threads) thread.join();
-    done = true;
-    sealing.get();
-    EXPECT_GT(sealed, 3);
-    expect_no_violations(log);
+    run_through_the_sealing(log);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using testing::IsEmpty;
 
 class CheckConnect : public testing::Test {
   protected:
-    CheckConnect() { support::kafka().create_topic(topic_, 2); }
+    CheckConnect() { support::kafka().create_topic(topic_, 2, {{"retention.ms", "3600000"}}); }
 
     // Line 6 is the topic's, line 10 the sink's.
     std::string text() const {
@@ -87,6 +87,19 @@ TEST_F(CheckConnect, ATopicThatIsNotThereIsFoundAtItsLine) {
     ASSERT_EQ(result.findings.size(), 1U);
     EXPECT_THAT(result.findings[0].message, HasSubstr("know no topic `" + topic_));
     EXPECT_EQ(result.findings[0].mark.line, 6);
+}
+
+TEST_F(CheckConnect, ATopicThatOutlivesItsClaimsIsAWarningAtTheRetention) {
+    topic_ = support::unique_name("kept");
+    support::kafka().create_topic(topic_, 1, {{"retention.ms", "172800000"}});
+    const ConnectResult result = check_brokers(configuration());
+    ASSERT_EQ(result.findings.size(), 1U);
+    const Finding& finding = result.findings[0];
+    EXPECT_EQ(finding.severity, Finding::Severity::warning);
+    EXPECT_EQ(finding.path, "topics[0].ledger.retention");
+    EXPECT_EQ(finding.mark.line, 9);
+    EXPECT_THAT(finding.message, HasSubstr("keeps its messages for 2d"));
+    EXPECT_THAT(finding.message, HasSubstr("their claims for 1h"));
 }
 
 TEST_F(CheckConnect, BrokersThatDoNotAnswerAreOneFinding) {

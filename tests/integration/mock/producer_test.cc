@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "consumer/keyed_producer.h"
 #include "consumer/mock_cluster.h"
 #include "tests/support/kafka.h"
 
@@ -179,6 +180,36 @@ TEST_F(ProducerTest, RecordsWaitForABrokerThatComesBack) {
     cluster_.set_broker_up(1);
     EXPECT_TRUE(producer.flush(patience));
     EXPECT_EQ(producer.delivered(), 1);
+}
+
+TEST_F(ProducerTest, ACopyAfterALostAnswerHasTheSameKey) {
+    ProducerOptions quick = options();
+    quick.delivery_timeout = milliseconds{600};
+    KeyedProducer producer(quick, {.resends = 20, .pause = milliseconds{50}});
+    std::vector<KeyedDelivery> fates;
+    producer.on_delivery([&](const KeyedDelivery& fate) { fates.push_back(fate); });
+    cluster_.set_round_trip(1, milliseconds{1500});
+    OutgoingRecord outgoing = record("x");
+    outgoing.tag = 9;
+    const std::string key = producer.send(outgoing);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (producer.resent() == 0 && std::chrono::steady_clock::now() < end) {
+        producer.poll(milliseconds{50});
+    }
+    cluster_.set_round_trip(1, milliseconds{0});
+    ASSERT_TRUE(producer.flush(patience));
+    ASSERT_EQ(fates.size(), 1U);
+    EXPECT_EQ(fates[0].key, key);
+    EXPECT_EQ(fates[0].delivery.error, "");
+    EXPECT_EQ(fates[0].delivery.tag, 9U);
+    EXPECT_GT(fates[0].sends, 1);
+    const auto messages = read();
+    ASSERT_FALSE(messages.empty());
+    for (const support::ReadMessage& message : messages) {
+        ASSERT_EQ(message.headers.size(), 1U);
+        EXPECT_EQ(message.headers[0].first, "Idempotency-Key");
+        EXPECT_EQ(message.headers[0].second, key);
+    }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The example worker as a user builds it: from an installed package, in a folder of its own.
+// The examples as a user builds them: from an installed package, in folders of their own.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string contents(const fs::path& file) {
     return text.str();
 }
 
-// Installs the package and builds the example against it, once for all tests here.
+// Installs the package and builds the examples against it, once for all tests here.
 class OwnSink : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
@@ -41,15 +41,21 @@ class OwnSink : public ::testing::Test {
                         .identity = {}},
                        5min);
         };
-        const std::string prefix = folder_ / "prefix", build = folder_ / "build";
+        const std::string prefix = folder_ / "prefix";
         cmake({"--install", ONCEWARD_BUILD_FOLDER, "--prefix", prefix});
-        cmake({"-S", ONCEWARD_SOURCE_FOLDER "/examples/own_sink", "-B", build,
-               "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_CXX_FLAGS=" ONCEWARD_EXAMPLE_FLAGS});
-        cmake({"--build", build});
+        const std::string examples = ONCEWARD_SOURCE_FOLDER "/examples/";
+        for (const char* example : {"own_sink", "once"}) {
+            const std::string build = folder_ / example;
+            cmake({"-S", examples + example, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix,
+                   "-DCMAKE_CXX_FLAGS=" ONCEWARD_EXAMPLE_FLAGS});
+            cmake({"--build", build});
+        }
     }
     static void TearDownTestSuite() { fs::remove_all(folder_); }
 
-    fs::path program(const std::string& name) { return folder_ / "build" / name; }
+    fs::path program(const std::string& name, const char* example = "own_sink") {
+        return folder_ / example / name;
+    }
     static inline fs::path folder_;
     FreshSchema schema_;
 };
@@ -61,6 +67,31 @@ TEST_F(OwnSink, IsTestedWithoutKafkaByTheTrialOfThePackage) {
                                 .folder = {},
                                 .identity = {}},
                                1min));
+}
+
+TEST_F(OwnSink, HasBesideItAProgramThatPaysOnceForEachKey) {
+    const std::string table =
+        schema_.user_table("payments", "account text NOT NULL, amount numeric NOT NULL");
+    const fs::path output = folder_ / "once.log";
+    const auto pay = [&](const char* key, const char* amount) {
+        fs::remove(output);
+        ChildProcess process({.command = {program("once_payment", "once"),
+                                          schema_.worker().dsn.reveal() +
+                                              " options='-c search_path=" + schema_.name() + "'",
+                                          key, "alice", amount},
+                              .environment = {"ONCEWARD_EXAMPLE_SCHEMA=" + schema_.name()},
+                              .output = output,
+                              .folder = {},
+                              .identity = {}});
+        const std::optional<int> status = process.wait(30s);
+        return std::to_string(status.value_or(-1) == 0 ? 0 : 1) + " " + contents(output);
+    };
+    EXPECT_EQ(pay("k-1", "10"), "0 booked 10 to alice\n");
+    EXPECT_EQ(pay("k-1", "10"), "0 booked 10 to alice (before)\n");
+    EXPECT_EQ(pay("k-1", "11"), "1 the key was used for another payment\n");
+    EXPECT_EQ(pay("k-2", "-5"), "1 a payment is not negative\n");
+    EXPECT_EQ(pay("k-2", "-5"), "1 a payment is not negative (before)\n");
+    EXPECT_EQ(schema_.database().value("SELECT sum(amount) FROM " + table), "10");
 }
 
 TEST_F(OwnSink, AddsEachKeysAmountOnce) {

@@ -220,9 +220,10 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
     EXPECT_EQ(privileges,
               "claims:INSERT,SELECT dead_letters:INSERT,SELECT evictions:SELECT "
               "fences:INSERT,SELECT,UPDATE generations:SELECT imports:INSERT,SELECT,UPDATE "
-              "ledger_feeds:INSERT,SELECT,UPDATE ledgers:INSERT,SELECT,UPDATE "
-              "partition_suspects:INSERT,SELECT,UPDATE schema_migrations:SELECT "
-              "segment_parts:SELECT segments:SELECT "
+              "leases:INSERT,SELECT,UPDATE ledger_feeds:INSERT,SELECT,UPDATE "
+              "ledgers:INSERT,SELECT,UPDATE outbox:INSERT,SELECT "
+              "partition_suspects:INSERT,SELECT,UPDATE replays:INSERT,SELECT "
+              "schema_migrations:SELECT segment_parts:SELECT segments:SELECT "
               "skipped_ranges:INSERT,SELECT topic_pauses:SELECT");
 }
 
@@ -233,7 +234,7 @@ TEST(WorkerRole, CannotMakeDropOrEmptyAnything) {
     for (const char* statement :
          {"CREATE TABLE mine (a integer)", "DELETE FROM fences", "TRUNCATE dead_letters",
           "DROP TABLE claims", "UPDATE dead_letters SET reason = ''", "DELETE FROM generations",
-          "UPDATE schema_migrations SET checksum = ''"}) {
+          "UPDATE schema_migrations SET checksum = ''", "DELETE FROM outbox"}) {
         try {
             worker.execute(statement);
             ADD_FAILURE() << "allowed: " << statement;

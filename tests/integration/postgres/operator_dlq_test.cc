@@ -83,6 +83,29 @@ TEST_F(DeadLetters, OneIsShownWithItsPayloadAndHeaders) {
     EXPECT_EQ(dlq({"show", "4711"}).exit_code, 3);
 }
 
+TEST_F(DeadLetters, AConflictIsShownWithBothFingerprintsAndWhereTheFirstMessageIs) {
+    letter(1, "k-1", "conflict");
+    const std::string number = database().value("SELECT dead_letter FROM dead_letters");
+    EXPECT_FALSE(dlq({"show", number, "--json"}).json().contains("first_places"));
+    const std::string mine = uuid_text(digest_of_bytes("mine"));
+    const std::string first = uuid_text(digest_of_bytes("first"));
+    database().execute(
+        "UPDATE dead_letters SET fingerprint = $1, first_fingerprint = $2, first_places = $3",
+        {mine, first,
+         R"([{"group": "billing", "topic": "orders", "partition": 0, "offset": 7},
+             {"group": "billing", "topic": "refunds", "partition": 1, "offset": 3,
+              "last_offset": 9}])"});
+    const auto shown = dlq({"show", number, "--json"}).json();
+    EXPECT_EQ(shown["fingerprint"], mine);
+    EXPECT_EQ(shown["first_fingerprint"], first);
+    EXPECT_EQ(shown["first_places"][0]["offset"], 7);
+    const std::string text = dlq({"show", number}).output;
+    EXPECT_THAT(text, HasSubstr("fingerprint: " + mine + "\n"));
+    EXPECT_THAT(text, HasSubstr("first_fingerprint: " + first + "\n"));
+    EXPECT_THAT(text, HasSubstr("first message: orders partition 0 offset 7 or refunds partition 1 "
+                                "between the offsets 3 and 9\n"));
+}
+
 TEST_F(DeadLetters, ARedriveSendsThemAsTheyWereAndCountsTheTry) {
     letter(1, "k-1", "sink", "customer",
            R"([{"name": "id", "value": "ay0x"}, {"name": "null", "value": null},
@@ -151,6 +174,37 @@ TEST_F(DeadLetters, TheLimitAndTheRateHold) {
         dlq({"redrive", "--topic", "orders", "--yes", "--limit", "3", "--rate", "4"}).exit_code, 0);
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
     EXPECT_THAT(payloads(), ElementsAre("payload of k-0", "payload of k-1", "payload of k-2"));
+}
+
+// Of a letter that was not sent after all any duplicate would be called.
+TEST_F(DeadLetters, AFailedEffectsKeyIsFreedWithItsCopyAndNotBefore) {
+    for (int i = 0; i < 3; ++i) letter(i, "k-" + std::to_string(i));
+    database().execute("UPDATE dead_letters SET digest = md5(key_text)::uuid");
+    database().execute(
+        "INSERT INTO leases (ledger, digest, state, owner_token, lease_until, source, identity, "
+        "partition, record_offset, ended_at) SELECT f.ledger, d.digest, 'failed', "
+        "gen_random_uuid(), now(), f.source, d.identity, d.partition, d.record_offset, now() "
+        "FROM dead_letters d JOIN ledger_feeds f USING (consumer_group, topic)");
+    Connection operators(schema_.owner());
+    LetterFilter filter;
+    filter.group = "billing";
+    filter.topic = "orders";
+    filter.limit = 10;
+    // The first one's key is freed, and then the user wants it to end.
+    RedriveOptions options;
+    options.producer.bootstrap_servers = cluster_.bootstrap_servers();
+    options.topic = "orders";
+    options.rate = 1.0;
+    options.stopped = [&] { return database().number("SELECT count(*) FROM evictions") > 0; };
+    redrive(operators, select_letters(operators, filter), options);
+    EXPECT_EQ(database().value("SELECT string_agg(record_offset::text, ' ' ORDER BY record_offset) "
+                               "FROM leases"),
+              "1 2");
+    options.stopped = nullptr;
+    options.rate.reset();
+    EXPECT_EQ(redrive(operators, select_letters(operators, filter), options).delivered, 3);
+    EXPECT_EQ(database().number("SELECT count(*) FROM leases"), 0);
+    EXPECT_EQ(database().number("SELECT count(*) FROM evictions"), 3);
 }
 
 TEST_F(DeadLetters, WithOrderByKeyAKeyGoesAsAWholeAndInOrder) {

@@ -79,6 +79,31 @@ TEST_F(Forgotten, AlsoOutOfALogAndOutOfASegmentInParts) {
     EXPECT_EQ(database().value(left + "sealed_" + std::to_string(log) + "_1"), other + " " + other);
 }
 
+TEST_F(Forgotten, AnEffectOutsideIsExplainedAndTakenOutUnlessSomebodyIsAtIt) {
+    Connection worker(schema_.worker());
+    const RegisteredLedger calls =
+        register_ledger(worker, {.name = "calls", .store = StoreKind::lease}, "billing", "orders");
+    database().execute(
+        "INSERT INTO leases (ledger, digest, owner_token, lease_until, attempts, source, identity, "
+        "partition, record_offset) VALUES ($1, $2, gen_random_uuid(), now() + interval '1 minute', "
+        "2, $3, 'i', 0, 41)",
+        {std::to_string(calls.ledger), uuid_of("record_key", "k-1"), std::to_string(calls.source)});
+    const std::vector<std::string> question{"explain", "k-1",     "--topic",
+                                            "orders",  "--group", "billing"};
+    const Outcome under_way = run(question);
+    EXPECT_EQ(under_way.exit_code, 3) << under_way.output;
+    EXPECT_THAT(under_way.output, HasSubstr("in flight since"));
+    EXPECT_EQ(forget({"--reason", "a test", "--yes", "--json"}).json()["evicted"], 0);
+    database().execute("UPDATE leases SET state = 'done', ended_at = now(), status = 201");
+    const Outcome ended = run(question);
+    EXPECT_EQ(ended.exit_code, 0) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("with status 201 from orders partition 0 offset 41; "
+                                        "attempts 2"));
+    EXPECT_EQ(forget({"--reason", "a test", "--yes", "--json"}).json()["evicted"], 1);
+    EXPECT_EQ(database().number("SELECT count(*) FROM leases"), 0);
+    EXPECT_EQ(run(question).exit_code, 3);
+}
+
 TEST_F(Forgotten, ExplainTellsOfIt) {
     claim(1, uuid_of("record_key", "k-1"), 41);
     ASSERT_EQ(forget({"--reason", "it was a test", "--yes"}).exit_code, 0);

@@ -1,5 +1,6 @@
 // `onceward retention`: what a ledger keeps, what holds it back, and one step by hand.
 
+#include "cli/configuration/units.h"
 #include "dedup/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/integration/postgres/operator_scene.h"
@@ -82,6 +83,30 @@ TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     EXPECT_EQ(last_json(outcome)[0]["expired"], 1);
     EXPECT_EQ(last_json(outcome)[0]["tables_dropped"], 1);
     EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
+}
+
+TEST_F(RetentionByHand, HoursHoldItBackAndAStepOfAnyHourDoesNot) {
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("1 minute");
+    const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
+    const auto later = [&](int hours) {
+        const auto time = (now + std::chrono::hours(hours)).time_since_epoch();
+        return time % std::chrono::hours(24);
+    };
+    const std::string hours = hours_text({later(2), later(22)});
+    const Configured configured("127.0.0.1:1",
+                                "    ledger: {name: orders, purge_hours: " + hours + "}\n");
+    const Outcome shown = run({"retention", "-c", configured.file()});
+    EXPECT_THAT(shown.output, HasSubstr("within its purge_hours alone, " + hours + " UTC"));
+    const auto json = run({"retention", "-c", configured.file(), "--json"}).json();
+    EXPECT_EQ(json[0]["purge_hours"], hours);
+    EXPECT_EQ(json[0]["waits_for_hours"], true);
+    const std::vector<std::string> step{"retention", "--run-once", "-c", configured.file()};
+    EXPECT_THAT(run(step).output, HasSubstr("expired 0, tables dropped 0; what has expired waits"));
+    std::vector<std::string> now_then = step;
+    now_then.push_back("--any-hour");
+    EXPECT_THAT(run(now_then).output, HasSubstr("expired 1, tables dropped 1"));
 }
 
 // From then on its claims are counted, not estimated.

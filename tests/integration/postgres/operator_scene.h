@@ -50,8 +50,10 @@ inline Outcome onceward(std::vector<std::string> arguments) {
 // A configuration's file, for as long as this object lives.
 class Configured {
   public:
+    static constexpr const char* table = "    sink: {table: orders, columns: {id: /id}}\n";
     // `more`: further options of the topic, four spaces in front of each line.
-    explicit Configured(const std::string& bootstrap_servers, const std::string& more = "")
+    explicit Configured(const std::string& bootstrap_servers, const std::string& more = "",
+                        const std::string& sink = table)
         : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {
         std::ofstream(file_) << "group: billing\n"
                                 "kafka: {bootstrap_servers: '"
@@ -63,8 +65,7 @@ class Configured {
                                 "    format: json\n"
                                 "    key: {sources: [{header: request-id}, {field: /id}], tenant: "
                                 "/merchant}\n"
-                                "    sink: {table: orders, columns: {id: /id}}\n"
-                             << more;
+                             << sink << more;
     }
     ~Configured() { std::filesystem::remove(file_); }
     std::string file() const { return file_.string(); }

@@ -112,6 +112,27 @@ TEST_F(Retention, AnExpiredGenerationIsUnlistedAndDropped) {
     EXPECT_EQ(look().unlisted, 0) << "the current generation must stay";
 }
 
+// What is unlisted already, as after a crash, waits as well: its DROP is the work to be put off.
+TEST_F(Retention, OutsideOfItsHoursALedgerSealsAndLetsNothingGo) {
+    seal("25 hours");
+    fence(0, "1 minute");
+    feed(1, "1 minute");
+    database().execute("CREATE TABLE claims_" + std::to_string(ledger_) + "_999 ()");
+    claim();
+    database().execute("UPDATE generations SET created_at = created_at - interval '2 hours'");
+    const auto clock = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
+    const auto now = clock.time_since_epoch() % 24h;
+    options_.purge_hours = DailyHours{(now + 2h) % 24h, (now + 22h) % 24h};
+    const RetentionReport outside = look();
+    EXPECT_TRUE(outside.waits_for_hours && outside.rotated);
+    EXPECT_EQ(outside.unlisted + outside.dropped, 0);
+    std::swap(options_.purge_hours->begin, options_.purge_hours->end);
+    const RetentionReport within = look();
+    EXPECT_FALSE(within.waits_for_hours);
+    EXPECT_EQ(within.unlisted, 1);
+    EXPECT_EQ(within.dropped, 2);
+}
+
 TEST_F(Retention, AGenerationWithinItsRetentionStays) {
     seal("23 hours");
     fence(0, "0 seconds");

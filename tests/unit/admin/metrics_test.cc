@@ -126,12 +126,36 @@ TEST(Metrics, ALedgerTellsWhatItKeepsAndHowLongItIsHeldBack) {
     EXPECT_THAT(text, HasSubstr("onceward_ledger_held_back_seconds" + labels + "90\n"));
 }
 
+TEST(Metrics, LeasesTellWhatIsInFlightAndWhatWasTakenOver) {
+    ProcessStatus process = one_worker();
+    EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_lease"))) << "no topic has them";
+    process.workers[0].status->counts.leases["orders"] = {
+        .taken_over = 3, .lost = 2, .tried_again = 5};
+    process.durable.emplace();
+    LedgerView ledger;
+    ledger.name = "calls";
+    ledger.store = "lease";
+    ledger.leases_held = 4;
+    ledger.leases_waiting = 1;
+    ledger.oldest_lease = 90s;
+    process.durable->ledgers.push_back(ledger);
+    const std::string text = metrics_text(process);
+    const std::string topic = "{topic=\"orders\"} ", calls = "{group=\"billing\",ledger=\"calls\"";
+    EXPECT_THAT(text, HasSubstr("onceward_leases_taken_over_total" + topic + "3\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_leases_lost_total" + topic + "2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_effects_again_total" + topic + "5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_leases_in_flight" + calls + ",state=\"held\"} 4\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_leases_in_flight" + calls + ",state=\"waiting\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_lease_oldest_seconds" + calls + "} 90\n"));
+}
+
 TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     ProcessStatus process = one_worker();
     RetentionState state;
     state.counts.runs = 7;
     state.counts.failures = 2;
     state.counts.expired = 3;
+    state.counts.leases = 8;
     state.counts.seconds = 1.5;
     process.retention = {state};
     std::string text = metrics_text(process);
@@ -141,11 +165,34 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     EXPECT_THAT(text, HasSubstr("onceward_retention_seconds_total" + database + "} 1.5\n"));
     EXPECT_THAT(text, HasSubstr("onceward_retention_generations_total" + database +
                                 ",step=\"expired\"} 3\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_leases_total" + database + "} 8\n"));
     EXPECT_THAT(text, Not(HasSubstr("onceward_retention_last_success")));
     process.retention[0].counts.last_success = process.started;
     EXPECT_THAT(metrics_text(process),
                 HasSubstr("onceward_retention_last_success_timestamp_seconds" + database +
                           "} 1700000000\n"));
+}
+
+TEST(Metrics, TheOutboxTellsWhatWaitsWhatWasSentAndWhatIsHeld) {
+    ProcessStatus process = one_worker();
+    EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_outbox"))) << "no topic has one";
+    RelayState state;
+    state.counts = {.leads = true, .sent = 12, .failed_record = 3, .held_keys = 1};
+    process.relays = {state};
+    process.durable.emplace();
+    process.durable->outbox = {40, 7};
+    const std::string text = metrics_text(process);
+    const std::string database = "{database=\"postgres\"";
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_waiting{group=\"billing\"} 40\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_oldest_seconds{group=\"billing\"} 7\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_leader" + database + "} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_sent_total" + database + "} 12\n"));
+    EXPECT_THAT(text,
+                HasSubstr("onceward_outbox_failures_total" + database + ",kind=\"record\"} 3\n"));
+    EXPECT_THAT(text,
+                HasSubstr("onceward_outbox_failures_total" + database + ",kind=\"topic\"} 0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_held_keys" + database + "} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_outbox_held_topics" + database + "} 0\n"));
 }
 
 // What every scraper asks of the format, line by line.
@@ -165,6 +212,22 @@ TEST(Metrics, EveryLineIsOfTheTextFormatAndEveryFamilyStandsOnce) {
         EXPECT_THAT(line, Not(HasSubstr("offset=")));
     }
     EXPECT_GT(seen.size(), 30U);
+}
+
+TEST(Metrics, RoutesAreCountedByStatus) {
+    ProcessStatus process;
+    RouteTraffic orders;
+    orders.route = "POST /orders/{id}";
+    orders.statuses = {{201, 5}, {409, 2}};
+    orders.replayed = 3;
+    orders.seconds = 0.5;
+    process.routes = {orders, RouteTraffic{.route = "", .statuses = {{404, 1}}}};
+    const std::string text = metrics_text(process);
+    const std::string route = "{route=\"POST /orders/{id}\"";
+    EXPECT_THAT(text, HasSubstr("onceward_http_requests_total" + route + ",status=\"201\"} 5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_requests_total{route=\"\",status=\"404\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_replayed_total" + route + "} 3\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_seconds_total" + route + "} 0.5\n"));
 }
 
 }  // namespace

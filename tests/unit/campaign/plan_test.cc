@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -84,6 +85,39 @@ TEST(CampaignPlan, FleetsAndTopicsStayWithinTheirBounds) {
     }
 }
 
+TEST(CampaignPlan, SeedsWithAnOutboxKillTheRelayBetweenKafkasAnswerAndTheRowsEnd) {
+    int outboxes = 0;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        const auto kills = std::ranges::count_if(plan.faults, [](const FaultPlan& fault) {
+            return fault.kind == FaultKind::kill_at_step &&
+                   fault.step == Step::before_outbox_delete;
+        });
+        EXPECT_EQ(kills >= 2, plan.outside == Outside::outbox) << seed;
+        outboxes += plan.outside == Outside::outbox ? 1 : 0;
+    }
+    EXPECT_GT(outboxes, static_cast<int>(many) / 8);
+    EXPECT_LT(outboxes, static_cast<int>(many) / 2);
+    // The test campaign_real runs this one.
+    EXPECT_EQ(draw_plan(4).outside, Outside::outbox);
+}
+
+TEST(CampaignPlan, SeedsWithAWebhookLoseNoCommitsAndMakeFewerCalls) {
+    int webhooks = 0;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        if (plan.outside != Outside::webhook) continue;
+        ++webhooks;
+        EXPECT_FALSE(plan.standby) << seed;
+        EXPECT_LE(plan.workload.messages, 3500) << seed;
+        EXPECT_GE(plan.workload.portion, 1) << seed;
+    }
+    EXPECT_GT(webhooks, static_cast<int>(many) / 25);
+    EXPECT_LT(webhooks, static_cast<int>(many) / 4);
+    // The test campaign_real runs this one.
+    EXPECT_EQ(draw_plan(5).outside, Outside::webhook);
+}
+
 TEST(CampaignMessages, TheSamePlanGivesTheSameMessages) {
     const Plan plan = draw_plan(5);
     const std::vector<Drawn> first = messages_of(plan);
@@ -115,6 +149,18 @@ TEST(CampaignMessages, EachNatureIsDrawnAboutAsOftenAsPlanned) {
     EXPECT_NEAR(seen[Nature::refused], 1000, 200);
     EXPECT_NEAR(seen[Nature::without_key], 600, 150);
     EXPECT_NEAR(seen[Nature::tombstone], 400, 120);
+}
+
+// No payload is read there, and no table refuses a row.
+TEST(CampaignMessages, OfAWebhookCanAllBeCalledThatHaveAKeyAndAPayload) {
+    Plan plan = draw_plan(1);
+    plan.outside = Outside::webhook;
+    plan.workload.undecodable = 300;
+    plan.workload.refused = 300;
+    for (const Drawn& drawn : messages_of(plan)) {
+        EXPECT_NE(drawn.nature, Nature::undecodable);
+        EXPECT_NE(drawn.nature, Nature::refused);
+    }
 }
 
 TEST(CampaignMessages, MirroredKeysComeInTheOppositeOrder) {

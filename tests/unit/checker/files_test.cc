@@ -111,12 +111,28 @@ TEST(Base64, ComesBackWhateverTheLength) {
     EXPECT_THROW(from_base64("#"), std::runtime_error);
 }
 
+TEST(CallList, GivesBackWhatWasWritten) {
+    Evidence evidence;
+    std::istringstream lines(
+        "{\"id\":17,\"k\":\"0d9c\",\"w\":\"worker-1\",\"at\":1700000000000000,\"s\":503}\n"
+        "{\"id\":18,\"k\":\"77aa\",\"w\":\"worker-2\",\"at\":1700000000000001}\n{\"id\":1");
+    read_calls(lines, evidence);
+    ASSERT_EQ(evidence.calls.size(), 2U);
+    EXPECT_EQ(evidence.calls[0].message, 17U);
+    EXPECT_EQ(evidence.calls[0].key, "0d9c");
+    EXPECT_EQ(evidence.calls[0].worker, "worker-1");
+    EXPECT_EQ(evidence.calls[0].at_us, 1'700'000'000'000'000);
+    EXPECT_EQ(evidence.calls[0].status, 503);
+    EXPECT_EQ(evidence.calls[1].status, 0);
+}
+
 const char* const scene_text = R"({
     "postgres": {"dsn": "host=x", "schema": "s",
         "sinks": [{"topic": "payments", "table": "t", "target": "account"}]},
     "kafka": {"bootstrap_servers": "b", "properties": {"client.id": "checker"}},
-    "group": "g", "produced": "produced.ndjson",
-    "topics": [{"name": "payments", "upsert": true, "tombstones": "delete",
+    "group": "g", "produced": "produced.ndjson", "published": "done", "calls": "calls.ndjson",
+    "topics": [{"name": "payments", "upsert": true, "published": true, "leases": true,
+        "tombstones": "delete",
         "reach": "partition", "without_key": "derive"}],
     "retention_ms": 2500, "failed_over": true,
     "halted": [{"topic": "payments", "partition": 1, "said": true}],
@@ -127,6 +143,8 @@ TEST(SceneFile, IsReadWithPathsFromItsOwnFolder) {
     const Folder folder;
     const Scene scene = read_scene(folder.write("scene.json", scene_text));
     EXPECT_EQ(scene.produced, folder.path() / "produced.ndjson");
+    EXPECT_EQ(scene.published, "done");
+    EXPECT_EQ(scene.calls, folder.path() / "calls.ndjson");
     EXPECT_EQ(scene.secrets_folder, folder.path() / "logs");
     EXPECT_EQ(scene.postgres.consumer_group, "g");
     EXPECT_EQ(scene.kafka.consumer_group, "g");
@@ -136,6 +154,8 @@ TEST(SceneFile, IsReadWithPathsFromItsOwnFolder) {
     EXPECT_EQ(scene.postgres.sinks[0].offset, "kafka_offset");
     ASSERT_EQ(scene.evidence.topics.size(), 1u);
     EXPECT_TRUE(scene.evidence.topics[0].upsert);
+    EXPECT_TRUE(scene.evidence.topics[0].published);
+    EXPECT_TRUE(scene.evidence.topics[0].leases);
     EXPECT_TRUE(scene.evidence.topics[0].per_partition);
     EXPECT_EQ(scene.evidence.topics[0].tombstones, Policy::remove);
     EXPECT_EQ(scene.evidence.topics[0].without_key, Policy::derive);

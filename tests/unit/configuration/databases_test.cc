@@ -52,6 +52,20 @@ TEST(Databases, EachHasItsTopicsAndTheirLedgersAndNothingElse) {
     EXPECT_EQ(parts[1].workers, 3);
 }
 
+TEST(Databases, RoutesAloneUseTheDefaultServerToo) {
+    Configuration whole = load(text()).configuration;
+    std::erase_if(whole.topics, [](const auto& topic) { return topic.database == "postgres"; });
+    EXPECT_EQ(used_databases(whole).size(), 1U);
+    whole.route_sinks[0] = {};
+    EXPECT_EQ(by_database(whole).size(), 1U) << "no worker has anything to do there";
+    const std::vector<Configuration> parts = used_databases(whole);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].database, "postgres");
+    EXPECT_EQ(parts[0].postgres.dsn.reveal(), "host=localhost");
+    whole.topics.clear();
+    EXPECT_EQ(used_databases(whole).size(), 1U);
+}
+
 TEST(Databases, FindingsNameTheServersOwnPlaceAndTheTopicsInTheWholeFile) {
     const std::vector<Configuration> parts = by_database(load(text()).configuration);
     ASSERT_EQ(parts.size(), 2U);

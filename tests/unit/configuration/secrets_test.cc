@@ -23,6 +23,13 @@ std::string with(const std::string& dsn, const std::string& properties) {
            "    sink: {table: payments, columns: {id: /id}}\n";
 }
 
+// The same with a webhook, of which `options` are wrong.
+std::string with_webhook(const std::string& options) {
+    const std::string good = with("host=localhost", "    security.protocol: SSL\n");
+    return good.substr(0, good.find("    sink:")) + "    ledger: {store: lease}\n" +
+           "    sink: {webhook: {" + options + "}}\n";
+}
+
 TEST(Secrets, PrintAsStars) {
     const Secret secret{canary};
     std::ostringstream stream;
@@ -55,6 +62,15 @@ TEST(Secrets, NeverShowInFindings) {
         with("host=localhost", good) + "batch: {bytes: ${PASSWORD}}\n",
         with("host=localhost", good) + "logging: {level: \"${PASSWORD}\"}\n",
         with("host=localhost", good) + "password: c4n4ry\n",
+        with_webhook("url: 'https://user:c4n4ry@example.org/'"),
+        with_webhook("url: c4n4ry"),
+        with_webhook("url: [c4n4ry]"),
+        with_webhook("url: '${PASSWORD}'"),
+        with_webhook("url: 'https://example.org/', headers: {Host: c4n4ry}"),
+        with_webhook("url: 'https://example.org/', headers: {Authorization: [c4n4ry]}"),
+        with_webhook("url: 'https://example.org/', headers: {Authorization: \"c4n4ry\\n\"}"),
+        with_webhook("url: 'https://example.org/', headers: c4n4ry"),
+        with_webhook("url: 'https://example.org/', sign: {secret: [c4n4ry]}"),
     };
     for (const std::string& text : texts) {
         const LoadResult result = load(text, {{"DSN", "password=a c4n4ry"}, {"PASSWORD", canary}});

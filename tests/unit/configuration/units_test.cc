@@ -28,6 +28,19 @@ TEST(Units, SizesTellThousandsFrom1024) {
     }
 }
 
+TEST(Units, HoursMayPassMidnightAndEndWithTheDay) {
+    EXPECT_EQ(parse_hours("01:00-05:30"), (DailyHours{60min, 330min}));
+    EXPECT_EQ(parse_hours("22:00-04:00"), (DailyHours{1320min, 240min}));
+    EXPECT_EQ(parse_hours("20:00-24:00"), (DailyHours{1200min, 1440min}));
+    for (const char* wrong : {"", "1:00-5:00", "01:00", "01:60-02:00", "24:00-01:00", "01:00-24:01",
+                              "05:00-05:00", "01:00-05:00Z"}) {
+        EXPECT_FALSE(parse_hours(wrong)) << wrong;
+    }
+    for (const char* same : {"01:00-05:30", "22:00-04:00", "00:00-24:00"}) {
+        EXPECT_EQ(hours_text(*parse_hours(same)), same);
+    }
+}
+
 TEST(Units, TimesNeedAZone) {
     EXPECT_EQ(parse_timestamp("1970-01-01T00:00:01Z"), 1000ms);
     EXPECT_EQ(parse_timestamp("1970-01-01T00:00:00.25Z"), 250ms);

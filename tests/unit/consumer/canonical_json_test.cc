@@ -92,6 +92,24 @@ TEST(CanonicalJson, WhatMeansTheSameHasOneForm) {
     EXPECT_NE(canonical(R"({"a":null})"), canonical("{}"));
 }
 
+// ECMAScript reads it so: the double next to it. What is too large is next to none.
+TEST(CanonicalJson, ANumberBelowEveryDoubleIsZero) {
+    const std::string zeros(400, '0');
+    for (const std::string& tiny :
+         {std::string("1e-400"), std::string("-1e-400"), std::string("123.4E-99999999999999999999"),
+          std::string("0.001e-9223372036854775808"), "0." + zeros + "1", "1" + zeros + "e-800",
+          "0.00" + zeros + "1e+1"}) {
+        EXPECT_EQ(canonical(tiny), "0") << tiny;
+    }
+    EXPECT_EQ(canonical("0e-400"), "0");
+    EXPECT_EQ(canonical("4e-324"), "5e-324") << "the smallest one";
+    for (const std::string& large :
+         {"1" + zeros, "-1" + zeros, "1" + zeros + "e-1", "0." + zeros + "1e800",
+          std::string("1e+99999999999999999999")}) {
+        EXPECT_EQ(canonical(large), "fault: a number is beyond every double") << large;
+    }
+}
+
 TEST(CanonicalJson, ANameThatBeginsAnotherComesFirst) {
     EXPECT_EQ(canonical(R"({"ab":1,"a":2,"":3})"), R"({"":3,"a":2,"ab":1})");
     EXPECT_FALSE(utf16_less("a", "a"));

@@ -66,6 +66,18 @@ TEST(Digest, IsTheSameOnEveryThread) {
     EXPECT_EQ(other, digest_of({"o", "t", "k", "42"}));
 }
 
+TEST(Digest, HexTakesBytesOfAnyNumberAndSign) {
+    using std::string_literals::operator""s;
+    EXPECT_EQ(hex("\x00\x7f\x80\xff"s), "007f80ff");
+    EXPECT_EQ(hex(""), "");
+}
+
+TEST(Digest, APackedFingerprintComesBackAsItWas) {
+    const Digest some = digest_of_bytes("abc");
+    EXPECT_EQ(unpacked_fingerprint(packed_fingerprint(some)), some);
+    EXPECT_EQ(unpacked_fingerprint(packed_fingerprint(std::nullopt)), std::nullopt);
+}
+
 TEST(Digest, AsAUuidIsWhatPostgresqlPrints) {
     EXPECT_EQ(uuid_text(digest_of_bytes("abc")), "ba7816bf-8f01-cfea-4141-40de5dae2223");
 }

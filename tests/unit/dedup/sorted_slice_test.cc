@@ -86,6 +86,21 @@ TEST(SortedSlice, ThePolicyHaltsAtTheFirstMessageThatItNames) {
     EXPECT_EQ(halts_at(scene.slice, policy(OnConflict::dead_letter, Action::halt)), std::nullopt);
 }
 
+TEST(SortedSlice, AFurtherCopyOfAHotKeyIsNoFaultAndHoldsNobodyUp) {
+    Scene scene;
+    scene.owned[1].rejection->kind = Rejection::Kind::hot_key;
+    for (Message& each : scene.owned) each.record.key = "K";
+    scene.verdicts[2] = Verdict::fresh;
+    RejectPolicy by_key = policy(OnConflict::ignore);
+    by_key.order = RejectPolicy::Order::by_key;
+    const SortedSlice sorted = scene.sort(by_key);
+    EXPECT_THAT(sorted.hot, ElementsAre(&scene.owned[1]));
+    EXPECT_THAT(sorted.rejected, ElementsAre(&scene.owned[1]));
+    EXPECT_EQ(sorted.at_fault(), 0);
+    EXPECT_THAT(sorted.fresh, ElementsAre(&scene.owned[0], &scene.owned[2]));
+    EXPECT_FALSE(sorted.again);
+}
+
 TEST(SortedSlice, AConflictSaysWhatItMetWhereThatIsInTheSlice) {
     Scene scene;
     const FoldedClaims folded(scene.slice.messages);

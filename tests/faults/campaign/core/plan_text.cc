@@ -41,6 +41,7 @@ std::string_view to_text(Step step) {
         case Step::in_rebalance: return "in_rebalance";
         case Step::before_take_over: return "before_take_over";
         case Step::after_take_over: return "after_take_over";
+        case Step::before_outbox_delete: return "before_outbox_delete";
     }
     std::abort();
 }

@@ -1,0 +1,308 @@
+// Requests to an upstream against a real PostgreSQL and a server that writes down each call: what
+// the upstream gets, what clients are told, and what the ledger holds then.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+
+#include "cli/configuration/load.h"
+#include "cli/gateway/gateway_run.h"
+#include "cli/gateway/upstream_routes.h"
+#include "dedup/ledger.h"
+#include "dedup/postgres/transaction.h"
+#include "gateway/request_digest.h"
+#include "sinks/webhook/rules.h"
+#include "tests/integration/gateway/order_sink.h"
+#include "tests/integration/gateway/raw_client.h"
+#include "tests/support/cutting_proxy.h"
+#include "tests/support/eventually.h"
+#include "tests/support/recording_server.h"
+#include "tests/support/unique.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string told(const KeyedOutcome& outcome) {
+    if (const auto* problem = std::get_if<Problem>(&outcome)) {
+        return std::to_string(status_of(problem->kind)) + " " + type_of(problem->kind).substr(21);
+    }
+    const KeyedAnswer& answer = std::get<KeyedAnswer>(outcome);
+    const std::string result = std::to_string(answer.result.status) + " " + answer.result.body;
+    switch (answer.state) {
+        case KeyState::fresh: return result;
+        case KeyState::replayed: return "replayed " + result;
+        case KeyState::in_flight: return "in flight";
+        case KeyState::conflict: return "conflict";
+    }
+    return "";
+}
+
+class UpstreamRouteTest : public ::testing::Test {
+  protected:
+    UpstreamRouteTest() {
+        options_.postgres = schema_.worker();
+        options_.ledger.name = "charges";
+        options_.ledger.store = StoreKind::lease;
+        options_.ledger.stores_results = true;
+        options_.ledger.lease = 60s;
+        options_.service = "shop";
+        options_.name = "POST /orders/{id}";
+        options_.key_header = "Idempotency-Key";
+        options_.upstream.allow_private = {"127.0.0.1"};
+        options_.upstream.timeout = 20s;
+        options_.upstream.concurrency = 4;
+    }
+    // Calls this server from now on.
+    void serve(RecordingServer::Answer answer) {
+        server_ = std::make_unique<RecordingServer>(std::move(answer));
+        start(server_->port());
+    }
+    void start(int port) {
+        options_.upstream.url = Secret("http://127.0.0.1:" + std::to_string(port) + "/base");
+        options_.client = [upstream = options_.upstream, bytes = options_.limits.max_bytes] {
+            return make_upstream_client(upstream, bytes);
+        };
+        route_ = std::make_unique<UpstreamRequests>(options_);
+    }
+    std::future<std::string> submit(KeyedRequest request) {
+        auto promise = std::make_shared<std::promise<std::string>>();
+        std::vector<KeyedRequest> requests;
+        requests.push_back(std::move(request));
+        route_->submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
+            promise->set_value(told(outcome));
+        });
+        return promise->get_future();
+    }
+    std::string ask(const std::string& key, const std::string& body = "body") {
+        return submit(order(key, body)).get();
+    }
+    std::string state(const std::string& key) {
+        return schema_.database().value(
+            "SELECT coalesce(string_agg(state || ' ' || attempts || CASE WHEN owner_token = "
+            "'00000000-0000-0000-0000-000000000000' THEN ' free' ELSE '' END, ','), '') FROM "
+            "leases WHERE digest = '" +
+            uuid_text(order(key, "").digest) + "'");
+    }
+    // As a process that claims the key and is killed.
+    void crash_with(const std::string& key, std::chrono::milliseconds lease) {
+        Connection connection(schema_.worker());
+        const RegisteredLedger registered =
+            register_requests(connection, options_.ledger, options_.service, options_.name, 60s);
+        const KeyedRequest request = order(key, "body");
+        OwnedTransaction transaction(connection);
+        Leases(registered, lease, random_digest())
+            .claim_request(transaction, request.digest, request.fingerprint, false);
+        transaction.commit();
+    }
+
+    FreshSchema schema_;
+    UpstreamRequestOptions options_;
+    std::unique_ptr<RecordingServer> server_;
+    std::unique_ptr<UpstreamRequests> route_;
+};
+
+RecordedAnswer made(const RecordedCall& call, int) {
+    return {.status = 201,
+            .headers = {{"Location", "/orders/1"}, {"Set-Cookie", "a=b"}},
+            .body = "made " + call.body};
+}
+
+TEST_F(UpstreamRouteTest, OneCallIsMadeAndItsAnswerIsReplayedByAnotherProcessToo) {
+    serve(made);
+    KeyedRequest request = order("a", "body");
+    request.request.target = "/orders/1?dry=no";
+    request.request.headers = {{"Content-Type", "text/plain"},
+                               {"Authorization", "Bearer secret"},
+                               {"Idempotency-Key", "a"},
+                               {"traceparent", "00-1-2-01"}};
+    EXPECT_EQ(submit(request).get(), "201 made body");
+    EXPECT_EQ(submit(request).get(), "replayed 201 made body");
+    start(server_->port());
+    EXPECT_EQ(submit(request).get(), "replayed 201 made body");
+    EXPECT_EQ(ask("a", "other"), "conflict");
+    ASSERT_EQ(server_->calls().size(), 1U);
+    const RecordedCall call = server_->calls().front();
+    EXPECT_EQ(call.method, "POST");
+    EXPECT_EQ(call.path, "/base/orders/1");
+    EXPECT_EQ(call.body, "body");
+    EXPECT_EQ(call.header("content-type"), "text/plain");
+    EXPECT_EQ(call.header("idempotency-key"), key_header_value(request.digest));
+    EXPECT_EQ(call.header("traceparent"), "00-1-2-01");
+    EXPECT_EQ(call.header("authorization"), "");
+    EXPECT_EQ(state("a"), "done 1");
+}
+
+TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
+    options_.wait = 30s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    std::vector<std::future<std::string>> answers;
+    for (int i = 0; i < 50; ++i) answers.push_back(submit(order("hot", "body")));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    UpstreamRequests other(options_);
+    std::promise<std::string> elsewhere;
+    std::vector<KeyedRequest> requests;
+    requests.push_back(order("hot", "body"));
+    other.submit(std::move(requests),
+                 [&](std::size_t, KeyedOutcome outcome) { elsewhere.set_value(told(outcome)); });
+    EXPECT_EQ(elsewhere.get_future().get(), "in flight");
+    go.set_value();
+    int fresh = 0;
+    for (auto& answer : answers) {
+        const std::string text = answer.get();
+        if (text == "201 made body") ++fresh;
+        EXPECT_TRUE(text.ends_with("201 made body")) << text;
+    }
+    EXPECT_EQ(fresh, 1);
+    EXPECT_EQ(server_->calls().size(), 1U);
+}
+
+TEST_F(UpstreamRouteTest, AFinalFailureIsReplayedAndAPassingOneFreesTheKey) {
+    serve([](const RecordedCall& call, int number) {
+        if (call.body == "no") return RecordedAnswer{.status = 402, .body = "no money"};
+        return number == 1 ? RecordedAnswer{.status = 503, .body = "busy"} : made(call, number);
+    });
+    EXPECT_EQ(ask("poor", "no"), "402 no money");
+    EXPECT_EQ(ask("poor", "no"), "replayed 402 no money");
+    EXPECT_EQ(state("poor"), "failed 1");
+    EXPECT_EQ(ask("a"), "503 busy");
+    EXPECT_EQ(state("a"), "failed 1 free");
+    EXPECT_EQ(ask("a"), "201 made body");
+    EXPECT_EQ(ask("a"), "replayed 201 made body");
+    EXPECT_EQ(state("a"), "done 2");
+}
+
+TEST_F(UpstreamRouteTest, AConnectionThatDoesNotComeAboutFreesTheKey) {
+    start(1);
+    EXPECT_EQ(ask("a"), "502 upstream-unreachable");
+    EXPECT_EQ(state("a"), "failed 1 free");
+    serve(made);
+    EXPECT_EQ(ask("a"), "201 made body");
+}
+
+// The upstream has carried it out, and its answer is cut off on the way.
+TEST_F(UpstreamRouteTest, ALostAnswerHoldsTheKeyUnlessTheUpstreamKnowsIt) {
+    CuttingProxy proxy(CuttingProxy::Protocol::bytes);
+    proxy.cut_at(CuttingProxy::Direction::to_client, 1);
+    serve(made);
+    proxy.set_target(static_cast<std::uint16_t>(server_->port()));
+    start(proxy.port());
+    EXPECT_EQ(ask("held"), "504 upstream-unanswered");
+    EXPECT_EQ(ask("held"), "in flight");
+    EXPECT_EQ(state("held"), "in_flight 1");
+    options_.upstream.honours_key = true;
+    options_.upstream.on_unknown = UpstreamTarget::OnUnknown::release;
+    start(proxy.port());
+    EXPECT_EQ(ask("freed"), "504 upstream-unanswered");
+    proxy.cut_nowhere();
+    EXPECT_EQ(ask("freed"), "201 made body");
+    EXPECT_EQ(ask("held"), "in flight");  // its lease goes on
+    EXPECT_EQ(server_->counts()[key_header_value(order("freed", "").digest)], 2);
+}
+
+TEST_F(UpstreamRouteTest, AfterACrashOnlyAnUpstreamThatKnowsTheKeyIsCalledAgain) {
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    crash_with("a", 2500ms);
+    EXPECT_EQ(ask("a"), "in flight");
+    EXPECT_TRUE(eventually(20s, [&] { return ask("a") == "409 outcome-unknown"; }));
+    EXPECT_EQ(server_->calls().size(), 1U);
+    options_.upstream.honours_key = true;
+    start(server_->port());
+    EXPECT_EQ(ask("a"), "201 made body");
+    EXPECT_EQ(state("a"), "done 2");
+}
+
+TEST_F(UpstreamRouteTest, AStaleOwnerChangesNothing) {
+    serve([&](const RecordedCall& call, int number) {
+        // Somebody else has it by now.
+        Database(schema_.server().dsn)
+            .execute("UPDATE " + schema_.name() + ".leases SET owner_token = gen_random_uuid()");
+        return made(call, number);
+    });
+    EXPECT_EQ(ask("a"), "in flight");
+    EXPECT_EQ(state("a"), "in_flight 1");
+}
+
+TEST_F(UpstreamRouteTest, TheLeaseIsExtendedWhileTheCallRuns) {
+    options_.ledger.lease = 3s;
+    options_.upstream.timeout = 2500ms;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    auto answer = submit(order("a", "body"));
+    EXPECT_TRUE(eventually(20s, [&] {
+        return schema_.database().number(
+                   "SELECT count(*) FROM leases WHERE lease_until > "
+                   "claimed_at + interval '3500 milliseconds'") == 1;
+    }));
+    go.set_value();
+    answer.wait();
+}
+
+TEST_F(UpstreamRouteTest, TheWholeWayFromAConfigurationToTheReplay) {
+    serve(made);
+    const std::string text =
+        "group: shop\nkafka: {bootstrap_servers: '127.0.0.1:1'}\npostgres: {dsn: '" +
+        schema_.worker().dsn.reveal() + "', schema: " + schema_.name() +
+        "}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
+        "      upstream: {url: 'http://127.0.0.1:" +
+        std::to_string(server_->port()) +
+        "', allow_private: [127.0.0.1]}\n      ledger: {name: whole, store: lease}\n";
+    const LoadResult loaded = load_configuration_text(text, "test.yaml");
+    for (const Finding& finding : loaded.findings) ADD_FAILURE() << finding.message;
+    const GatewayRun gateway(loaded.configuration);
+    RawClient client(gateway.port());
+    for (const bool again : {false, true}) {
+        const RawResponse response =
+            client.ask("POST", "/orders/7?a=b", "Idempotency-Key: k\r\n", "body").value();
+        EXPECT_EQ(response.status, 201);
+        EXPECT_EQ(response.body, "made body");
+        EXPECT_EQ(response.headers.at("location"), "/orders/1");
+        EXPECT_EQ(response.headers.at("idempotency-key"), "k");
+        EXPECT_EQ(response.headers.contains("idempotent-replayed"), again);
+        EXPECT_FALSE(response.headers.contains("set-cookie"));
+    }
+    EXPECT_EQ(client.ask("POST", "/orders/..", "Idempotency-Key: l\r\n", "").value().status, 400);
+    EXPECT_EQ(server_->calls().size(), 1U);
+}
+
+// Cut at its request or its answer: the same step again, and its own result is no replay.
+TEST_F(UpstreamRouteTest, ACommitWithoutAnAnswerIsTriedAgainUnderTheSameToken) {
+    const auto port =
+        static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
+    std::atomic<int> passing{0};
+    std::atomic<CommitFault> armed{CommitFault::none};
+    proxy.on_commit([&](const ProxiedCommit&) {
+        return passing-- > 0 ? CommitFault::none : armed.exchange(CommitFault::none);
+    });
+    options_.postgres.dsn = options_.postgres.dsn.reveal() +
+                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.upstream.concurrency = 1;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_after};
+    for (int round = 0; round < 4; ++round) {
+        passing = round / 2;  // the claim's COMMIT, then the end's
+        armed = faults[round % 2];
+        const std::string key = std::to_string(round);
+        EXPECT_EQ(ask(key), "201 made body") << round;
+        EXPECT_EQ(armed, CommitFault::none) << "the fault was not injected";
+        EXPECT_EQ(ask(key), "replayed 201 made body") << round;
+    }
+    EXPECT_EQ(server_->calls().size(), 5U);
+}
+
+}  // namespace
+}  // namespace onceward::support

@@ -1,0 +1,379 @@
+// The outbox's relay between a real server and a real broker. What it sent is read from Kafka, what
+// it left from the table.
+
+#include "consumer/relay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "dedup/header_bytes.h"
+#include "dedup/postgres/transaction.h"
+#include "sinks/outbox_sink.h"
+#include "sinks/table_sink.h"
+#include "tests/integration/kafka/scene.h"
+#include "tests/support/core_harness.h"
+#include "tests/support/eventually.h"
+#include "tests/support/unique.h"
+
+namespace onceward::kafka_tests {
+namespace {
+
+using support::eventually;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A relay on a thread of its own, until it goes.
+class RunningRelay {
+  public:
+    explicit RunningRelay(RelayOptions options)
+        : relay_(std::move(options)),
+          thread_([this](const std::stop_token& stop) { relay_.run(stop); }) {}
+    RelayCounts counts() const { return relay_.counts(); }
+    bool leads(milliseconds limit = patience) const {
+        return eventually(limit, [&] { return counts().leads; });
+    }
+
+  private:
+    Relay relay_;
+    std::jthread thread_;
+};
+
+class RelayTest : public testing::Test {
+  protected:
+    RelayTest() : connection_(scene_.schema().worker()) {
+        scene_.kafka().create_topic(target_, partitions);
+    }
+
+    RelayOptions options() {
+        RelayOptions options;
+        options.connection = scene_.schema().worker();
+        options.group = scene_.group();
+        options.producer = producer_options(scene_.options().kafka);
+        options.take_over_every = 50ms;
+        return options;
+    }
+    // One row for each payload, in one transaction.
+    void write(const std::vector<std::string>& payloads, const std::string& key,
+               const std::string& topic = "") {
+        OwnedTransaction transaction(connection_);
+        insert(transaction, payloads, key, topic);
+        transaction.commit();
+    }
+    void insert(Transaction& transaction, const std::vector<std::string>& payloads,
+                const std::string& key, const std::string& topic = "") {
+        const std::string headers = header_bytes(std::array{Header{"of", key}});
+        std::vector<OutboxRow> rows;
+        for (const std::string& payload : payloads) {
+            rows.push_back({topic.empty() ? target_ : topic, key, payload, headers,
+                            digest_of_bytes(payload), key});
+            ids_[payload] = uuid_text(digest_of_bytes(payload));
+        }
+        insert_outbox_rows(transaction, scene_.group(), rows);
+    }
+    std::int64_t waiting() { return scene_.database().number("SELECT count(*) FROM outbox"); }
+    bool all_sent(milliseconds limit = patience) {
+        return eventually(limit, [&] { return waiting() == 0; });
+    }
+    std::vector<support::ReadMessage> read(const std::string& topic = "") {
+        return scene_.kafka().read_all(topic.empty() ? target_ : topic, partitions);
+    }
+    // The payloads of each key, in the order in which they stand in the log for the first time.
+    std::map<std::string, std::vector<std::string>> by_key(const std::string& topic = "") {
+        std::map<std::string, std::vector<std::string>> all;
+        std::set<std::string> seen;
+        for (const support::ReadMessage& message : read(topic)) {
+            if (seen.insert(*message.payload).second) {
+                all[message.key.value_or("")].push_back(*message.payload);
+            }
+        }
+        return all;
+    }
+    // Each record carries the id of its payload, as its last header.
+    void expect_ids() {
+        for (const support::ReadMessage& message : read()) {
+            ASSERT_EQ(message.headers.size(), 2U);
+            EXPECT_EQ(message.headers[0].first, "of");
+            EXPECT_EQ(message.headers[0].second, message.key);
+            EXPECT_EQ(message.headers[1].first, "onceward-id");
+            EXPECT_EQ(message.headers[1].second, ids_.at(*message.payload));
+        }
+    }
+    static std::vector<std::string> numbered(const std::string& name, int count) {
+        std::vector<std::string> all;
+        for (int i = 0; i < count; ++i) all.push_back(name + "-" + std::to_string(i));
+        return all;
+    }
+    // Locks by advice that sessions of relays hold: the leader's, and that of its sleep.
+    std::int64_t locks() {
+        return scene_.database().number(
+            "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = "
+            "'advisory' AND granted AND application_name = 'onceward outbox'");
+    }
+
+    static constexpr int partitions = 3;
+    Scene scene_;
+    std::string target_ = support::unique_name("published");
+    Connection connection_;
+    std::map<std::string, std::string> ids_;
+};
+
+TEST_F(RelayTest, EachRowArrivesOnceInTheOrderOfItsKeyUnderItsIdAndIsDeleted) {
+    std::map<std::string, std::vector<std::string>> expected;
+    RunningRelay relay(options());
+    for (int batch = 0; batch < 10; ++batch) {
+        for (int key = 0; key < 7; ++key) {
+            const std::string name = "key-" + std::to_string(key);
+            const auto payloads = numbered(name + "-" + std::to_string(batch), 10);
+            write(payloads, name);
+            expected[name].insert(expected[name].end(), payloads.begin(), payloads.end());
+        }
+    }
+    ASSERT_TRUE(all_sent());
+    EXPECT_EQ(read().size(), 700U);
+    EXPECT_EQ(by_key(), expected);
+    expect_ids();
+    EXPECT_EQ(relay.counts().sent, 700);
+}
+
+TEST_F(RelayTest, ARowWhoseTransactionCommitsLateIsSentTooThoughLaterOnesAreGone) {
+    RunningRelay relay(options());
+    Connection slow(scene_.schema().worker());
+    {
+        OwnedTransaction first(slow);
+        insert(first, {"early"}, "a");
+        write({"late"}, "b");
+        ASSERT_TRUE(eventually(patience, [&] { return relay.counts().sent == 1; }));
+        ASSERT_TRUE(all_sent());
+        first.commit();
+    }
+    EXPECT_TRUE(eventually(patience, [&] { return relay.counts().sent == 2; }));
+    EXPECT_TRUE(all_sent());
+}
+
+TEST_F(RelayTest, WhatItsTransactionRollsBackIsNeverSent) {
+    RunningRelay relay(options());
+    {
+        OwnedTransaction transaction(connection_);
+        insert(transaction, {"never"}, "a");
+    }
+    write({"marker"}, "a");
+    ASSERT_TRUE(all_sent());
+    EXPECT_THAT(by_key()["a"], ElementsAre("marker"));
+}
+
+TEST_F(RelayTest, WhatKafkaHasAndWasNotDeletedIsSentAgainUnderTheSameId) {
+    for (int i = 0; i < 5; ++i) write(numbered("row-" + std::to_string(i), 4), "key");
+    std::atomic<int> ends{3};
+    support::StepHook hook([&](Step) {
+        if (ends.fetch_sub(1) > 0) throw std::runtime_error("the end, for this test");
+    });
+    RelayOptions cut = options();
+    cut.observer = &hook;
+    RunningRelay relay(cut);
+    ASSERT_TRUE(all_sent());
+    expect_ids();
+    std::vector<std::string> in_order;
+    for (int i = 0; i < 5; ++i) {
+        for (const auto& row : numbered("row-" + std::to_string(i), 4)) in_order.push_back(row);
+    }
+    EXPECT_EQ(by_key()["key"], in_order);
+    const std::size_t records = read().size();
+    EXPECT_GE(records, 23U) << "the first row, before each of the three ends";
+    EXPECT_LE(records, 26U) << "and the one that was under way";
+    EXPECT_EQ(relay.counts().restarts, 3);
+}
+
+TEST_F(RelayTest, OfTwoRelaysOneSendsAndTheOtherTakesOverWhenItsSessionDies) {
+    RunningRelay one(options());
+    ASSERT_TRUE(one.leads());
+    RunningRelay two(options());
+    write(numbered("first", 20), "a");
+    ASSERT_TRUE(all_sent());
+    EXPECT_EQ(one.counts().sent, 20);
+    EXPECT_EQ(two.counts().sent, 0);
+    EXPECT_FALSE(two.counts().leads);
+    // The first one pauses after its failure, and the second asks all the time.
+    scene_.database().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE "
+        "locktype = 'advisory' AND application_name = 'onceward outbox'");
+    ASSERT_TRUE(two.leads());
+    write(numbered("second", 20), "a");
+    ASSERT_TRUE(all_sent());
+    EXPECT_EQ(two.counts().sent, 20);
+    EXPECT_EQ(one.counts().sent, 20);
+    EXPECT_FALSE(one.counts().leads);
+    EXPECT_EQ(read().size(), 40U);
+}
+
+TEST_F(RelayTest, ASleepingRelayIsWokenByACommit) {
+    RelayOptions slow = options();
+    slow.poll_every = 10min;
+    RunningRelay relay(slow);
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(eventually(patience, [&] { return locks() == 2; })) << "it does not sleep";
+        write(numbered("round-" + std::to_string(round), 3), "a");
+        ASSERT_TRUE(all_sent()) << "nobody woke it";
+    }
+    // Also by a transaction that had begun before it slept.
+    OwnedTransaction open(connection_);
+    {
+        Connection other(scene_.schema().worker());
+        OwnedTransaction wakes(other);
+        insert(wakes, {"wakes"}, "a");
+        wakes.commit();
+    }
+    ASSERT_TRUE(eventually(patience, [&] { return waiting() == 0 && locks() == 2; }));
+    insert(open, {"open"}, "a");
+    open.commit();
+    EXPECT_TRUE(all_sent());
+}
+
+TEST_F(RelayTest, ARelayDoesNotSleepWhileSomebodyWritesWhoWillNotWakeIt) {
+    RelayOptions slow = options();
+    slow.poll_every = 10min;
+    OwnedTransaction writing(connection_);
+    insert(writing, {"written before the relay came"}, "a");
+    RunningRelay relay(slow);
+    ASSERT_TRUE(relay.leads());
+    EXPECT_TRUE(stays(500ms, [&] { return locks() < 2; }));
+    writing.commit();
+    EXPECT_TRUE(all_sent());
+}
+
+TEST_F(RelayTest, ARecordThatItsTopicNeverTakesHoldsBackItsOwnKeyAlone) {
+    const std::string narrow = support::unique_name("narrow");
+    scene_.kafka().create_topic(narrow, partitions, {{"max.message.bytes", "100000"}});
+    const CapturedLog log;
+    RunningRelay relay(options());
+    const std::string large(200'000, 'x');
+    write({"before"}, "held", narrow);
+    write({large, "behind"}, "held", narrow);
+    write(numbered("free", 50), "free", narrow);
+    write(numbered("other", 50), "held");
+    ASSERT_TRUE(eventually(patience, [&] { return waiting() == 2; }));
+    EXPECT_TRUE(stays(2s, [&] { return waiting() == 2; })) << "it was dropped, or overtaken";
+    EXPECT_EQ(by_key(narrow)["free"], numbered("free", 50));
+    EXPECT_THAT(by_key(narrow)["held"], ElementsAre("before"));
+    EXPECT_EQ(by_key()["held"], numbered("other", 50));
+    EXPECT_EQ(relay.counts().held_keys, 1);
+    EXPECT_EQ(relay.counts().held_topics, 0);
+    EXPECT_GE(relay.counts().failed_record, 1);
+    EXPECT_THAT(log.text(), HasSubstr("outbox.held"));
+    EXPECT_THAT(log.text(), HasSubstr("what=\"record\""));
+    // What an operator does who has seen to it otherwise.
+    scene_.database().execute("DELETE FROM outbox WHERE length(payload) = 200000");
+    EXPECT_TRUE(all_sent());
+    EXPECT_THAT(by_key(narrow)["held"], ElementsAre("before", "behind"));
+}
+
+TEST_F(RelayTest, ATopicThatIsNotThereHoldsBackItselfAloneUntilItIs) {
+    const std::string missing = support::unique_name("missing");
+    RunningRelay relay(options());
+    write(numbered("waits", 20), "a", missing);
+    write(numbered("goes", 20), "a");
+    ASSERT_TRUE(eventually(patience, [&] { return relay.counts().held_topics == 1; }));
+    write(numbered("goes on", 20), "b");
+    ASSERT_TRUE(eventually(patience, [&] { return waiting() == 20; }));
+    EXPECT_GE(relay.counts().failed_topic, 1);
+    scene_.kafka().create_topic(missing, partitions);
+    EXPECT_TRUE(all_sent());
+    EXPECT_EQ(by_key(missing)["a"], numbered("waits", 20));
+    EXPECT_EQ(by_key()["a"], numbered("goes", 20));
+    EXPECT_TRUE(eventually(patience, [&] { return relay.counts().held_topics == 0; }));
+}
+
+TEST_F(RelayTest, AMemoryOfManyRowsIsNotNeeded) {
+    RelayOptions small = options();
+    small.limits.bytes = 50'000;
+    small.limits.rows = 20;
+    for (int i = 0; i < 10; ++i) {
+        std::vector<std::string> rows = numbered("row-" + std::to_string(i), 20);
+        for (std::string& row : rows) row += std::string(5000, 'x');
+        write(rows, "key-" + std::to_string(i));
+    }
+    RunningRelay relay(small);
+    ASSERT_TRUE(all_sent());
+    EXPECT_EQ(read().size(), 200U);
+    expect_ids();
+}
+
+TEST_F(RelayTest, WithoutABrokerItStopsInTimeAndLosesNothing) {
+    RelayOptions lonely = options();
+    lonely.producer.bootstrap_servers = "127.0.0.1:1";
+    write(numbered("row", 10), "a");
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        RunningRelay relay(lonely);
+        ASSERT_TRUE(relay.leads());
+        EXPECT_TRUE(stays(500ms, [&] { return waiting() == 10; }));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+    EXPECT_EQ(waiting(), 10);
+    RunningRelay relay(options());
+    EXPECT_TRUE(all_sent());
+    EXPECT_EQ(by_key()["a"], numbered("row", 10));
+}
+
+TEST_F(RelayTest, AnotherGroupsRowsAreLeftAlone) {
+    RelayOptions other = options();
+    other.group = "another";
+    RunningRelay relay(other);
+    ASSERT_TRUE(relay.leads());
+    write({"mine"}, "a");
+    EXPECT_TRUE(stays(500ms, [&] { return waiting() == 1; }));
+    RunningRelay mine(options());
+    EXPECT_TRUE(all_sent());
+    EXPECT_EQ(relay.counts().sent, 0);
+}
+
+// From topic to topic, with a table beside it, under duplicates and a worker that dies.
+TEST_F(RelayTest, EachFreshMessageIsInTheTableAndPublishedAndADuplicateIsNeither) {
+    WorkerOptions worker = scene_.options();
+    const auto table = worker.topics[0].sink;
+    worker.topics[0].sink = [&, table] {
+        OutboxOptions outbox;
+        outbox.topic = target_;
+        outbox.key = {FieldSource::Kind::field, "/id"};
+        return std::make_unique<AlsoPublishSink>(table(), outbox);
+    };
+    scene_.database().execute("ALTER TABLE effects ADD CONSTRAINT odd CHECK (id % 10 <> 0)");
+    worker.topics[0].reject.cap_share = 1.0;
+    RunningRelay relay(options());
+    Worker* running = &scene_.start(worker);
+    std::vector<support::ProducedMessage> messages = scene_.make(200, 0);
+    scene_.kafka().produce(scene_.topic(), messages);
+    scene_.stop(*running);
+    scene_.kafka().produce(scene_.topic(), messages);  // all of them again
+    worker.number = 1;
+    scene_.start(worker);
+    ASSERT_TRUE(eventually(patience, [&] {
+        return scene_.database().number(
+                   "SELECT coalesce(sum(applied + duplicates + "
+                   "dead_lettered), 0) FROM fences") == 400;
+    }));
+    ASSERT_TRUE(all_sent());
+    std::multiset<std::string> published;
+    std::set<std::string> ids;
+    for (const support::ReadMessage& message : read()) {
+        published.insert(message.key.value());
+        EXPECT_EQ(message.payload, "{\"id\": " + *message.key + "}");
+        ids.insert(message.headers.at(0).second.value());
+    }
+    std::multiset<std::string> applied;
+    for (const support::Row& row : scene_.database().execute("SELECT id FROM effects")) {
+        applied.insert(*row[0]);
+    }
+    EXPECT_EQ(applied.size(), 180U);
+    EXPECT_EQ(published, applied);
+    EXPECT_EQ(ids.size(), 180U);
+}
+
+}  // namespace
+}  // namespace onceward::kafka_tests

@@ -1,0 +1,114 @@
+// `onceward replay`: what it asks, tells and does, on a real server and librdkafka's mock cluster.
+
+#include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/kafka.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class ReplayByHand : public Operator {
+  protected:
+    // Five messages, of which the group has passed four.
+    ReplayByHand() {
+        cluster_.create_topic("orders", 2);
+        schema_.user_table("orders", "id text");
+        std::vector<support::ProducedMessage> messages;
+        for (int i = 0; i < 5; ++i) {
+            messages.push_back(
+                {.partition = 0,
+                 .key = {},
+                 .payload = R"({"merchant": "acme", "id": ")" + std::to_string(i) + R"("})",
+                 .headers = {}});
+        }
+        support::Kafka(cluster_.bootstrap_servers()).produce("orders", messages);
+        fence(0, 4);
+    }
+    Outcome replay(std::vector<std::string> more, const std::string& ledger = "{name: orders}",
+                   const std::string& sink = Configured::table) {
+        const Configured configured(cluster_.bootstrap_servers(), "    ledger: " + ledger + "\n",
+                                    sink);
+        std::vector<std::string> all{"replay", "--topic", "orders",         "--reason",
+                                     "a test", "-c",      configured.file()};
+        all.insert(all.end(), more.begin(), more.end());
+        all.insert(all.end(), {"--dsn",
+                               schema_.server().worker_dsn +
+                                   " options='-c search_path=" + schema_.name() + "'",
+                               "--schema", schema_.name()});
+        return onceward(std::move(all));
+    }
+    std::int64_t rows() { return database().number("SELECT count(*) FROM orders"); }
+
+    const std::vector<std::string> all_{"--partition", "0", "--from", "0", "--to", "latest"};
+    std::vector<std::string> all_and(std::vector<std::string> more) {
+        more.insert(more.begin(), all_.begin(), all_.end());
+        return more;
+    }
+    MockCluster cluster_;
+};
+
+// Behind what the run logs.
+nlohmann::json last_json(const Outcome& outcome) {
+    const std::size_t begin = outcome.output.find("{\n");
+    if (begin == std::string::npos) return {};
+    return nlohmann::json::parse(outcome.output.substr(begin));
+}
+
+TEST_F(ReplayByHand, ADryRunTellsTheRangeAndChangesNothing) {
+    const Outcome plan = replay(all_);
+    EXPECT_EQ(plan.exit_code, 0) << plan.output;
+    EXPECT_THAT(plan.output, HasSubstr("would read again partition 0: offsets 0 to 3"));
+    EXPECT_THAT(plan.output, HasSubstr("offsets 4 to 4 the group has not passed yet"));
+    EXPECT_THAT(plan.output, HasSubstr("nothing was changed"));
+    EXPECT_EQ(database().number("SELECT count(*) FROM replays"), 0);
+    EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1);
+    EXPECT_EQ(rows(), 0);
+}
+
+TEST_F(ReplayByHand, ThroughDedupWhatItAppliedIsADuplicateTheNextTime) {
+    const Outcome first = replay(all_and({"--yes"}));
+    EXPECT_EQ(first.exit_code, 0) << first.output;
+    EXPECT_THAT(first.output, HasSubstr("messages 4, applied 4, duplicates 0"));
+    EXPECT_EQ(last_json(replay(all_and({"--yes", "--json"})))["duplicates"], 4);
+    EXPECT_EQ(rows(), 4);
+}
+
+TEST_F(ReplayByHand, WithoutDedupItIsWrittenDownAndASecondTimeIsAskedFor) {
+    const std::vector<std::string> past = all_and({"--without-dedup", "--yes"});
+    EXPECT_THAT(replay(past).output, HasSubstr("applied 4"));
+    EXPECT_EQ(rows(), 4);
+    EXPECT_EQ(database().value(
+                  "SELECT concat_ws(' ', reason, started_by, applied, description) FROM replays"),
+              std::string("a test ") + support::worker_role +
+                  " 4 partitions 0 from 0 to latest without dedup");
+    const Outcome twice = replay(past);
+    EXPECT_EQ(twice.exit_code, 64);
+    EXPECT_THAT(twice.output, HasSubstr("--again"));
+    EXPECT_EQ(rows(), 4);
+    std::vector<std::string> again = past;
+    again.push_back("--again");
+    EXPECT_EQ(replay(again).exit_code, 0);
+    EXPECT_EQ(rows(), 8);
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_" + std::to_string(ledger_) + "_1"),
+              0);
+}
+
+TEST_F(ReplayByHand, WhatIsNotBoundedOrNotClearIsRefused) {
+    EXPECT_EQ(replay({"--from", "earliest"}).exit_code, 64);
+    EXPECT_EQ(replay({"--to", "latest"}).exit_code, 64);
+    EXPECT_THAT(replay({"--from", "0", "--to", "latest"}).output, HasSubstr("--partition"));
+    EXPECT_EQ(replay({"--partition", "0", "--from", "3", "--to", "1"}).exit_code, 64);
+    EXPECT_THAT(replay({"--from", "soon", "--to", "latest"}).output,
+                HasSubstr("--from takes an offset"));
+    EXPECT_THAT(replay(all_, "{name: near, store: log, reach: partition}").output,
+                HasSubstr("offsets --set"));
+    const Outcome calls = replay(all_, "{name: calls, store: lease}",
+                                 "    sink: {webhook: {url: 'https://example.com/'}}\n");
+    EXPECT_EQ(calls.exit_code, 64);
+    EXPECT_THAT(calls.output, HasSubstr("dlq redrive"));
+    const Outcome nothing = replay({"--partition", "1", "--from", "0", "--to", "latest"});
+    EXPECT_EQ(nothing.exit_code, 3) << nothing.output;
+    EXPECT_THAT(nothing.output, HasSubstr("has read nothing of it yet"));
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests

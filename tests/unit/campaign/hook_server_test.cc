@@ -1,0 +1,95 @@
+#include "tests/faults/campaign/hook_server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <filesystem>
+
+#include "tests/faults/campaign/message_source.h"
+#include "tests/faults/checker/produced_list.h"
+#include "tests/support/proxied_link.h"
+#include "tests/support/unique.h"
+
+namespace onceward::campaign {
+namespace {
+
+const char* const head =
+    "POST /1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 10\r\n"
+    "Campaign-Worker: worker-3\r\nIdempotency-Key: \"0d9c-key\"\r\n\r\n";
+
+TEST(CampaignHook, ACallIsTakenWhenAllOfItIsThere) {
+    EXPECT_FALSE(hook_call("POST /1 HT"));
+    EXPECT_FALSE(hook_call(std::string(head) + "{\"id\": 17"));
+    const std::optional<HookCall> call = hook_call(std::string(head) + "{\"id\": 17}");
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->topic, 1U);
+    EXPECT_EQ(call->worker, "worker-3");
+    EXPECT_EQ(call->key, "0d9c-key");
+    EXPECT_EQ(call->body, "{\"id\": 17}");
+    EXPECT_THROW(hook_call("POST /0 HTTP/1.1\r\n\r\n"), std::runtime_error);
+}
+
+TEST(CampaignHook, SomeCallsFailAndNoneMoreThanThreeTimes) {
+    int failed = 0;
+    int late = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string key = "key " + std::to_string(i);
+        const HookAnswer first = hook_answer(7, key, 1);
+        EXPECT_EQ(first.status, hook_answer(7, key, 1).status) << "the same again";
+        failed += first.status == 200 ? 0 : 1;
+        late += first.after > milliseconds(0) ? 1 : 0;
+        EXPECT_EQ(hook_answer(7, key, 4).status, 200);
+        EXPECT_EQ(hook_answer(7, key, 4).after, milliseconds(0));
+    }
+    EXPECT_NEAR(failed, 35, 25);
+    EXPECT_NEAR(late, 165, 60);
+}
+
+TEST(CampaignHook, PayloadsTellTheirMessagesIds) {
+    const PayloadFields fields{300, "key-1", "account-2", "5"};
+    EXPECT_EQ(payload_id(PayloadFormat::json, json_payload(fields)), 300U);
+    EXPECT_EQ(payload_id(PayloadFormat::protobuf, protobuf_payload(fields)), 300U);
+    EXPECT_EQ(payload_id(PayloadFormat::raw, std::string(raw_prefix) + "300"), 300U);
+    EXPECT_FALSE(payload_id(PayloadFormat::json, "[]"));
+    EXPECT_FALSE(payload_id(PayloadFormat::protobuf, ""));
+}
+
+TEST(CampaignHook, WritesDownWhatItHasAnswered) {
+    Plan plan = draw_plan(1);
+    plan.workload.topics.resize(2);
+    plan.workload.topics[1].format = PayloadFormat::json;
+    // One that is answered at once.
+    plan.seed = 1;
+    while (hook_answer(plan.seed, "0d9c-key", 1).status != 200 ||
+           hook_answer(plan.seed, "0d9c-key", 1).after > milliseconds(0))
+        ++plan.seed;
+    const auto file =
+        std::filesystem::temp_directory_path() / (support::unique_name("calls") + ".ndjson");
+    HookServer server(plan, file);
+    const support::Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(server.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::string text = std::string(head) + "{\"id\": 17}";
+    ASSERT_EQ(send(client.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    std::array<char, 15> answer{};
+    ASSERT_EQ(recv(client.get(), answer.data(), answer.size(), MSG_WAITALL), 15);
+    EXPECT_EQ(std::string(answer.data(), answer.size()), "HTTP/1.1 200 To");
+    server.finish();
+    checker::Evidence evidence;
+    checker::load_calls(file, evidence);
+    std::filesystem::remove(file);
+    ASSERT_EQ(evidence.calls.size(), 1U);
+    EXPECT_EQ(evidence.calls[0].message, 17U);
+    EXPECT_EQ(evidence.calls[0].key, "0d9c-key");
+    EXPECT_EQ(evidence.calls[0].worker, "worker-3");
+    EXPECT_EQ(evidence.calls[0].status, 200);
+}
+
+}  // namespace
+}  // namespace onceward::campaign

@@ -1,0 +1,349 @@
+#include "gateway/front_door.h"
+
+#include <gmock/gmock.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "gateway/request_digest.h"
+#include "tests/support/eventually.h"
+#include "tests/unit/gateway/signing_key.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::Pair;
+
+// Keeps what it gets, and answers as the test says.
+struct FakeTopics final : TopicWriter {
+    void produce(TopicRecord record, std::function<void(bool)> done) override {
+        records.push_back(std::move(record));
+        done(delivers);
+    }
+    std::vector<TopicRecord> records;
+    bool delivers = true;
+};
+
+struct FakeSinks final : RequestTarget {
+    void submit(std::vector<KeyedRequest> together, Then then) override {
+        for (std::size_t place = 0; place < together.size(); ++place) {
+            requests.push_back(std::move(together[place]));
+        }
+        for (std::size_t place = together.size(); place-- > 0;) then(place, outcome);
+    }
+    void look(std::size_t route, const Digest& key,
+              std::function<void(StatusOutcome)> then) override {
+        looks.emplace_back(route, key);
+        then(status);
+    }
+    std::vector<KeyedRequest> requests;
+    std::vector<std::pair<std::size_t, Digest>> looks;
+    StatusOutcome status = KeyStatus{.state = KeyStatus::State::completed, .status = 201};
+    KeyedOutcome outcome = KeyedAnswer{.state = KeyState::fresh, .result = {.status = 201}};
+};
+
+class FrontDoorTest : public ::testing::Test {
+  protected:
+    RouteOptions& route(const std::string& method, const std::string& path, RouteTarget target) {
+        RouteOptions& made = options_.routes.emplace_back();
+        made.pattern = {method, path};
+        made.target = std::move(target);
+        return made;
+    }
+    RouteOptions& to_topic() {
+        return route("POST", "/events", TopicTarget{.topic = "events", .forwarded = {"X-Kind"}});
+    }
+    RouteOptions& to_sink() { return route("POST", "/orders/{id}", SinkTarget{}); }
+
+    HttpResponse send(const std::string& method, const std::string& target, HttpHeaders headers,
+                      const std::string& body = "{}") {
+        if (!door_) {
+            door_ = std::make_unique<FrontDoor>(
+                options_,
+                FrontDoor::Parts{.topics = &topics_, .sinks = &sinks_, .keys = keys_.get()});
+        }
+        std::optional<HttpResponse> answer;
+        door_->handle({method, target, std::move(headers), body},
+                      [&](HttpResponse response) { answer = std::move(response); });
+        return answer.value();
+    }
+    static std::string type(const HttpResponse& response) {
+        const std::string whole = nlohmann::json::parse(response.body).at("type");
+        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+    }
+
+    GatewayOptions options_;
+    FakeTopics topics_;
+    FakeSinks sinks_;
+    std::unique_ptr<KeySetCache> keys_;
+    std::unique_ptr<FrontDoor> door_;
+};
+
+TEST_F(FrontDoorTest, AnEventGoesToItsTopicUnderItsKey) {
+    to_topic();
+    const HttpResponse response =
+        send("POST", "/events?x=1", {{"idempotency-key", "\"a\""}, {"x-kind", "made"}}, "body");
+    EXPECT_EQ(response.status, 202);
+    EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "\"a\"");
+    ASSERT_EQ(topics_.records.size(), 1U);
+    EXPECT_EQ(topics_.records[0].topic, "events");
+    EXPECT_EQ(topics_.records[0].key, "a");
+    EXPECT_EQ(topics_.records[0].payload, "body");
+    EXPECT_THAT(topics_.records[0].headers,
+                ElementsAre(Pair("Idempotency-Key", "a"), Pair("x-kind", "made")));
+}
+
+TEST_F(FrontDoorTest, AnEventThatTheLogMayNotHaveIsA503ToBeSentAgain) {
+    to_topic();
+    topics_.delivers = false;
+    const HttpResponse response = send("POST", "/events", {{"Idempotency-Key", "a"}});
+    EXPECT_EQ(type(response), "503 unavailable");
+    EXPECT_EQ(only_value(response.headers, "Retry-After"), "5");
+    EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "a");
+}
+
+TEST_F(FrontDoorTest, RoutesAndMethodsThatAreNotThere) {
+    to_topic();
+    EXPECT_EQ(type(send("POST", "/other", {})), "404 not-found");
+    const HttpResponse response = send("GET", "/events", {});
+    EXPECT_EQ(type(response), "405 method-not-allowed");
+    EXPECT_EQ(only_value(response.headers, "Allow"), "POST");
+}
+
+TEST_F(FrontDoorTest, AKeyThatIsMissingMalformedOrNotExpectedIsA400) {
+    to_topic();
+    route("PUT", "/events", TopicTarget{.topic = "events", .forwarded = {}}).key.use =
+        KeyUse::forbidden;
+    EXPECT_EQ(type(send("POST", "/events", {})), "400 key-missing");
+    EXPECT_EQ(type(send("POST", "/events", {{"Idempotency-Key", "a b"}})), "400 key-malformed");
+    EXPECT_EQ(type(send("PUT", "/events", {{"Idempotency-Key", "a"}})), "400 key-not-expected");
+    EXPECT_TRUE(topics_.records.empty());
+    EXPECT_EQ(send("PUT", "/events", {}).status, 202);
+    EXPECT_EQ(topics_.records[0].key, std::nullopt);
+}
+
+TEST_F(FrontDoorTest, TheKeyOfAWebhookIsInItsBody) {
+    to_topic().key_field = "/data/id";
+    EXPECT_EQ(send("POST", "/events", {}, R"({"data":{"id":"evt_1"}})").status, 202);
+    EXPECT_EQ(send("POST", "/events", {}, R"({"data":{"id":42}})").status, 202);
+    EXPECT_EQ(topics_.records[0].key, "evt_1");
+    EXPECT_EQ(topics_.records[1].key, "42");
+    for (const char* body : {"", "{", "[]", R"({"data":{}})", R"({"data":{"id":null}})",
+                             R"({"data":{"id":["a"]}})", R"({"data":{"id":1.5}})"}) {
+        EXPECT_EQ(type(send("POST", "/events", {}, body)), "400 key-missing") << body;
+    }
+    EXPECT_EQ(type(send("POST", "/events", {}, R"({"data":{"id":""}})")), "400 key-malformed");
+}
+
+// The answer to a wrong signature says nothing of the body, not even that it has no key.
+TEST_F(FrontDoorTest, TheSignatureIsVerifiedBeforeAnythingElse) {
+    RouteOptions& events = to_topic();
+    events.key_field = "/id";
+    events.signature =
+        SignatureOptions{.scheme = SignatureOptions::Scheme::github, .secrets = {"secret"}};
+    EXPECT_EQ(type(send("POST", "/events", {}, "no json")), "401 signature-refused");
+    const std::string body = R"({"id":"evt_1"})";
+    const auto signed_with = [&](const std::string& secret) {
+        return send("POST", "/events",
+                    {{"X-Hub-Signature-256", "sha256=" + hmac_sha256(secret, body)}}, body);
+    };
+    EXPECT_EQ(type(signed_with("other")), "401 signature-refused");
+    EXPECT_TRUE(topics_.records.empty());
+    EXPECT_EQ(signed_with("secret").status, 202);
+}
+
+TEST_F(FrontDoorTest, ARequestWithoutItsTenantIsRefused) {
+    to_sink().tenant = {TenantSource::Kind::header, "X-Tenant"};
+    const HttpHeaders key{{"Idempotency-Key", "a"}};
+    EXPECT_EQ(type(send("POST", "/orders/1", key)), "400 tenant-missing");
+    EXPECT_EQ(type(send("POST", "/orders/1", {{"Idempotency-Key", "a"}, {"X-Tenant", ""}})),
+              "400 tenant-missing");
+    send("POST", "/orders/1", {{"Idempotency-Key", "a"}, {"X-Tenant", "one"}});
+    send("POST", "/orders/1", {{"Idempotency-Key", "a"}, {"X-Tenant", "two"}});
+    ASSERT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(sinks_.requests[0].tenant, "one");
+    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
+}
+
+TEST_F(FrontDoorTest, TheKeyIsOfTheRouteAndTheFingerprintOfTheRequest) {
+    to_sink();
+    route("POST", "/payments", SinkTarget{});
+    const HttpHeaders key{{"Idempotency-Key", "a"}};
+    for (const char* target : {"/orders/1", "/orders/1", "/orders/2", "/orders/1?x", "/payments"}) {
+        EXPECT_EQ(send("POST", target, key).status, 201);
+    }
+    send("POST", "/orders/1", {{"Idempotency-Key", "\"a\""}}, "{ }");
+    const auto& requests = sinks_.requests;
+    ASSERT_EQ(requests.size(), 6U);
+    EXPECT_EQ(requests[0].digest, requests[1].digest);
+    EXPECT_EQ(requests[0].fingerprint, requests[1].fingerprint);
+    for (const int other : {2, 3, 5}) {
+        EXPECT_EQ(requests[0].digest, requests[other].digest);
+        EXPECT_NE(requests[0].fingerprint, requests[other].fingerprint) << other;
+    }
+    EXPECT_NE(requests[0].digest, requests[4].digest);
+    EXPECT_THAT(requests[2].parameters, ElementsAre(Pair("id", "2")));
+}
+
+TEST_F(FrontDoorTest, WithoutAKeyEachRequestIsItsOwn) {
+    to_sink().key.use = KeyUse::optional;
+    send("POST", "/orders/1", {});
+    send("POST", "/orders/1", {});
+    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
+    EXPECT_EQ(sinks_.requests[0].fingerprint, std::nullopt);
+}
+
+TEST_F(FrontDoorTest, WhatTheSinkSaysIsTheAnswer) {
+    to_sink();
+    const HttpHeaders key{{"Idempotency-Key", "a"}};
+    sinks_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
+    const HttpResponse replayed = send("POST", "/orders/1", key);
+    EXPECT_EQ(only_value(replayed.headers, "Idempotent-Replayed"), "true");
+    EXPECT_EQ(values_of(replayed.headers, "Idempotency-Key").size(), 1U);
+    sinks_.outcome = KeyedAnswer{.state = KeyState::in_flight};
+    EXPECT_EQ(type(send("POST", "/orders/1", key)), "409 key-in-flight");
+    sinks_.outcome = KeyedAnswer{.state = KeyState::conflict};
+    EXPECT_EQ(type(send("POST", "/orders/1", key)), "422 key-reused");
+    sinks_.outcome = Problem{.kind = ProblemKind::rejected};
+    EXPECT_EQ(type(send("POST", "/orders/1", key)), "422 rejected");
+}
+
+TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
+    route("POST", "/bulk", SinkTarget{.bulk = true});
+    const HttpResponse response =
+        send("POST", "/bulk", {},
+             R"([{"key":"a","body":{"n":1}},{"body":2},{"key":"b","body":{"n":1}}])");
+    EXPECT_EQ(response.status, 207);
+    const auto answers = nlohmann::json::parse(response.body);
+    ASSERT_EQ(answers.size(), 3U);
+    EXPECT_EQ(answers[0].at("status"), 201);
+    EXPECT_EQ(answers[1].at("body").at("type"), "urn:onceward:problem:key-missing");
+    EXPECT_EQ(answers[2].at("key"), "b");
+    ASSERT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(sinks_.requests[0].request.body, R"({"n":1})");
+    EXPECT_EQ(sinks_.requests[0].fingerprint, sinks_.requests[1].fingerprint);
+    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
+}
+
+TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
+    route("POST", "/bulk", SinkTarget{.bulk = true});
+    EXPECT_EQ(type(send("POST", "/bulk", {}, "{}")), "400 malformed-request");
+    EXPECT_EQ(type(send("POST", "/bulk", {{"Idempotency-Key", "a"}}, R"([{"key":"a","body":1}])")),
+              "400 key-not-expected");
+    EXPECT_EQ(send("POST", "/bulk", {}, R"([{"body":1}])").status, 207);
+    EXPECT_TRUE(sinks_.requests.empty());
+}
+
+TEST_F(FrontDoorTest, ATenantAndAKeyThatComeTooOftenAreA429) {
+    RouteOptions& orders = to_sink();
+    orders.tenant = {TenantSource::Kind::header, "T"};
+    orders.tenant_rate = RateLimit{.per_second = 0.01, .burst = 3};
+    orders.key_rate = RateLimit{.per_second = 0.01, .burst = 1};
+    const auto ask = [&](const std::string& tenant, const std::string& key) {
+        return send("POST", "/orders/1", {{"T", tenant}, {"Idempotency-Key", key}});
+    };
+    EXPECT_EQ(ask("one", "a").status, 201);
+    EXPECT_EQ(type(ask("one", "a")), "429 too-many-requests");
+    EXPECT_EQ(ask("two", "a").status, 201);
+    EXPECT_EQ(ask("one", "b").status, 201);
+    const HttpResponse refused = ask("one", "c");
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(only_value(refused.headers, "Retry-After"), "100");
+}
+
+class TokenRouteTest : public FrontDoorTest {
+  protected:
+    TokenRouteTest() {
+        options_.tokens = TokenOptions{.issuer = "https://issuer.example", .audiences = {}};
+        RouteOptions& orders = to_sink();
+        orders.token = true;
+        orders.tenant = {TenantSource::Kind::claim, "tenant"};
+    }
+    void open(std::function<std::optional<std::string>()> fetch) {
+        keys_ = std::make_unique<KeySetCache>(
+            KeySetCacheOptions{.fetch = std::move(fetch), .every = 1h, .pause = 1h});
+    }
+    void open_with(const std::string& key_set) {
+        open([key_set] { return key_set; });
+        ASSERT_TRUE(support::eventually(10s, [&] { return keys_->current() != nullptr; }));
+    }
+    HttpResponse ask(const std::string& token) {
+        return send("POST", "/orders/1",
+                    {{"Idempotency-Key", "a"}, {"Authorization", "Bearer " + token}});
+    }
+    static nlohmann::json claims(const char* tenant) {
+        nlohmann::json made = {{"iss", "https://issuer.example"}, {"exp", 4'000'000'000}};
+        if (tenant != nullptr) made["tenant"] = tenant;
+        return made;
+    }
+    test::SigningKey key_ = test::SigningKey::p256("e1");
+};
+
+TEST_F(TokenRouteTest, TheTenantIsTheTokens) {
+    open_with(test::key_set({key_.public_part()}));
+    EXPECT_EQ(ask(key_.sign(claims("acme"), "ES256")).status, 201);
+    EXPECT_EQ(sinks_.requests.at(0).tenant, "acme");
+    EXPECT_EQ(type(ask(key_.sign(claims(nullptr), "ES256"))), "400 tenant-missing");
+}
+
+TEST_F(TokenRouteTest, NoTokenAndABadOneAreA401AndSayHow) {
+    open_with(test::key_set({key_.public_part()}));
+    const HttpResponse missing = send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
+    EXPECT_EQ(type(missing), "401 token-missing");
+    EXPECT_EQ(only_value(missing.headers, "WWW-Authenticate"), "Bearer");
+    const HttpResponse refused = ask(test::SigningKey::p256("e1").sign(claims("acme"), "ES256"));
+    EXPECT_EQ(type(refused), "401 token-refused");
+    EXPECT_EQ(only_value(refused.headers, "WWW-Authenticate"), "Bearer error=\"invalid_token\"");
+    EXPECT_TRUE(sinks_.requests.empty());
+}
+
+TEST_F(TokenRouteTest, WithoutAKeySetNothingIsRefusedForGood) {
+    open([]() -> std::optional<std::string> { return std::nullopt; });
+    std::promise<void> fetched;
+    keys_->refreshed([&] { fetched.set_value(); });
+    fetched.get_future().wait();
+    EXPECT_EQ(type(ask(key_.sign(claims("acme"), "ES256"))), "503 unavailable");
+}
+
+TEST_F(FrontDoorTest, AnOwnerAsksWhatBecameOfAKey) {
+    to_topic();
+    RouteOptions& sink = to_sink();
+    sink.tenant = {TenantSource::Kind::header, "X-Tenant"};
+    sink.status_path = "/keys";
+    const HttpHeaders headers{{"Idempotency-Key", "\"a\""}, {"X-Tenant", "acme"}};
+    HttpResponse response = send("GET", "/keys", headers);
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(response.body, R"({"state":"completed","status":201})");
+    EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "\"a\"");
+    ASSERT_EQ(sinks_.looks.size(), 1U);
+    EXPECT_EQ(sinks_.looks[0], std::pair(std::size_t{1}, request_digest(sink, "acme", "a")));
+    sinks_.status = KeyStatus{.state = KeyStatus::State::in_flight};
+    EXPECT_EQ(send("GET", "/keys", headers).body, R"({"state":"in-flight"})");
+    sinks_.status = KeyStatus{};
+    EXPECT_EQ(type(send("GET", "/keys", headers)), "404 key-unknown");
+    sinks_.status = Problem{.kind = ProblemKind::unavailable};
+    EXPECT_EQ(type(send("GET", "/keys", headers)), "503 unavailable");
+    EXPECT_EQ(type(send("GET", "/keys", {{"X-Tenant", "acme"}})), "400 key-missing");
+    EXPECT_EQ(type(send("GET", "/keys", {{"Idempotency-Key", "a"}})), "400 tenant-missing");
+    EXPECT_TRUE(sinks_.requests.empty()) << "asking carries nothing out";
+}
+
+TEST_F(FrontDoorTest, WhatWasAnsweredIsCounted) {
+    to_sink();
+    send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
+    sinks_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
+    send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
+    send("POST", "/orders/1", {});
+    send("POST", "/other", {});
+    const std::vector<RouteTraffic> traffic = door_->traffic();
+    ASSERT_EQ(traffic.size(), 2U);
+    EXPECT_EQ(traffic[0].route, "POST /orders/{id}");
+    EXPECT_THAT(traffic[0].statuses, ElementsAre(Pair(201, 2), Pair(400, 1)));
+    EXPECT_EQ(traffic[0].replayed, 1);
+    EXPECT_THAT(traffic[1].statuses, ElementsAre(Pair(404, 1)));
+}
+
+}  // namespace
+}  // namespace onceward
