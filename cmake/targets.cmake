@@ -42,6 +42,17 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_precompile_headers(product_headers PRIVATE ${product_headers})
 endif()
 
+# Several files are compiled as one: most of a file's time is that of what it includes.
+function(onceward_compile_in_batches target files)
+    if(CMAKE_BUILD_TYPE STREQUAL "Release")
+        set_target_properties(${target} PROPERTIES
+            UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+        # It takes the file that includes the others for the only one that is not a header.
+        target_compile_options(${target} PRIVATE
+            $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    endif()
+endfunction()
+
 # Most of what only tests are made of is the time of its compilation.
 function(onceward_compile_as_test target)
     if(TARGET test_headers)
@@ -50,6 +61,7 @@ function(onceward_compile_as_test target)
         # As GTest's own targets have it; where it differs, the compiler refuses the headers.
         target_compile_definitions(${target} PRIVATE GTEST_HAS_PTHREAD=1)
         target_precompile_headers(${target} REUSE_FROM test_headers)
+        onceward_compile_in_batches(${target} 5)
     endif()
 endfunction()
 
@@ -74,20 +86,15 @@ function(onceward_library name)
         PUBLIC ${library_PUBLIC}
         PRIVATE ${library_PRIVATE} $<BUILD_INTERFACE:onceward_compile_options>)
     set_target_properties(onceward_${name} PROPERTIES EXPORT_NAME ${name})
-    # Eight files are compiled as one: most of a file's time is that of what it includes.
-    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT library_TESTS)
-        set_target_properties(onceward_${name} PROPERTIES
-            UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-        # It takes the file that includes the eight for the only one that is not a header.
-        target_compile_options(onceward_${name} PRIVATE
-            $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-    endif()
     if(library_TESTS)
         onceward_compile_as_test(onceward_${name})
     elseif(TARGET product_headers AND library_HEADERS)
         target_precompile_headers(onceward_${name} PRIVATE ${product_headers} ${library_HEADERS})
     elseif(TARGET product_headers)
         target_precompile_headers(onceward_${name} REUSE_FROM product_headers)
+    endif()
+    if(NOT library_TESTS)
+        onceward_compile_in_batches(onceward_${name} 8)
     endif()
     if(NOT library_INTERNAL AND NOT library_TESTS)
         set_property(GLOBAL APPEND PROPERTY ONCEWARD_LIBRARIES onceward_${name})

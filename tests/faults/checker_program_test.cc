@@ -22,8 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::IsEmpty;
 
-constexpr milliseconds patience{60'000};
-
 struct Answer {
     int status = -1;
     nlohmann::json report;

@@ -17,6 +17,9 @@
 
 namespace onceward::faults {
 
+// How long these tests wait for what must come.
+constexpr std::chrono::milliseconds patience{60'000};
+
 struct SceneOptions {
     std::string bootstrap_servers;         // default: the shared broker's, without TLS
     support::Properties kafka_properties;  // over ours

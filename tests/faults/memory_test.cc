@@ -12,7 +12,6 @@
 namespace onceward::faults {
 namespace {
 
-constexpr std::chrono::milliseconds patience{60'000};
 constexpr int bombed = 3;  // the partition
 constexpr std::size_t bomb_bytes = 300'000'000;
 

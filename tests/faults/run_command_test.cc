@@ -20,8 +20,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // How long to wait for what must come. Only a test that fails waits so long.
-constexpr milliseconds patience{60'000};
-
 support::Properties secure(const support::KafkaBroker& broker, const std::string& mechanism) {
     return {{"security.protocol", "SASL_SSL"},
             {"sasl.mechanism", mechanism},

@@ -37,8 +37,6 @@ using support::RawResponse;
 constexpr std::array<const char*, 5> steps{"before_begin", "after_claims", "after_sink",
                                            "before_commit", "after_commit"};
 // Only a test that fails waits so long.
-constexpr milliseconds patience{60'000};
-
 // Where a client finds a process: by itself, and behind what ends each connection at the first byte
 // of its answer.
 struct Doors {

@@ -11,8 +11,6 @@
 namespace onceward::support {
 namespace {
 
-constexpr int answer_limit_ms = 30'000;
-
 void set(rd_kafka_conf_t* configuration, const std::string& name, const std::string& value) {
     char error[512];
     if (rd_kafka_conf_set(configuration, name.c_str(), value.c_str(), error, sizeof error) !=
@@ -131,11 +129,11 @@ void Kafka::send(rd_kafka_s* producer, const std::string& topic,
         enqueue(producer, topic, message, failure);
         rd_kafka_poll(producer, 0);
     }
-    const rd_kafka_resp_err_t flushed = rd_kafka_flush(producer, 10 * answer_limit_ms);
+    const rd_kafka_resp_err_t flushed = rd_kafka_flush(producer, 10 * kafka_answer_limit_ms);
     if (flushed != RD_KAFKA_RESP_ERR_NO_ERROR) {
         // The callback must not find `failure` gone: nothing stays in the queues.
         rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        rd_kafka_flush(producer, answer_limit_ms);
+        rd_kafka_flush(producer, kafka_answer_limit_ms);
     }
     check_kafka(flushed, "produce");
     check_kafka(failure, "produce");
@@ -150,15 +148,17 @@ void Kafka::produce_in_transaction(const std::string& topic,
                                    const std::vector<ProducedMessage>& messages, Transaction end) {
     const Handle transactional = producer({{"transactional.id", unique_name("transaction")}});
     rd_kafka_t* handle = transactional.get();
-    check_kafka(rd_kafka_init_transactions(handle, answer_limit_ms), "init_transactions");
+    check_kafka(rd_kafka_init_transactions(handle, kafka_answer_limit_ms), "init_transactions");
     check_kafka(rd_kafka_begin_transaction(handle), "begin_transaction");
     send(handle, topic, messages);
     switch (end) {
         case Transaction::commit:
-            check_kafka(rd_kafka_commit_transaction(handle, answer_limit_ms), "commit_transaction");
+            check_kafka(rd_kafka_commit_transaction(handle, kafka_answer_limit_ms),
+                        "commit_transaction");
             break;
         case Transaction::abort:
-            check_kafka(rd_kafka_abort_transaction(handle, answer_limit_ms), "abort_transaction");
+            check_kafka(rd_kafka_abort_transaction(handle, kafka_answer_limit_ms),
+                        "abort_transaction");
             break;
     }
 }
@@ -167,7 +167,7 @@ std::optional<std::int64_t> Kafka::committed_offset(const std::string& group,
                                                     const std::string& topic, int partition) {
     const Handle handle = consumer(group);
     const auto list = one_partition(topic, partition, RD_KAFKA_OFFSET_INVALID);
-    check_kafka(rd_kafka_committed(handle.get(), list.get(), answer_limit_ms), "committed");
+    check_kafka(rd_kafka_committed(handle.get(), list.get(), kafka_answer_limit_ms), "committed");
     check_kafka(list->elems[0].err, "committed");
     if (list->elems[0].offset < 0) return std::nullopt;
     return list->elems[0].offset;
@@ -186,9 +186,9 @@ std::pair<std::int64_t, std::int64_t> Kafka::offsets(const std::string& topic, i
     std::int64_t end = 0;
     rd_kafka_resp_err_t code{};
     // Of a topic that was just made (again) the client may still ask who led it before.
-    eventually(std::chrono::milliseconds(answer_limit_ms), [&] {
+    eventually(std::chrono::milliseconds(kafka_answer_limit_ms), [&] {
         code = rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &first,
-                                                &end, answer_limit_ms);
+                                                &end, kafka_answer_limit_ms);
         return code != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
                code != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
     });
@@ -207,7 +207,7 @@ std::vector<ReadMessage> Kafka::read_all(const std::string& topic, int partition
     std::vector<ReadMessage> messages;
     for (int at_end = 0; at_end < partitions;) {
         const KafkaOwned<rd_kafka_message_t> message(
-            rd_kafka_consumer_poll(handle.get(), answer_limit_ms));
+            rd_kafka_consumer_poll(handle.get(), kafka_answer_limit_ms));
         if (!message) throw std::runtime_error("read_all: no end of " + topic + " in time");
         if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
             ++at_end;

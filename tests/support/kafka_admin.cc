@@ -8,14 +8,13 @@
 namespace onceward::support {
 namespace {
 
-constexpr int answer_limit_ms = 30'000;
-
 // Asks, waits for the answer and has `results` look into it.
 template <class Request, class Results>
 void ask(rd_kafka_t* handle, const std::string& what, Request request, Results results) {
     const KafkaOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(handle));
     request(queue.get());
-    const KafkaOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), answer_limit_ms));
+    const KafkaOwned<rd_kafka_event_t> event(
+        rd_kafka_queue_poll(queue.get(), kafka_answer_limit_ms));
     if (!event) throw std::runtime_error(what + ": no answer");
     if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR)
         throw std::runtime_error(what + ": " + rd_kafka_event_error_string(event.get()));
@@ -32,7 +31,8 @@ void check_topics(const std::string& what, const rd_kafka_topic_result_t** resul
 int partition_count(rd_kafka_t* handle, const std::string& topic) {
     rd_kafka_topic_t* local = rd_kafka_topic_new(handle, topic.c_str(), nullptr);
     const rd_kafka_metadata_t* raw = nullptr;
-    const rd_kafka_resp_err_t code = rd_kafka_metadata(handle, 0, local, &raw, answer_limit_ms);
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(handle, 0, local, &raw, kafka_answer_limit_ms);
     rd_kafka_topic_destroy(local);
     const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
     check_kafka(code, "metadata of " + topic);
@@ -44,7 +44,7 @@ int partition_count(rd_kafka_t* handle, const std::string& topic) {
 }
 
 void wait_for_partitions(rd_kafka_t* handle, const std::string& topic, int wanted) {
-    if (!eventually(std::chrono::milliseconds(answer_limit_ms),
+    if (!eventually(std::chrono::milliseconds(kafka_answer_limit_ms),
                     [&] { return partition_count(handle, topic) == wanted; }))
         throw std::runtime_error(topic + " does not have " + std::to_string(wanted) +
                                  " partitions in time");

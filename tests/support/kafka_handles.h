@@ -9,6 +9,8 @@
 
 namespace onceward::support {
 
+constexpr int kafka_answer_limit_ms = 30'000;
+
 struct KafkaFree {
     void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
     void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }

@@ -6,7 +6,7 @@
 namespace onceward::support {
 namespace {
 
-constexpr int answer_limit_ms = 60'000;
+constexpr int sender_limit_ms = 60'000;
 constexpr int poll_ms = 50;
 constexpr int partition_tries = 400;
 
@@ -38,7 +38,7 @@ struct Receipt {
     rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__IN_PROGRESS;
 };
 
-void delivered(rd_kafka_t*, const rd_kafka_message_t* message, void*) {
+void note_receipt(rd_kafka_t*, const rd_kafka_message_t* message, void*) {
     auto* receipt = static_cast<Receipt*>(message->_private);
     receipt->offset = message->offset;
     receipt->error = message->err;
@@ -99,11 +99,11 @@ KafkaSender::KafkaSender(const std::string& bootstrap_servers, Kind kind)
                           {"log_level", "2"}};
     if (kind == Kind::transactional)
         properties.emplace_back("transactional.id", unique_name("transaction"));
-    state_->producer = open(RD_KAFKA_PRODUCER, properties, delivered);
+    state_->producer = open(RD_KAFKA_PRODUCER, properties, note_receipt);
     if (kind == Kind::plain) return;
     rd_kafka_t* producer = state_->producer.get();
     with_retries("init_transactions",
-                 [&] { return rd_kafka_init_transactions(producer, answer_limit_ms); });
+                 [&] { return rd_kafka_init_transactions(producer, sender_limit_ms); });
 }
 
 KafkaSender::~KafkaSender() = default;
@@ -112,11 +112,11 @@ std::vector<std::int64_t> KafkaSender::send(const std::vector<AddressedMessage>&
     rd_kafka_t* producer = state_->producer.get();
     std::vector<Receipt> receipts(messages.size());
     for (std::size_t i = 0; i < messages.size(); ++i) enqueue(producer, messages[i], receipts[i]);
-    const rd_kafka_resp_err_t flushed = rd_kafka_flush(producer, answer_limit_ms);
+    const rd_kafka_resp_err_t flushed = rd_kafka_flush(producer, sender_limit_ms);
     if (flushed != RD_KAFKA_RESP_ERR_NO_ERROR) {
         // The callback must not find the receipts gone: nothing stays in the queues.
         rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        rd_kafka_flush(producer, answer_limit_ms);
+        rd_kafka_flush(producer, sender_limit_ms);
     }
     check_kafka(flushed, "produce");
     std::vector<std::int64_t> offsets;
@@ -136,11 +136,11 @@ std::vector<std::int64_t> KafkaSender::send_in_transaction(
     switch (end) {
         case Kafka::Transaction::commit:
             with_retries("commit_transaction",
-                         [&] { return rd_kafka_commit_transaction(producer, answer_limit_ms); });
+                         [&] { return rd_kafka_commit_transaction(producer, sender_limit_ms); });
             break;
         case Kafka::Transaction::abort:
             with_retries("abort_transaction",
-                         [&] { return rd_kafka_abort_transaction(producer, answer_limit_ms); });
+                         [&] { return rd_kafka_abort_transaction(producer, sender_limit_ms); });
             break;
     }
     return offsets;

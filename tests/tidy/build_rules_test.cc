@@ -9,11 +9,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Tree& repository() {
-    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
-    return tree;
-}
-
 TEST(Build, EverySourceAndEveryTestIsBuilt) {
     EXPECT_THAT(sources_not_built(repository()), IsEmpty());
 }

@@ -8,11 +8,6 @@ namespace {
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Tree& repository() {
-    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
-    return tree;
-}
-
 TEST(Layers, NoFolderIncludesWhatStandsAboveOrBesideIt) {
     EXPECT_THAT(backward_includes(repository()), IsEmpty());
 }

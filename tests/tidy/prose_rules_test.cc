@@ -14,11 +14,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Tree& repository() {
-    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
-    return tree;
-}
-
 struct Answer {
     std::string output;
     int status = 0;

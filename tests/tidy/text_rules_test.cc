@@ -9,11 +9,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Tree& repository() {
-    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
-    return tree;
-}
-
 std::string many(const std::string& line, int count) {
     std::string text;
     for (int i = 0; i < count; ++i) text += line;

@@ -8,11 +8,6 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 
-const Tree& repository() {
-    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
-    return tree;
-}
-
 // What a session itself is made of, words for people, and a part of a statement that is put
 // together from a table's columns; all else is in schemas/.
 TEST(Transactions, SqlStandsInSchemasAlone) {

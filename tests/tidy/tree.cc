@@ -201,6 +201,11 @@ std::vector<std::vector<std::string>> table_under(const std::string& markdown,
     return rows;
 }
 
+const Tree& repository() {
+    static const Tree tree = read_tree(ONCEWARD_SOURCE_FOLDER);
+    return tree;
+}
+
 std::vector<std::string> quoted(const std::string& cell) {
     std::vector<std::string> names;
     for (std::size_t at = cell.find('`'); at != std::string::npos;) {

@@ -17,6 +17,8 @@ using Findings = std::vector<std::string>;
 
 // Everything but version control, build trees and editors' folders. Throws where `root` is none.
 Tree read_tree(const std::filesystem::path& root);
+// That of this repository, read once.
+const Tree& repository();
 
 bool is_cpp(std::string_view path);
 bool is_header(std::string_view path);

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 enum class Frozen { between_statements, in_copy, in_pipeline, not_reading };
 enum class Held { fence_row, advisory_lock, sink_row };
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<Frozen, Held>>& parameters) {
+std::string case_name(const ::testing::TestParamInfo<std::tuple<Frozen, Held>>& parameters) {
     const char* const frozen[] = {"BetweenStatements", "InCopy", "InPipeline", "NotReading"};
     const char* const held[] = {"FenceRow", "AdvisoryLock", "SinkRow"};
     return std::string(frozen[static_cast<int>(std::get<0>(parameters.param))]) + "Holding" +
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(Frozen::between_statements, Frozen::in_copy,
                                          Frozen::in_pipeline, Frozen::not_reading),
                        ::testing::Values(Held::fence_row, Held::advisory_lock, Held::sink_row)),
-    name_of);
+    case_name);
 
 class GuardRules : public GuardBase {};
 

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using support::eventually;
 using testing::HasSubstr;
 
-constexpr milliseconds patience{10'000};
+constexpr milliseconds fleet_patience{10'000};
 
 class FleetTest : public testing::Test {
   protected:
@@ -34,7 +34,7 @@ class FleetTest : public testing::Test {
     }
     static void wait_until_ready(const Fleet& fleet) {
         for (int worker = 0; worker < fleet.size(); ++worker) {
-            ASSERT_TRUE(eventually(patience, [&] {
+            ASSERT_TRUE(eventually(fleet_patience, [&] {
                 return text_of(fleet.log(worker)).find("ready") != std::string::npos;
             }));
         }
@@ -73,7 +73,7 @@ TEST_F(FleetTest, AFrozenWorkerSleepsForItsTime) {
     EXPECT_THAT(text_of("/proc/" + std::to_string(fleet.pid(1)) + "/status"),
                 HasSubstr("T (stopped)"));
     std::vector<int> woken;
-    ASSERT_TRUE(eventually(patience, [&] { return !(woken = fleet.wake_due()).empty(); }));
+    ASSERT_TRUE(eventually(fleet_patience, [&] { return !(woken = fleet.wake_due()).empty(); }));
     EXPECT_THAT(woken, testing::ElementsAre(1));
     EXPECT_FALSE(fleet.any_frozen());
     fleet.check();
@@ -82,7 +82,7 @@ TEST_F(FleetTest, AFrozenWorkerSleepsForItsTime) {
 TEST_F(FleetTest, AWorkerThatEndsByItselfIsNoticed) {
     Fleet fleet(options("echo the reason; exit 70"));
     std::string error;
-    ASSERT_TRUE(eventually(patience, [&] {
+    ASSERT_TRUE(eventually(fleet_patience, [&] {
         error = error_of([&] { fleet.check(); });
         return error != "no error";
     }));

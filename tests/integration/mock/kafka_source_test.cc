@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience{60'000};
+constexpr milliseconds source_patience{60'000};
 constexpr int message_sets = 40;
 constexpr int messages = message_sets * 5;
 
@@ -60,7 +60,7 @@ class KafkaSourceOnMock : public testing::Test {
             record.payload = "{}";
             producer.send(record);
         }
-        EXPECT_TRUE(producer.flush(patience));
+        EXPECT_TRUE(producer.flush(source_patience));
         kafka_.bootstrap_servers = cluster_.bootstrap_servers();
         kafka_.group = "group";
         kafka_.properties["fetch.wait.max.ms"] = "20";
@@ -82,7 +82,7 @@ TEST_F(KafkaSourceOnMock, ASeekRightBehindTheAssignmentSkipsNothing) {
     bool reading = false;
     std::vector<std::int64_t> offsets;
     std::optional<Offset> end;
-    EXPECT_TRUE(support::eventually(patience, [&] {
+    EXPECT_TRUE(support::eventually(source_patience, [&] {
         source.serve();
         if (listener_.held.empty()) return false;
         if (!reading) reading = source.begin(partition, Offset{0}, LeaderEpoch{-1});

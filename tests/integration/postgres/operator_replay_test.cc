@@ -47,12 +47,6 @@ class ReplayByHand : public Operator {
 };
 
 // Behind what the run logs.
-nlohmann::json last_json(const Outcome& outcome) {
-    const std::size_t begin = outcome.output.find("{\n");
-    if (begin == std::string::npos) return {};
-    return nlohmann::json::parse(outcome.output.substr(begin));
-}
-
 TEST_F(ReplayByHand, ADryRunTellsTheRangeAndChangesNothing) {
     const Outcome plan = replay(all_);
     EXPECT_EQ(plan.exit_code, 0) << plan.output;
@@ -68,7 +62,7 @@ TEST_F(ReplayByHand, ThroughDedupWhatItAppliedIsADuplicateTheNextTime) {
     const Outcome first = replay(all_and({"--yes"}));
     EXPECT_EQ(first.exit_code, 0) << first.output;
     EXPECT_THAT(first.output, HasSubstr("messages 4, applied 4, duplicates 0"));
-    EXPECT_EQ(last_json(replay(all_and({"--yes", "--json"})))["duplicates"], 4);
+    EXPECT_EQ(replay(all_and({"--yes", "--json"})).last_json()["duplicates"], 4);
     EXPECT_EQ(rows(), 4);
 }
 

@@ -28,12 +28,6 @@ class RetentionByHand : public Operator {
 };
 
 // Behind what the step logs.
-nlohmann::json last_json(const Outcome& outcome) {
-    const std::size_t begin = outcome.output.find("[\n");
-    if (begin == std::string::npos) return {};
-    return nlohmann::json::parse(outcome.output.substr(begin));
-}
-
 TEST_F(RetentionByHand, EachLedgerShowsWhatItKeepsAndWhatHoldsItBack) {
     fence(0, 100);
     sealed("3 days");
@@ -80,8 +74,8 @@ TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
     const Outcome outcome = run({"retention", "--run-once", "-c", configured.file(), "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-    EXPECT_EQ(last_json(outcome)[0]["expired"], 1);
-    EXPECT_EQ(last_json(outcome)[0]["tables_dropped"], 1);
+    EXPECT_EQ(outcome.last_json()[0]["expired"], 1);
+    EXPECT_EQ(outcome.last_json()[0]["tables_dropped"], 1);
     EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
 }
 
@@ -123,7 +117,7 @@ TEST_F(RetentionByHand, OneStepMakesASegmentOfALog) {
     const Configured configured("127.0.0.1:1", "    ledger: {name: fast, store: log}\n");
     const Outcome step = run({"retention", "--run-once", "-c", configured.file(), "--json"});
     EXPECT_EQ(step.exit_code, 0) << step.output;
-    EXPECT_EQ(last_json(step)[0]["sealed"], true) << step.output;
+    EXPECT_EQ(step.last_json()[0]["sealed"], true) << step.output;
     const Outcome shown = run({"retention", "--ledger", "fast", "--json"});
     EXPECT_EQ(shown.json()[0]["generations"], 2);
     EXPECT_EQ(shown.json()[0]["claims_estimated"], 2) << shown.output;

@@ -30,6 +30,12 @@ struct Outcome {
     int exit_code = -1;
     std::string output;
     nlohmann::json json() const { return nlohmann::json::parse(output); }
+    // The document at the end, behind what the log says; null where there is none.
+    nlohmann::json last_json() const {
+        const std::size_t begin =
+            std::min(output.find("{\n"), std::min(output.find("[\n"), output.size()));
+        return nlohmann::json::parse(output.substr(begin), nullptr, false);
+    }
 };
 
 inline Outcome onceward(std::vector<std::string> arguments) {

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
+#include <limits>
 
 #include "tests/unit/checker/run_model.h"
 
@@ -26,19 +28,30 @@ TEST(Log, ComesFromTheProducedListWithAbortedMessagesAsGaps) {
     EXPECT_EQ(logs[0].records[1].offset, 5);
 }
 
-TEST(ManyMessages, AreJudgedInAFractionOfASecond) {
+// Processor time of one judgement in seconds, the least of three: what else the machine does is not
+// in it.
+double seconds_to_judge(int messages) {
     RunModel run({{.name = "payments"}});
-    for (int i = 0; i < 100'000; ++i) {
-        run.produce({0, i % 8}, Nature::good, "a key of some length " + std::to_string(i % 70'000));
+    for (int i = 0; i < messages; ++i) {
+        run.produce({0, i % 8}, Nature::good,
+                    "a key of some length " + std::to_string(i % (messages * 7 / 10)));
     }
     run.pass_all(500);
-    const auto begin = std::chrono::steady_clock::now();
-    const Verdict verdict = judge(run.evidence);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    EXPECT_THAT(verdict.violations, IsEmpty());
-    EXPECT_EQ(verdict.numbers.applied, 70'000);
-    RecordProperty("seconds", std::to_string(took.count()));
-    EXPECT_LT(took.count(), 5.0);  // it takes a tenth of that where nothing runs beside it
+    std::clock_t least = std::numeric_limits<std::clock_t>::max();
+    for (int round = 0; round < 3; ++round) {
+        const std::clock_t begin = std::clock();
+        const Verdict verdict = judge(run.evidence);
+        least = std::min(least, std::clock() - begin);
+        EXPECT_THAT(verdict.violations, IsEmpty());
+        EXPECT_EQ(verdict.numbers.applied, messages * 7 / 10);
+    }
+    return static_cast<double>(least) / CLOCKS_PER_SEC;
+}
+
+TEST(ManyMessages, AreJudgedInTimeThatGrowsAsTheyDo) {
+    const double few = seconds_to_judge(10'000);
+    // With a loop within a loop it would be sixty-four times.
+    EXPECT_LT(seconds_to_judge(80'000), 24 * few);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = StartPosition::Kind;
+using StartKind = StartPosition::Kind;
 
-StartPosition starting(Kind kind) {
+StartPosition starting(StartKind kind) {
     StartPosition start;
     start.kind = kind;
     return start;
@@ -29,33 +29,34 @@ class FirstPositionTest : public testing::Test {
 };
 
 TEST_F(FirstPositionTest, IsWhatTheTopicSays) {
-    EXPECT_EQ(begin(starting(Kind::earliest)), 100);
-    EXPECT_EQ(begin(starting(Kind::latest)), 900);
-    EXPECT_EQ(begin({Kind::timestamp, 5ms}), 555);
+    EXPECT_EQ(begin(starting(StartKind::earliest)), 100);
+    EXPECT_EQ(begin(starting(StartKind::latest)), 900);
+    EXPECT_EQ(begin({StartKind::timestamp, 5ms}), 555);
 }
 
 TEST_F(FirstPositionTest, AdoptsAnotherConsumersCommittedOffset) {
     committed_ = KafkaSource::GroupOffset{Offset{321}, LeaderEpoch{4}, "spark"};
     EXPECT_EQ(begin({}), 321);
-    EXPECT_EQ(begin(starting(Kind::latest)), 900) << "asked for something else";
+    EXPECT_EQ(begin(starting(StartKind::latest)), 900) << "asked for something else";
 }
 
 TEST_F(FirstPositionTest, FallsBackWhereTheGroupHasNone) {
-    EXPECT_EQ(begin({Kind::committed, 0ms, StartPosition::Fallback::earliest}), 100);
-    EXPECT_EQ(begin({Kind::committed, 0ms, StartPosition::Fallback::latest}), 900);
+    EXPECT_EQ(begin({StartKind::committed, 0ms, StartPosition::Fallback::earliest}), 100);
+    EXPECT_EQ(begin({StartKind::committed, 0ms, StartPosition::Fallback::latest}), 900);
 }
 
 TEST_F(FirstPositionTest, OurMarkWithoutARowIsALostRowWhateverTheTopicSays) {
     committed_ = KafkaSource::GroupOffset{Offset{321}, LeaderEpoch{-1}, "onceward:some-uuid"};
-    for (const Kind kind : {Kind::committed, Kind::earliest, Kind::latest, Kind::timestamp}) {
+    for (const StartKind kind :
+         {StartKind::committed, StartKind::earliest, StartKind::latest, StartKind::timestamp}) {
         EXPECT_THROW(begin(starting(kind)), FenceLost);
     }
     EXPECT_THROW(begin({}, true), FenceLost);
 }
 
 TEST_F(FirstPositionTest, APartitionAddedToAKnownTopicStartsAtItsBeginning) {
-    EXPECT_EQ(begin(starting(Kind::latest), true), 100);
-    EXPECT_EQ(begin({Kind::timestamp, 5ms}, true), 100);
+    EXPECT_EQ(begin(starting(StartKind::latest), true), 100);
+    EXPECT_EQ(begin({StartKind::timestamp, 5ms}, true), 100);
 }
 
 TEST_F(FirstPositionTest, AnErrorIsNotNone) {
@@ -66,7 +67,7 @@ TEST_F(FirstPositionTest, AnErrorIsNotNone) {
         },
         [](std::chrono::milliseconds) { return Offset{0}; }};
     for (const bool known : {false, true}) {
-        EXPECT_THROW(first_position(starting(Kind::earliest), known, questions), KafkaError);
+        EXPECT_THROW(first_position(starting(StartKind::earliest), known, questions), KafkaError);
     }
 }
 

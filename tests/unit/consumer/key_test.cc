@@ -6,7 +6,7 @@
 namespace onceward::test {
 namespace {
 
-using Kind = KeySource::Kind;
+using KeyKind = KeySource::Kind;
 using Why = Rejection::Kind;
 
 KeyOptions preset(const std::string& name) { return keys(key_preset(name).value()); }
@@ -44,11 +44,11 @@ TEST(Key, DigestIsOfOperationTenantKindAndText) {
 
 TEST(Key, SameTextOfAnotherKindIsAnotherKey) {
     const Digest header = digest_with(header_key(), "{}", {{"key", "42"}});
-    const KeyOptions other = keys({key_from(Kind::header, "other")});
+    const KeyOptions other = keys({key_from(KeyKind::header, "other")});
     EXPECT_NE(header, digest_with(other, "{}", {{"other", "42"}}));
-    const Digest field = digest_with(keys({key_from(Kind::field, "/id")}), R"({"id":"42"})");
+    const Digest field = digest_with(keys({key_from(KeyKind::field, "/id")}), R"({"id":"42"})");
     EXPECT_NE(header, field);
-    Taking by_key(keys({key_from(Kind::record_key)}));
+    Taking by_key(keys({key_from(KeyKind::record_key)}));
     Record record = record_of("{}");
     record.key = "42";
     const Digest record_key = by_key.take(std::move(record)).digest;
@@ -57,15 +57,16 @@ TEST(Key, SameTextOfAnotherKindIsAnotherKey) {
 }
 
 TEST(Key, OneKindNameMakesTwoSourcesShareTheirKeys) {
-    KeySource header = key_from(Kind::header, "id");
-    KeySource field = key_from(Kind::field, "/id");
+    KeySource header = key_from(KeyKind::header, "id");
+    KeySource field = key_from(KeyKind::field, "/id");
     header.kind_name = field.kind_name = "order";
     const KeyOptions options = keys({header, field});
     EXPECT_EQ(digest_with(options, "{}", {{"id", "42"}}), digest_with(options, R"({"id":42})"));
 }
 
 TEST(Key, TheFirstSourceThatIsThereWins) {
-    const KeyOptions options = keys({key_from(Kind::header, "a"), key_from(Kind::header, "b")});
+    const KeyOptions options =
+        keys({key_from(KeyKind::header, "a"), key_from(KeyKind::header, "b")});
     Taking taking(options);
     EXPECT_EQ(taking.take("{}", {{"b", "2"}, {"a", "1"}}).key_text, "1");
     EXPECT_EQ(taking.take("{}", {{"b", "2"}, {"a", std::nullopt}}).key_text, "2");
@@ -78,7 +79,7 @@ TEST(Key, TheLastOfRepeatedHeadersCounts) {
 }
 
 TEST(Key, NumbersAreKeysAsTheyAreWritten) {
-    const KeyOptions options = keys({key_from(Kind::field, "/id")});
+    const KeyOptions options = keys({key_from(KeyKind::field, "/id")});
     Taking taking(options);
     EXPECT_EQ(taking.take(R"({"id":9007199254740993})").key_text, "9007199254740993");
     EXPECT_EQ(taking.take(R"({"id":9007199254740992})").key_text, "9007199254740992");
@@ -88,7 +89,7 @@ TEST(Key, NumbersAreKeysAsTheyAreWritten) {
 }
 
 TEST(Key, BooleansObjectsAndListsAreNoKeysAndNullIsMissing) {
-    const KeyOptions options = keys({key_from(Kind::field, "/id")});
+    const KeyOptions options = keys({key_from(KeyKind::field, "/id")});
     EXPECT_EQ(why(options, R"({"id":true})"), Why::invalid_key);
     EXPECT_EQ(why(options, R"({"id":{"a":1}})"), Why::invalid_key);
     EXPECT_EQ(why(options, R"({"id":[1]})"), Why::invalid_key);
@@ -97,7 +98,7 @@ TEST(Key, BooleansObjectsAndListsAreNoKeysAndNullIsMissing) {
 }
 
 TEST(Key, TheMissingKeysReasonNamesWhereItWasLookedFor) {
-    Taking taking(keys({key_from(Kind::header, "key"), key_from(Kind::field, "/id")}));
+    Taking taking(keys({key_from(KeyKind::header, "key"), key_from(KeyKind::field, "/id")}));
     const std::string reason = taking.take("{}").rejection->reason;
     EXPECT_NE(reason.find("header `key`, field `/id`"), std::string::npos) << reason;
 }
@@ -122,7 +123,8 @@ TEST(HostileKey, LengthIsLimitedInBytes) {
 
 TEST(HostileKey, ANulIsInvalidWhereverItComesFrom) {
     EXPECT_EQ(why(header_key(), "{}", {{"key", "a\0b"sv}}), Why::invalid_key);
-    EXPECT_EQ(why(keys({key_from(Kind::field, "/id")}), R"({"id":"a\u0000b"})"), Why::invalid_key);
+    EXPECT_EQ(why(keys({key_from(KeyKind::field, "/id")}), R"({"id":"a\u0000b"})"),
+              Why::invalid_key);
 }
 
 TEST(HostileKey, BytesThatAreNoUtf8AndControlCharactersAreKeysOfTheirOwn) {

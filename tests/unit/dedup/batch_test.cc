@@ -9,7 +9,7 @@
 #include "tests/support/unique.h"
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -201,4 +201,4 @@ TEST(Singles, EverySpanIsCoveredOnceWithoutAGap) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

@@ -13,7 +13,7 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::digest;
+using test::digest;
 
 // A transaction's claims, as its store lists them.
 struct Listed {

@@ -9,7 +9,7 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::span;
+using test::span;
 
 // Messages at these offsets of a span.
 FinishedPrefix prefix_of(Span whole, std::initializer_list<std::int64_t> offsets) {

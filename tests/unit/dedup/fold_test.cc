@@ -6,7 +6,7 @@
 
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -153,4 +153,4 @@ TEST(FoldedClaims, OfNoMessagesAreNone) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

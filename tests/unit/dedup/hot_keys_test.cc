@@ -10,7 +10,7 @@
 
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -158,4 +158,4 @@ TEST(HotKeys, InBoundedMemoryItMayCountTooFewAndNeverTooMany) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

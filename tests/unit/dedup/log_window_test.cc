@@ -9,7 +9,7 @@
 namespace onceward {
 namespace {
 
-using testing::digest;
+using test::digest;
 
 Claim claim(const Digest& key, std::optional<Digest> fingerprint = std::nullopt, int partition = 0,
             std::int64_t offset = 0) {

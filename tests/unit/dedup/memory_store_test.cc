@@ -4,7 +4,7 @@
 
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 Claim claim(std::uint8_t key, std::optional<Digest> fingerprint = std::nullopt) {
@@ -46,4 +46,4 @@ TEST(MemoryStore, ALostConnectionTakesOnlyWhatWasNotCommitted) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

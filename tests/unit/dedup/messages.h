@@ -7,7 +7,7 @@
 
 #include "dedup/batch.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 
 inline Digest digest(std::uint8_t first) {
     Digest value;
@@ -46,4 +46,4 @@ inline std::vector<std::pair<int, std::int64_t>> places(const Slice& slice) {
     return all;
 }
 
-}  // namespace onceward::testing
+}  // namespace onceward::test

@@ -9,7 +9,7 @@
 #include "dedup/result_cache.h"
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST(ResultCache, StaysWithinItsBytesAndForgetsAll) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/dedup/messages.h"
 
-namespace onceward::testing {
+namespace onceward::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(SortedSlice, AConflictSaysWhatItMetWhereThatIsInTheSlice) {
 }
 
 }  // namespace
-}  // namespace onceward::testing
+}  // namespace onceward::test

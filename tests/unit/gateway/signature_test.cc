@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Scheme = SignatureOptions::Scheme;
-using Verdict = SignatureVerdict;
+using Signed = SignatureVerdict;
 
 constexpr auto at = 1'700'000'000s;
 const std::string body = R"({"id":"evt_1"})";
@@ -25,40 +25,40 @@ class StripeTest : public ::testing::Test {
         const std::string stamp = std::to_string(time.count());
         return "t=" + stamp + ",v1=" + hmac_sha256(secret, stamp + "." + text);
     }
-    Verdict verify(const std::string& value, const std::string& text = body) const {
+    Signed verify(const std::string& value, const std::string& text = body) const {
         return verify_signature(options_, {{"Stripe-Signature", value}}, text, at);
     }
     SignatureOptions options_{.scheme = Scheme::stripe, .secrets = {"one", "two"}};
 };
 
 TEST_F(StripeTest, ASignatureUnderAnyOfTheSecretsIsGood) {
-    EXPECT_EQ(verify(header("one", at)), Verdict::good);
-    EXPECT_EQ(verify(header("two", at)), Verdict::good);
-    EXPECT_EQ(verify(header("three", at)), Verdict::wrong);
+    EXPECT_EQ(verify(header("one", at)), Signed::good);
+    EXPECT_EQ(verify(header("two", at)), Signed::good);
+    EXPECT_EQ(verify(header("three", at)), Signed::wrong);
 }
 
 TEST_F(StripeTest, OneOfSeveralSignaturesIsEnough) {
     const std::string wrong(64, 'a');
-    EXPECT_EQ(verify(header("one", at) + ",v1=" + wrong + ",v0=" + wrong), Verdict::good);
-    EXPECT_EQ(verify("t=1700000000,v0=" + wrong), Verdict::malformed);
+    EXPECT_EQ(verify(header("one", at) + ",v1=" + wrong + ",v0=" + wrong), Signed::good);
+    EXPECT_EQ(verify("t=1700000000,v0=" + wrong), Signed::malformed);
 }
 
 TEST_F(StripeTest, ATimeBeyondTheToleranceIsStaleEitherWay) {
-    EXPECT_EQ(verify(header("one", at - 300s)), Verdict::good);
-    EXPECT_EQ(verify(header("one", at + 300s)), Verdict::good);
-    EXPECT_EQ(verify(header("one", at - 301s)), Verdict::stale);
-    EXPECT_EQ(verify(header("one", at + 301s)), Verdict::stale);
+    EXPECT_EQ(verify(header("one", at - 300s)), Signed::good);
+    EXPECT_EQ(verify(header("one", at + 300s)), Signed::good);
+    EXPECT_EQ(verify(header("one", at - 301s)), Signed::stale);
+    EXPECT_EQ(verify(header("one", at + 301s)), Signed::stale);
 }
 
 TEST_F(StripeTest, TheTimeIsSigned) {
     std::string value = header("one", at - 1h);
     value.replace(2, 10, "1700000000");
-    EXPECT_EQ(verify(value), Verdict::wrong);
+    EXPECT_EQ(verify(value), Signed::wrong);
 }
 
 TEST_F(StripeTest, AnotherBodyIsWrong) {
-    EXPECT_EQ(verify(header("one", at), body + " "), Verdict::wrong);
-    EXPECT_EQ(verify(header("one", at), ""), Verdict::wrong);
+    EXPECT_EQ(verify(header("one", at), body + " "), Signed::wrong);
+    EXPECT_EQ(verify(header("one", at), ""), Signed::wrong);
 }
 
 TEST_F(StripeTest, WhatIsNotOfTheFormIsMalformed) {
@@ -67,16 +67,16 @@ TEST_F(StripeTest, WhatIsNotOfTheFormIsMalformed) {
          {std::string("a"), std::string("t=1700000000"), good.substr(13), good + ",t=1",
           "t=" + good.substr(2, 10) + "x" + good.substr(12), good.substr(0, good.size() - 1),
           "t=-5," + good.substr(13), "t=," + good.substr(13)}) {
-        EXPECT_EQ(verify(value), Verdict::malformed) << value;
+        EXPECT_EQ(verify(value), Signed::malformed) << value;
     }
 }
 
 TEST_F(StripeTest, WithoutASignatureOrWithTwoHeadersNothingIsVerified) {
-    EXPECT_EQ(verify_signature(options_, {}, body, at), Verdict::missing);
+    EXPECT_EQ(verify_signature(options_, {}, body, at), Signed::missing);
     const std::string good = header("one", at);
     EXPECT_EQ(verify_signature(options_, {{"Stripe-Signature", good}, {"stripe-signature", good}},
                                body, at),
-              Verdict::malformed);
+              Signed::malformed);
 }
 
 TEST(GithubSignature, TheExampleOfItsDocumentationIsGood) {
@@ -87,10 +87,10 @@ TEST(GithubSignature, TheExampleOfItsDocumentationIsGood) {
     const auto verify = [&](const std::string& value) {
         return verify_signature(options, {{"X-Hub-Signature-256", value}}, "Hello, World!", at);
     };
-    EXPECT_EQ(verify(example), Verdict::good);
-    EXPECT_EQ(verify(example.substr(7)), Verdict::malformed);
-    EXPECT_EQ(verify(example.substr(0, 70) + "8"), Verdict::wrong);
-    EXPECT_EQ(verify("sha1=" + example.substr(7, 40)), Verdict::malformed);
+    EXPECT_EQ(verify(example), Signed::good);
+    EXPECT_EQ(verify(example.substr(7)), Signed::malformed);
+    EXPECT_EQ(verify(example.substr(0, 70) + "8"), Signed::wrong);
+    EXPECT_EQ(verify("sha1=" + example.substr(7, 40)), Signed::malformed);
 }
 
 TEST(HmacSignature, TheHeaderIsYoursAndThePrefixMayBeThere) {
@@ -100,10 +100,9 @@ TEST(HmacSignature, TheHeaderIsYoursAndThePrefixMayBeThere) {
     std::string capitals = good;
     for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     for (const std::string& value : {good, "sha256=" + good, capitals}) {
-        EXPECT_EQ(verify_signature(options, {{"X-Shop-Signature", value}}, body, at),
-                  Verdict::good);
+        EXPECT_EQ(verify_signature(options, {{"X-Shop-Signature", value}}, body, at), Signed::good);
     }
-    EXPECT_EQ(verify_signature(options, {{"X-Signature", good}}, body, at), Verdict::missing);
+    EXPECT_EQ(verify_signature(options, {{"X-Signature", good}}, body, at), Signed::missing);
 }
 
 TEST(HmacSignature, WithATimeHeaderTheTimeIsSignedToo) {
@@ -113,17 +112,17 @@ TEST(HmacSignature, WithATimeHeaderTheTimeIsSignedToo) {
         return verify_signature(options, {{"S", hmac_sha256("one", signed_text)}, {"T", time}},
                                 body, at);
     };
-    EXPECT_EQ(verify("1700000000", "1700000000." + body), Verdict::good);
-    EXPECT_EQ(verify("1700000000", body), Verdict::wrong);
-    EXPECT_EQ(verify("1600000000", "1600000000." + body), Verdict::stale);
-    EXPECT_EQ(verify("", "." + body), Verdict::malformed);
-    EXPECT_EQ(verify("now", "now." + body), Verdict::malformed);
+    EXPECT_EQ(verify("1700000000", "1700000000." + body), Signed::good);
+    EXPECT_EQ(verify("1700000000", body), Signed::wrong);
+    EXPECT_EQ(verify("1600000000", "1600000000." + body), Signed::stale);
+    EXPECT_EQ(verify("", "." + body), Signed::malformed);
+    EXPECT_EQ(verify("now", "now." + body), Signed::malformed);
 }
 
 // Everybody knows it.
 TEST(HmacSignature, AnEmptySecretSignsNothing) {
     const SignatureOptions options{.scheme = Scheme::hmac, .secrets = {""}, .header = "S"};
-    EXPECT_EQ(verify_signature(options, {{"S", hmac_sha256("", body)}}, body, at), Verdict::wrong);
+    EXPECT_EQ(verify_signature(options, {{"S", hmac_sha256("", body)}}, body, at), Signed::wrong);
 }
 
 }  // namespace
