@@ -52,6 +52,12 @@ KafkaHeaders copy_headers(std::span<const Header> headers) {
 
 }  // namespace
 
+bool is_too_large(int code) {
+    // The second one: larger than the topic's segments are.
+    return code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           code == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
 struct Producer::State {
     std::function<void(const Delivery&)> handler;
     std::int64_t sent = 0;
@@ -95,7 +101,7 @@ ProducerOptions producer_options(const KafkaOptions& options) {
     ProducerOptions made;
     made.bootstrap_servers = options.bootstrap_servers;
     for (const auto& [name, value] : options.properties) {
-        const bool is_shared = name == "security.protocol" ||
+        const bool is_shared = name == "security.protocol" || name == "message.max.bytes" ||
                                name == "enable.ssl.certificate.verification" ||
                                std::ranges::any_of(shared, [&name = name](std::string_view prefix) {
                                    return name.starts_with(prefix);

@@ -22,6 +22,9 @@
 
 namespace onceward {
 
+// Whether that code of librdkafka says that a record, or the batch that it stood in, is too large.
+bool is_too_large(int code);
+
 // The producer cannot go on: a property that librdkafka refuses, a fatal error, no broker.
 class ProducerError : public std::runtime_error {
   public:

@@ -1,6 +1,7 @@
 #include "consumer/relay.h"
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 
 #include "dedup/header_bytes.h"
@@ -28,8 +29,13 @@ ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     // nothing of others in it, unless that topic takes even less.
     options.properties.emplace("batch.size", "65536");
     constexpr std::size_t room_for_id = 1024;
-    const std::size_t largest = std::max<std::size_t>(record_max + room_for_id, 1'000'000);
-    options.properties.emplace("message.max.bytes", std::to_string(largest));
+    std::size_t largest = std::max<std::size_t>(record_max + room_for_id, 1'000'000);
+    Secret& allowed = options.properties["message.max.bytes"];
+    // The user's own where it is more: the outbox holds rows of `record_max` already.
+    std::size_t given = 0;
+    const std::string& text = allowed.reveal();
+    std::from_chars(text.data(), text.data() + text.size(), given);
+    allowed = Secret(std::to_string(std::max(largest, given)));
     // A topic that was not there is held, and asked for again.
     options.properties.emplace("topic.metadata.propagation.max.ms", "5000");
     options.properties.emplace("topic.metadata.refresh.interval.ms", "5000");

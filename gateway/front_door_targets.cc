@@ -67,8 +67,15 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
         }
     }
     record.payload = std::move(visit->request.body);
-    parts_.topics->produce(std::move(record), [visit](bool delivered) {
-        if (delivered) return visit->respond({.status = 202, .headers = {}, .body = {}});
+    parts_.topics->produce(std::move(record), [visit](EventFate fate) {
+        switch (fate) {
+            case EventFate::taken:
+                return visit->respond({.status = 202, .headers = {}, .body = {}});
+            case EventFate::too_large:
+                return visit->refuse({.kind = ProblemKind::body_too_large,
+                                      .detail = "The event is larger than its log takes."});
+            case EventFate::unknown: break;
+        }
         visit->refuse({.kind = ProblemKind::unavailable,
                        .detail = "Whether the event was taken is not known; send it again with the "
                                  "same key.",

@@ -2,6 +2,7 @@
 // Where a route's events go. The gateway knows no Kafka: the composition root implements this with
 // consumer/producer.h. Thread-safe.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,13 +19,19 @@ struct TopicRecord {
     HttpHeaders headers;
 };
 
+// What became of an event.
+enum class EventFate : std::uint8_t {
+    taken,      // the log has it, on as many replicas as it asks for
+    too_large,  // the log takes none of that size; it is not there
+    unknown,    // it may be there all the same: who sends it again sends the same key
+};
+
 class TopicWriter {
   public:
     virtual ~TopicWriter() = default;
-    // `done` is called once, from any thread: whether the log has the record, on as many replicas
-    // as it asks for. After `false` it may be there all the same: who sends it again sends the same
-    // key.
-    virtual void produce(TopicRecord record, std::function<void(bool delivered)> done) = 0;
+    using Done = std::function<void(EventFate)>;
+    // `done` is called once, from any thread. What becomes of one event is no matter of the others.
+    virtual void produce(TopicRecord record, Done done) = 0;
 };
 
 }  // namespace onceward

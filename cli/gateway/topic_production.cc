@@ -11,6 +11,10 @@ constexpr auto linger = 2ms;         // a request waits for it
 constexpr auto look_every = 2ms;     // for deliveries, while some are under way
 constexpr auto producer_pause = 1s;  // before a producer is made anew
 
+// A broker refuses a batch whole that is larger than its topic takes. In one of this size no large
+// record stands beside others, so that none is sent twice, unless the topic takes even less.
+constexpr const char* batch_bytes = "65536";
+
 std::size_t size_of(const TopicRecord& record) {
     std::size_t bytes = record.payload.size() + (record.key ? record.key->size() : 0) + 100;
     for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
@@ -28,7 +32,7 @@ TopicProduction::~TopicProduction() {
     thread_.join();
 }
 
-void TopicProduction::produce(TopicRecord record, std::function<void(bool delivered)> done) {
+void TopicProduction::produce(TopicRecord record, Done done) {
     const std::size_t bytes = size_of(record);
     {
         const std::lock_guard lock(mutex_);
@@ -39,7 +43,7 @@ void TopicProduction::produce(TopicRecord record, std::function<void(bool delive
             return;
         }
     }
-    done(false);
+    done(EventFate::unknown);
 }
 
 void TopicProduction::run(const std::stop_token& stop) {
@@ -55,30 +59,42 @@ void TopicProduction::run(const std::stop_token& stop) {
             const bool nothing_new = items.empty();
             send(std::move(items));
             if (producer_) producer_->poll(nothing_new ? look_every : 0ms);
+            send_alone();
+            if (alone_) alone_->poll();
         } catch (const ProducerError& error) {
             fail_all(error.what());
             producer_.reset();
+            alone_.reset();
             // A request that comes meanwhile waits; a stop does not.
             std::unique_lock lock(mutex_);
             wake_.wait_for(lock, stop, producer_pause, [] { return false; });
         }
     }
     producer_.reset();
+    alone_.reset();
 }
 
-void TopicProduction::begin() {
-    if (producer_) return;
+std::unique_ptr<Producer> TopicProduction::make(
+    std::map<std::string, Secret> properties,
+    std::function<void(const Delivery&)> handler) const {
     ProducerOptions options = producer_options(options_.kafka);
     options.linger = linger;
     options.delivery_timeout = options_.delivery_timeout;
-    producer_ = std::make_unique<Producer>(std::move(options));
-    producer_->on_delivery([this](const Delivery& delivery) {
-        if (!delivery.error.empty() && !told_) {
-            log_warning("http.produce_failed", {{"error", delivery.error}});
-        }
-        told_ = !delivery.error.empty();
-        finish(delivery.tag, delivery.error.empty());
-    });
+    options.properties.merge(properties);
+    auto producer = std::make_unique<Producer>(std::move(options));
+    producer->on_delivery(std::move(handler));
+    return producer;
+}
+
+void TopicProduction::delivered(const Delivery& delivery) {
+    if (!delivery.error.empty() && is_too_large(delivery.code)) {
+        return finish(delivery.tag, EventFate::too_large);
+    }
+    if (!delivery.error.empty() && !told_) {
+        log_warning("http.produce_failed", {{"error", delivery.error}});
+    }
+    told_ = !delivery.error.empty();
+    finish(delivery.tag, delivery.error.empty() ? EventFate::taken : EventFate::unknown);
 }
 
 void TopicProduction::send(std::vector<Item> items) {
@@ -88,27 +104,56 @@ void TopicProduction::send(std::vector<Item> items) {
         tags.push_back(++tag_);
         under_way_.emplace(tag_, std::move(item));
     }
-    if (!tags.empty()) begin();
-    for (const std::uint64_t tag : tags) {
-        const TopicRecord& record = under_way_.at(tag).record;
-        std::vector<Header> headers;
-        for (const auto& [name, value] : record.headers) headers.push_back({name, value});
-        producer_->send({.topic = record.topic,
-                         .partition = std::nullopt,
-                         .key = record.key,
-                         .payload = record.payload,
-                         .headers = headers,
-                         .timestamp = std::nullopt,
-                         .tag = tag});
+    if (!tags.empty() && !producer_) {
+        producer_ = make({{"batch.size", batch_bytes}}, [this](const Delivery& delivery) {
+            // DANGER: it may be another's size; its own delivery says nothing of that.
+            if (!delivery.error.empty() && is_too_large(delivery.code)) {
+                refused_.push_back(delivery.tag);
+            } else {
+                delivered(delivery);
+            }
+        });
     }
+    for (const std::uint64_t tag : tags) send(*producer_, tag);
+}
+
+// The broker has kept none of a batch that it refused, so that there is no second copy of any.
+void TopicProduction::send_alone() {
+    if (refused_.empty()) return;
+    if (!alone_) {
+        alone_ = make({{"batch.num.messages", "1"}},
+                      [this](const Delivery& delivery) { delivered(delivery); });
+    }
+    for (const std::uint64_t tag : std::exchange(refused_, {})) send(*alone_, tag);
+}
+
+void TopicProduction::send(Producer& producer, std::uint64_t tag) try {
+    const TopicRecord& record = under_way_.at(tag).record;
+    std::vector<Header> headers;
+    for (const auto& [name, value] : record.headers) headers.push_back({name, value});
+    producer.send({.topic = record.topic,
+                   .partition = std::nullopt,
+                   .key = record.key,
+                   .payload = record.payload,
+                   .headers = headers,
+                   .timestamp = std::nullopt,
+                   .tag = tag});
+} catch (const RecordRefused& refused) {
+    // This one alone: the producer is well, and so is what it has of others.
+    Delivery delivery;
+    delivery.tag = tag;
+    delivery.error = refused.what();
+    delivery.code = refused.code;
+    delivered(delivery);
 }
 
 void TopicProduction::fail_all(const std::string& why) {
     log_error("http.producer_failed", {{"error", why}});
-    while (!under_way_.empty()) finish(under_way_.begin()->first, false);
+    refused_.clear();
+    while (!under_way_.empty()) finish(under_way_.begin()->first, EventFate::unknown);
 }
 
-void TopicProduction::finish(std::uint64_t tag, bool delivered) {
+void TopicProduction::finish(std::uint64_t tag, EventFate fate) {
     const auto found = under_way_.find(tag);
     if (found == under_way_.end()) return;
     const Item item = std::move(found->second);
@@ -117,7 +162,7 @@ void TopicProduction::finish(std::uint64_t tag, bool delivered) {
         const std::lock_guard lock(mutex_);
         bytes_ -= item.bytes;
     }
-    item.done(delivered);
+    item.done(fate);
 }
 
 }  // namespace onceward

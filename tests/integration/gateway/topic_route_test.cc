@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "cli/configuration/load.h"
 #include "cli/embedded/reserved_port.h"
 #include "cli/gateway/gateway_run.h"
+#include "cli/gateway/topic_production.h"
 #include "gateway/signature.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/support/kafka.h"
@@ -26,11 +28,12 @@ using testing::SizeIs;
 class TopicRouteTest : public ::testing::Test {
   protected:
     // `route`: beside method, path and topic.
-    void start(const std::string& route = "", const std::string& servers = "") {
+    void start(const std::string& route = "", const std::string& servers = "",
+               const std::string& kafka_options = "") {
         const std::string text =
             "group: shop\nkafka: {bootstrap_servers: '" +
-            (servers.empty() ? kafka_bootstrap_servers() : servers) +
-            "'}\npostgres: {dsn: host=localhost}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
+            (servers.empty() ? kafka_bootstrap_servers() : servers) + "'" + kafka_options +
+            "}\npostgres: {dsn: host=localhost}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
             "    - method: POST\n      path: /events\n      topic: " +
             topic_ + "\n" + route;
         const LoadResult loaded = load_configuration_text(text, "test.yaml");
@@ -44,6 +47,26 @@ class TopicRouteTest : public ::testing::Test {
     static std::string type(const RawResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
         return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+    }
+    static KafkaOptions here() {
+        KafkaOptions options;
+        options.bootstrap_servers = kafka_bootstrap_servers();
+        return options;
+    }
+    // What became of records with these many bytes, all of them under way at once.
+    std::vector<EventFate> fates(TopicProduction& production,
+                                 const std::vector<std::size_t>& sizes) {
+        std::vector<std::future<EventFate>> told;
+        for (const std::size_t size : sizes) {
+            auto promise = std::make_shared<std::promise<EventFate>>();
+            told.push_back(promise->get_future());
+            production.produce(
+                {.topic = topic_, .key = "one", .payload = std::string(size, 'x'), .headers = {}},
+                [promise](EventFate fate) { promise->set_value(fate); });
+        }
+        std::vector<EventFate> all;
+        for (auto& fate : told) all.push_back(fate.get());
+        return all;
     }
     std::vector<ReadMessage> messages() { return kafka().read_all(topic_, 3); }
 
@@ -120,6 +143,37 @@ TEST_F(TopicRouteTest, ManyAtOnceAreAllInTheLog) {
     std::set<std::string> payloads;
     for (const ReadMessage& message : messages()) payloads.insert(message.payload.value());
     EXPECT_THAT(payloads, SizeIs(clients * each));
+}
+
+// librdkafka takes no record above a million bytes, whatever the route's own limit is.
+TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheClientIsA413AndTheOthersLand) {
+    kafka().create_topic(topic_, 1);
+    TopicProduction production({.kafka = here()});
+    EXPECT_EQ(fates(production, {100, 1'000'001, 100}),
+              (std::vector{EventFate::taken, EventFate::too_large, EventFate::taken}));
+    EXPECT_THAT(kafka().read_all(topic_, 1), SizeIs(2));
+    start();
+    const std::string key = "Idempotency-Key: large\r\n";
+    EXPECT_EQ(type(post(key, std::string(1'000'001, 'x'))), "413 body-too-large");
+    EXPECT_EQ(post(key, "smaller").status, 202);
+}
+
+TEST_F(TopicRouteTest, HowLargeAnEventMayBeIsSetWithKafkasOwnProperty) {
+    kafka().create_topic(topic_, 3, {{"max.message.bytes", "2000000"}});
+    start("", "", ", properties: {message.max.bytes: 2000000}");
+    EXPECT_EQ(post("Idempotency-Key: large\r\n", std::string(1'040'000, 'x')).status, 202);
+}
+
+// Small ones that shared a batch with it are refused by the broker beside it, and sent again.
+TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheTopicAloneIsRefused) {
+    kafka().create_topic(topic_, 1, {{"max.message.bytes", "20000"}});
+    std::vector<std::size_t> sizes(30, 2'000);
+    sizes[7] = 25'000;
+    std::vector<EventFate> wanted(30, EventFate::taken);
+    wanted[7] = EventFate::too_large;
+    TopicProduction production({.kafka = here()});
+    EXPECT_EQ(fates(production, sizes), wanted);
+    EXPECT_THAT(kafka().read_all(topic_, 1), SizeIs(29));
 }
 
 TEST_F(TopicRouteTest, WhileKafkaIsAwayAnEventIsA503AndAStopDoesNotWaitForIt) {

@@ -18,12 +18,12 @@ using testing::Pair;
 
 // Keeps what it gets, and answers as the test says.
 struct FakeTopics final : TopicWriter {
-    void produce(TopicRecord record, std::function<void(bool)> done) override {
+    void produce(TopicRecord record, Done done) override {
         records.push_back(std::move(record));
-        done(delivers);
+        done(fate);
     }
     std::vector<TopicRecord> records;
-    bool delivers = true;
+    EventFate fate = EventFate::taken;
 };
 
 struct FakeSinks final : RequestTarget {
@@ -97,11 +97,19 @@ TEST_F(FrontDoorTest, AnEventGoesToItsTopicUnderItsKey) {
 
 TEST_F(FrontDoorTest, AnEventThatTheLogMayNotHaveIsA503ToBeSentAgain) {
     to_topic();
-    topics_.delivers = false;
+    topics_.fate = EventFate::unknown;
     const HttpResponse response = send("POST", "/events", {{"Idempotency-Key", "a"}});
     EXPECT_EQ(type(response), "503 unavailable");
     EXPECT_EQ(only_value(response.headers, "Retry-After"), "5");
     EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "a");
+}
+
+TEST_F(FrontDoorTest, AnEventThatItsLogIsTooSmallForIsA413AsAnyLargeBody) {
+    to_topic();
+    topics_.fate = EventFate::too_large;
+    const HttpResponse response = send("POST", "/events", {{"Idempotency-Key", "a"}});
+    EXPECT_EQ(type(response), "413 body-too-large");
+    EXPECT_EQ(only_value(response.headers, "Retry-After"), std::nullopt);
 }
 
 TEST_F(FrontDoorTest, RoutesAndMethodsThatAreNotThere) {
