@@ -127,21 +127,20 @@ void Answers::send(Transaction& transaction, std::span<const Reply> replies) con
     if (!replies.empty()) replies_->write(transaction, replies);
 }
 
-Settlement Answers::settle(Transaction& transaction) {
-    if (store_.settle(transaction) == Settlement::again) return Settlement::again;
-    if (open_.empty()) return Settlement::settled;
+Settlement Answers::settle(Transaction& transaction) { return store_.settle(transaction); }
+
+void Answers::replay_rest(Transaction& transaction) {
+    if (open_.empty()) return;
     // What a neighbour was about to commit when the verdicts were made is committed by now.
     std::vector<Reply> replies;
     replay(transaction, replies);
     send(transaction, replies);
-    if (!open_.empty()) {
-        const Record& first = open_.front()->record;
-        log_warning("results.missing", {{"topic", context_.topic},
-                                        {"messages", open_.size()},
-                                        {"partition", first.partition.raw()},
-                                        {"offset", first.offset.raw()}});
-    }
-    return Settlement::settled;
+    if (open_.empty()) return;
+    const Record& first = open_.front()->record;
+    log_warning("results.missing", {{"topic", context_.topic},
+                                    {"messages", open_.size()},
+                                    {"partition", first.partition.raw()},
+                                    {"offset", first.offset.raw()}});
 }
 
 void Answers::committed() {

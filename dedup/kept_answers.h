@@ -25,6 +25,7 @@ class KeptAnswers final : public EffectAnswers {
         answers_.begin();
         answers_.take(results_, messages);
         answers_.store(transaction, messages, duplicates);
+        answers_.replay_rest(transaction);
         return answers_.settle(transaction);
     }
     void committed() override { answers_.committed(); }

@@ -162,12 +162,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
         for (const FenceMove& move : sorted.moves) missed.insert(move.span.partition);
         return Attempt::missed;
     }
-    if (parts_.claims != nullptr && parts_.claims->settle(transaction) == Settlement::again) {
-        return Attempt::again;
-    }
-    if (parts_.answers != nullptr && parts_.answers->settle(transaction) == Settlement::again) {
-        return Attempt::again;
-    }
+    if (settle(transaction) == Settlement::again) return Attempt::again;
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
     if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
@@ -192,6 +187,24 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     }
     if (!mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
     return Attempt::committed;
+}
+
+// DANGER: stored results are read before settle(), under whose lock all workers of a log's ledger
+// wait: they may be large, and their reader may freeze. Nothing is missed. A duplicate's claim was
+// committed when it was looked up, or a neighbour was about to commit it, whose end confirm() has
+// waited for. A result is of its claim's own transaction, so that a statement that begins now sees
+// both. What settle() finds under the lock makes no duplicate of this attempt: news of one of its
+// keys, or an eviction, ends it, and the next attempt reads anew.
+Settlement Processor::settle(Transaction& transaction) {
+    ClaimStore* const claims = parts_.claims;
+    if (claims != nullptr && claims->confirm(transaction) == Settlement::again) {
+        return Settlement::again;
+    }
+    if (parts_.answers != nullptr) parts_.answers->replay_rest(transaction);
+    if (claims != nullptr && claims->settle(transaction) == Settlement::again) {
+        return Settlement::again;
+    }
+    return parts_.answers != nullptr ? parts_.answers->settle(transaction) : Settlement::settled;
 }
 
 void Processor::tell(const SortedSlice& sorted) const {

@@ -66,6 +66,7 @@ class Processor final : public BatchProcessor {
     void check_cap(const Slice& slice, const SortedSlice& sorted);
     void write(Transaction& transaction, SortedSlice& sorted);
     bool advance(Transaction& transaction, const SortedSlice& sorted);
+    Settlement settle(Transaction& transaction);
     void find_places(Transaction& transaction, SortedSlice& sorted);
     void tell(const SortedSlice& sorted) const;
     Slice take_front();

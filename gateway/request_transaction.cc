@@ -45,14 +45,16 @@ Settlement RequestTransaction::attempt(Connection& connection,
     reached(parts_.observer, Step::after_claims);
     write(transaction, fresh);
     reached(parts_.observer, Step::after_sink);
-    // Before settle(), which may take the ledger's lock: results may be large.
-    const std::vector<RequestInBatch*> open = replay(transaction, known);
-    if (parts_.claims.settle(transaction) == Settlement::again) return Settlement::again;
-    if (parts_.results.settle(transaction) == Settlement::again) return Settlement::again;
-    // What a neighbour was about to commit when the verdicts were made is committed by now.
-    for (RequestInBatch* request : replay(transaction, open)) {
+    if (parts_.claims.confirm(transaction) == Settlement::again) return Settlement::again;
+    // DANGER: before settle(), which may take the ledger's lock: results may be large, and all of
+    // its workers wait behind it. What a neighbour was about to commit when the verdicts were made
+    // is committed by now, its results too; what settle() finds is no duplicate of this attempt, but
+    // its end (see Processor::settle()).
+    for (RequestInBatch* request : replay(transaction, known)) {
         request->outcome = Problem{.kind = ProblemKind::answer_gone};
     }
+    if (parts_.claims.settle(transaction) == Settlement::again) return Settlement::again;
+    if (parts_.results.settle(transaction) == Settlement::again) return Settlement::again;
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
     transaction.commit([this] { parts_.claims.committing(); });

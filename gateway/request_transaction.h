@@ -60,7 +60,7 @@ class RequestTransaction {
                                                   std::span<const Claim> claims,
                                                   std::chrono::milliseconds patience);
     void write(Transaction& transaction, std::span<RequestInBatch* const> fresh);
-    // Answers with those whose result is not there, or not yet.
+    // Answers with those whose result is not there.
     std::vector<RequestInBatch*> replay(Transaction& transaction,
                                         std::span<RequestInBatch* const> known);
     Parts parts_;

@@ -75,8 +75,7 @@ void TopicProduction::run(const std::stop_token& stop) {
 }
 
 std::unique_ptr<Producer> TopicProduction::make(
-    std::map<std::string, Secret> properties,
-    std::function<void(const Delivery&)> handler) const {
+    std::map<std::string, Secret> properties, std::function<void(const Delivery&)> handler) const {
     ProducerOptions options = producer_options(options_.kafka);
     options.linger = linger;
     options.delivery_timeout = options_.delivery_timeout;

@@ -121,7 +121,12 @@ bool LogStore::reliance_holds() {
     if (reliance_.claims.empty()) return true;
     relies_ = window_->under_way().wait(reliance_.transactions, longest_wait) &&
               window_->holds(reliance_.claims);
+    reliance_ = {};
     return relies_;
+}
+
+Settlement LogStore::confirm(Transaction&) {
+    return reliance_holds() ? Settlement::settled : Settlement::again;
 }
 
 bool LogStore::reconsider(Connection& connection) {
@@ -183,6 +188,7 @@ void LogStore::read_ahead(Transaction& transaction) {
 
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
+    // Of whoever reads nothing beside its claims, and has not asked.
     if (!reliance_holds()) return Settlement::again;
     if (append_.empty()) return settle_duplicates(transaction);
     try {

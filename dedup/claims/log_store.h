@@ -23,6 +23,7 @@ class LogStore final : public ClaimStore {
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;
     bool reconsider(Connection& connection) override;
+    Settlement confirm(Transaction& transaction) override;
     Settlement settle(Transaction& transaction) override;
     void committing() override;
     void committed() override;

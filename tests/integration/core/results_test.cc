@@ -1,5 +1,6 @@
 // The sink's results: stored with their claims or not at all, and replayed to duplicates.
 
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -47,6 +48,12 @@ class TableReplies final : public Replies {
   public:
     explicit TableReplies(std::string table) : table_(std::move(table)) {}
     void write(Transaction& transaction, std::span<const Reply> replies) override {
+        under_lock += transaction
+                          .query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
+                                 "classid = 1330524999 AND mode = 'ExclusiveLock' AND pid = "
+                                 "pg_backend_pid()",
+                                 {})
+                          .integer(0, 0);
         for (const Reply& reply : replies) {
             std::string headers;
             for (const auto& [name, value] : reply.headers) headers += name + "=" + value + ";";
@@ -60,6 +67,7 @@ class TableReplies final : public Replies {
                                   .digest(reply.id));
         }
     }
+    std::int64_t under_lock = 0;  // writes with the ledger's lock in hand
 
   private:
     std::string table_;
@@ -269,6 +277,45 @@ TEST_P(ResultsTest, WorkersThatMeetTheSameKeysReplyToEachOnce) {
               std::to_string(keys));
     EXPECT_EQ(value("SELECT count(DISTINCT id) FROM replies"), std::to_string(2 * keys));
     expect_no_violations(log);
+}
+
+// All workers of the ledger wait behind that lock, and a result may be large.
+TEST_P(ResultsTest, NoResultIsReadWhileTheLedgersLockIsHeld) {
+    // Elsewhere a key in a neighbour's hands is no duplicate before that one's COMMIT.
+    if (GetParam() != LedgerCase::log_in_one_process) return;
+    ScriptedLog log(2);
+    log.append(0, {.key = "same"});
+    log.append(1, {.key = "same"});
+    log.append(1, {.key = "own"});
+    std::promise<void> first_wrote, second_wrote;
+    StepHook at_first([&](Step step) {
+        if (step != Step::after_sink) return;
+        first_wrote.set_value();
+        second_wrote.get_future().wait();
+    });
+    bool waited_for = true;
+    StepHook at_second([&](Step step) {
+        if (step == Step::after_sink && std::exchange(waited_for, false)) second_wrote.set_value();
+    });
+    std::thread first([&] {
+        AnsweringSink sink(table_);
+        TableReplies replies(reply_table_);
+        CoreWorkerOptions mine = answering("first");
+        mine.partitions = {0};
+        mine.replies = &replies;
+        mine.observer = &at_first;
+        CoreWorker worker(log, sink, mine);
+        EXPECT_TRUE(worker.run());
+    });
+    first_wrote.get_future().wait();
+    CoreWorkerOptions mine = answering("second");
+    mine.partitions = {1};
+    mine.observer = &at_second;
+    CoreWorker worker(log, answers_, mine);
+    EXPECT_TRUE(worker.run());
+    first.join();
+    EXPECT_THAT(replied(), ::testing::UnorderedElementsAre("done same", "done own", "done same*"));
+    EXPECT_EQ(replies_.under_lock, 0);
 }
 
 TEST_P(ResultsTest, ALedgerThatIsRotatedMeanwhileKeepsBothInOneGeneration) {
