@@ -46,6 +46,7 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
         case InFlight::Admission::Kind::run:
             queue_.push_back({std::move(request), asking, now + options_.patience});
             wake_.notify_one();
+            if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
         case InFlight::Admission::Kind::wait:
             waiting_.emplace(admission.waiter, asking);
@@ -69,6 +70,11 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             queue_.pop_front();
         }
         const Digest key = queued->request.digest;
+        // DANGER: its client has given it up, or is told to come again just now.
+        if (queued->deadline <= Clock::now()) {
+            answer(key, queued->asking, came_too_late());
+            continue;
+        }
         UpstreamSession::Carried carried{.outcome = ask_again_later()};
         try {
             if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
@@ -102,12 +108,32 @@ void UpstreamRequests::answer(const Digest& key, const Asking& asking,
     for (const Asking& other : waited) other.tell(repeated);
 }
 
-// A call may take long; whoever waits for it does not have to wait longer than it said.
+// REQUIRES: the mutex is held.
+std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadline() const {
+    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
+        next = queue_.front().deadline;
+    }
+    return next;
+}
+
+// REQUIRES: the mutex is held.
+std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
+    std::vector<Queued> overdue;
+    while (!queue_.empty() && queue_.front().deadline <= now) {
+        overdue.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    return overdue;
+}
+
+// A call may take long; whoever waits for it, or for its turn behind it, does not have to wait
+// longer than it said.
 void UpstreamRequests::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-        const auto next = in_flight_.next_deadline();
-        const auto changed = [&] { return in_flight_.next_deadline() != next; };
+        const auto next = next_deadline();
+        const auto changed = [&] { return next_deadline() != next; };
         if (next) {
             wake_watch_.wait_until(lock, stop, *next, changed);
         } else {
@@ -119,9 +145,13 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
             late.push_back(std::move(found->second));
             waiting_.erase(found);
         }
-        if (late.empty()) continue;
+        const std::vector<Queued> overdue = take_overdue(Clock::now());
+        if (late.empty() && overdue.empty()) continue;
         lock.unlock();
         for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        for (const Queued& one : overdue) {
+            answer(one.request.digest, one.asking, came_too_late());
+        }
         lock.lock();
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Carries requests on to an upstream, each by itself. One for each route, with a thread, a session
-// and a client for each call that may be under way. Thread-safe; every request is answered once.
+// and a client for each call that may be under way. Thread-safe; every request is answered once. One
+// that waited for its turn as long as `patience` is told so, and never called.
 // Of several with one key in this process one is carried out, and the others wait or are told so.
 
 #include <condition_variable>
@@ -37,16 +38,19 @@ class UpstreamRequests final : public RequestTarget {
         Asking asking;
         Clock::time_point deadline;
     };
+    static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking);
     void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
     void run(const std::stop_token& stop);
+    std::vector<Queued> take_overdue(Clock::time_point now);
+    std::optional<Clock::time_point> next_deadline() const;
     void watch(const std::stop_token& stop);
 
     UpstreamRequestOptions options_;
     std::mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    std::deque<Queued> queue_;
+    std::deque<Queued> queue_;  // in the order of their deadlines
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Asking> waiting_;
     bool stopping_ = false;

@@ -48,14 +48,15 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     }
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     std::optional<KeyedOutcome> other;
-    // DANGER: no call without a lease that outlasts it: a claim that took long is made again.
+    // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None
+    // behind the deadline either: its client is told to come again.
     bool claimed = false;
     const bool reached = until(deadline, [&] {
         other = claim(attempt);
         claimed = !other && Clock::now() + options_.upstream.timeout < attempt.held_until;
         if (!other && !claimed) try_again("the claim took half of its lease");
     });
-    if (!reached) {
+    if (!reached || (claimed && Clock::now() >= deadline)) {
         // Nothing was called; a claim that is in doubt, or came too late, is let go.
         release(attempt, Clock::now());
         return {.outcome = ask_again_later()};

@@ -164,6 +164,52 @@ TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
     EXPECT_EQ(server_->calls().size(), 1U);
 }
 
+// Its turn never came, so that nothing is claimed: the next one with the key is the first.
+TEST_F(UpstreamRouteTest, ARequestThatWaitedTooLongForItsTurnIsNeverCalled) {
+    options_.upstream.concurrency = 1;
+    options_.patience = 2s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    auto first = submit(order("first", "body"));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    auto waited = submit(order("waited", "body"));
+    const bool told_in_time = waited.wait_for(20s) == std::future_status::ready;
+    go.set_value();
+    ASSERT_TRUE(told_in_time) << "it waits for the call before it";
+    EXPECT_EQ(waited.get(), "503 unavailable");
+    EXPECT_EQ(first.get(), "201 made body");
+    EXPECT_EQ(state("waited"), "");
+    EXPECT_EQ(server_->calls().size(), 1U);
+    EXPECT_EQ(ask("waited"), "201 made body");
+}
+
+TEST_F(UpstreamRouteTest, AClaimThatCameTooLateIsLetGoWithoutACall) {
+    options_.patience = 2s;
+    options_.postgres.application_name = "late";
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    Database blocker(schema_.server().dsn);
+    blocker.execute("BEGIN");
+    blocker.execute("LOCK TABLE " + schema_.name() + ".leases IN SHARE MODE");
+    auto late = submit(order("late", "body"));
+    const auto over = std::chrono::steady_clock::now() + 2s;
+    EXPECT_TRUE(eventually(20s, [&] {
+        return std::chrono::steady_clock::now() > over &&
+               schema_.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'late'") == 1;
+    }));
+    blocker.execute("COMMIT");
+    EXPECT_EQ(late.get(), "503 unavailable");
+    EXPECT_EQ(server_->calls().size(), 1U);
+    EXPECT_EQ(state("late"), "failed 1 free");
+    EXPECT_EQ(ask("late"), "201 made body");
+}
+
 TEST_F(UpstreamRouteTest, AFinalFailureIsReplayedAndAPassingOneFreesTheKey) {
     serve([](const RecordedCall& call, int number) {
         if (call.body == "no") return RecordedAnswer{.status = 402, .body = "no money"};
