@@ -70,10 +70,15 @@ class CuttingProxy::Engine {
         std::chrono::milliseconds latency{0};
         std::uint64_t bytes_a_second = 0;
         bool black_hole = false;
+        bool hold_answers = false;
         bool refuse = false;
         bool own_process_id = false;
         bool cut_all = false;
         bool stop = false;
+
+        bool lets_through(Direction direction) const {
+            return !black_hole && !(hold_answers && direction == Direction::to_client);
+        }
     };
 
     Engine(Protocol protocol, std::uint16_t target)
@@ -142,7 +147,7 @@ class CuttingProxy::Engine {
         int limit_ms = -1;
         for (const ProxiedLink& link : links_) {
             for (const Direction direction : directions) {
-                const bool open = !settings.black_hole;
+                const bool open = settings.lets_through(direction);
                 const bool readable = open && link.wants_to_read(direction);
                 const bool writable = open && link.wants_to_write(direction, now);
                 entries.push_back({readable ? link.reading_socket(direction) : -1, POLLIN, 0});
@@ -162,7 +167,7 @@ class CuttingProxy::Engine {
         }
         // What was set while we waited holds for what arrived meanwhile.
         const Settings changed = current_settings();
-        if (!changed.black_hole) serve(changed, entries, now);
+        serve(changed, entries, now);
         if (entries[1].revents != 0) accept_one(changed);
     }
 
@@ -177,6 +182,7 @@ class CuttingProxy::Engine {
             for (const Direction direction : directions) {
                 const bool readable = entries[entry++].revents != 0;
                 const bool writable = entries[entry++].revents != 0;
+                if (!settings.lets_through(direction)) continue;
                 if (readable && link.wants_to_read(direction))
                     bytes += link.read(direction, {now + settings.latency, settings.bytes_a_second},
                                        rule);
@@ -240,6 +246,10 @@ void CuttingProxy::limit(std::uint64_t bytes_a_second) {
 
 void CuttingProxy::black_hole(bool on) {
     engine_->change([&](Engine::Settings& settings) { settings.black_hole = on; });
+}
+
+void CuttingProxy::hold_answers(bool on) {
+    engine_->change([&](Engine::Settings& settings) { settings.hold_answers = on; });
 }
 
 void CuttingProxy::answer_with_own_process_id(bool on) {

@@ -54,6 +54,8 @@ class CuttingProxy {
     void limit(std::uint64_t bytes_a_second);
     // Connections are accepted, nothing goes through, nothing is reset; false lets all of it go on.
     void black_hole(bool on);
+    // What clients say goes through, and nothing of what the server answers; false lets that go on.
+    void hold_answers(bool on);
     // New connections are closed at once.
     void refuse(bool on);
     // New connections hear another process id than the server's, as behind a pooler.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -166,6 +167,21 @@ TEST_F(CuttingProxyTest, HoldsEverythingBackInABlackHoleAndLetsItGoAgain) {
         answered = true;
     });
     proxy_.black_hole(false);
+    client.join();
+    EXPECT_TRUE(answered);
+}
+
+TEST_F(CuttingProxyTest, HoldsAnswersBackWhileWhatIsAskedArrives) {
+    Database database(dsn_);
+    proxy_.hold_answers(true);
+    std::atomic<bool> answered = false;
+    std::thread client([&] {
+        database.execute("INSERT INTO " + schema_.name() + ".kept VALUES (1)");
+        answered = true;
+    });
+    EXPECT_TRUE(eventually_kept(1));
+    EXPECT_FALSE(answered);
+    proxy_.hold_answers(false);
     client.join();
     EXPECT_TRUE(answered);
 }
