@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "cli/embedded/child_process.h"
 #include "consumer/mock_cluster.h"
 #include "consumer/producer.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
+#include "tests/support/recording_server.h"
 #include "tests/support/unique.h"
 
 namespace onceward::support {
@@ -44,7 +46,7 @@ class OwnSink : public ::testing::Test {
         const std::string prefix = folder_ / "prefix";
         cmake({"--install", ONCEWARD_BUILD_FOLDER, "--prefix", prefix});
         const std::string examples = ONCEWARD_SOURCE_FOLDER "/examples/";
-        for (const char* example : {"own_sink", "once"}) {
+        for (const char* example : {"own_sink", "once", "client"}) {
             const std::string build = folder_ / example;
             cmake({"-S", examples + example, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix,
                    "-DCMAKE_CXX_FLAGS=" ONCEWARD_EXAMPLE_FLAGS});
@@ -92,6 +94,38 @@ TEST_F(OwnSink, HasBesideItAProgramThatPaysOnceForEachKey) {
     EXPECT_EQ(pay("k-2", "-5"), "1 a payment is not negative\n");
     EXPECT_EQ(pay("k-2", "-5"), "1 a payment is not negative (before)\n");
     EXPECT_EQ(schema_.database().value("SELECT sum(amount) FROM " + table), "10");
+}
+
+TEST_F(OwnSink, HasBesideItAClientThatKeepsAnOrdersKeyOverItsRestart) {
+    const RecordingServer server([](const RecordedCall&, int call) -> RecordedAnswer {
+        // So late that the client does not wait for it.
+        if (call == 1) return {.status = 503, .headers = {{"Retry-After", "3600"}}};
+        return {.status = 201, .headers = {{"Idempotent-Replayed", "true"}}};
+    });
+    const fs::path output = folder_ / "client.log";
+    const auto place = [&](const char* cents) {
+        fs::remove(output);
+        ChildProcess process({.command = {program("place_order", "client"),
+                                          "http://127.0.0.1:" + std::to_string(server.port()),
+                                          folder_ / "keys", "7", cents},
+                              .environment = {},
+                              .output = output,
+                              .folder = {},
+                              .identity = {}});
+        const int status = process.wait(30s).value_or(-1);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    };
+    EXPECT_EQ(place("150"), 75) << contents(output);
+    EXPECT_EQ(place("200"), 75) << "another request in the place of one whose fate is open";
+    EXPECT_EQ(server.calls().size(), 1U);
+    EXPECT_EQ(place("150"), 0);
+    EXPECT_EQ(contents(output), "placed order 7 (before)\n");
+    ASSERT_EQ(server.calls().size(), 2U);
+    EXPECT_EQ(server.counts().size(), 1U) << "the key was minted again";
+    for (const RecordedCall& call : server.calls()) {
+        EXPECT_EQ(call.path, "/orders/7");
+        EXPECT_EQ(call.body, R"({"amount":150})");
+    }
 }
 
 TEST_F(OwnSink, AddsEachKeysAmountOnce) {
