@@ -54,8 +54,8 @@ class Answers {
     // Stores them; replies to these messages and to the duplicates.
     void store(Transaction& transaction, std::span<const Message* const> fresh,
                std::span<const Message* const> duplicates);
-    // Those to duplicates whose result was not there yet. Behind the claims' confirm(), before their
-    // settle(): with that one's lock held nothing large may be read.
+    // Those to duplicates whose result was not there yet. Behind the claims' confirm(), before
+    // their settle(): with that one's lock held nothing large may be read.
     void replay_rest(Transaction& transaction);
     // Behind the claims' settle().
     Settlement settle(Transaction& transaction);

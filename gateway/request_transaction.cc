@@ -48,8 +48,8 @@ Settlement RequestTransaction::attempt(Connection& connection,
     if (parts_.claims.confirm(transaction) == Settlement::again) return Settlement::again;
     // DANGER: before settle(), which may take the ledger's lock: results may be large, and all of
     // its workers wait behind it. What a neighbour was about to commit when the verdicts were made
-    // is committed by now, its results too; what settle() finds is no duplicate of this attempt, but
-    // its end (see Processor::settle()).
+    // is committed by now, its results too; what settle() finds is no duplicate of this attempt,
+    // but its end (see Processor::settle()).
     for (RequestInBatch* request : replay(transaction, known)) {
         request->outcome = Problem{.kind = ProblemKind::answer_gone};
     }

@@ -1,8 +1,8 @@
 #pragma once
 // Carries requests on to an upstream, each by itself. One for each route, with a thread, a session
-// and a client for each call that may be under way. Thread-safe; every request is answered once. One
-// that waited for its turn as long as `patience` is told so, and never called.
-// Of several with one key in this process one is carried out, and the others wait or are told so.
+// and a client for each call that may be under way. Thread-safe; every request is answered once.
+// One that waited for its turn as long as `patience` is told so, and never called. Of several with
+// one key in this process one is carried out, and the others wait or are told so.
 
 #include <condition_variable>
 #include <deque>
@@ -50,7 +50,7 @@ class UpstreamRequests final : public RequestTarget {
     std::mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    std::deque<Queued> queue_;  // in the order of their deadlines
+    std::deque<Queued> queue_;                // in the order of their deadlines
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Asking> waiting_;
     bool stopping_ = false;

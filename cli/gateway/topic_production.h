@@ -63,7 +63,7 @@ class TopicProduction final : public TopicWriter {
     std::unique_ptr<Producer> producer_;
     std::vector<std::uint64_t> refused_;  // with their batches, as too large
     std::unique_ptr<Producer> alone_;     // each of its batches is one record; often none
-    std::jthread thread_;  // the last member: it uses the others
+    std::jthread thread_;                 // the last member: it uses the others
 };
 
 }  // namespace onceward

@@ -3,8 +3,8 @@
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
 // transactions, (claim, confirm, settle, committing, committed, ended), with reconsider where the
-// sink refused its rows; partitions_lost when partitions leave, connection_lost whenever the session
-// ended, for whatever reason.
+// sink refused its rows; partitions_lost when partitions leave, connection_lost whenever the
+// session ended, for whatever reason.
 
 #include <optional>
 #include <span>
@@ -72,8 +72,8 @@ class ClaimStore {
     // What claim() presumed of transactions under way in this process is known from here on: waits
     // for their end, a moment at most. Takes no lock of the ledger.
     virtual Settlement confirm(Transaction&) { return Settlement::settled; }
-    // Just before COMMIT, behind confirm(): validates and appends what claim() presumed. Nothing to do for the table
-    // store.
+    // Just before COMMIT, behind confirm(): validates and appends what claim() presumed. Nothing to
+    // do for the table store.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
     // COMMIT is on its way, and may fail: nothing is known yet, but what committed() will need can
     // be made ready.

@@ -49,10 +49,11 @@ class TableReplies final : public Replies {
     explicit TableReplies(std::string table) : table_(std::move(table)) {}
     void write(Transaction& transaction, std::span<const Reply> replies) override {
         under_lock += transaction
-                          .query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
-                                 "classid = 1330524999 AND mode = 'ExclusiveLock' AND pid = "
-                                 "pg_backend_pid()",
-                                 {})
+                          .query(
+                              "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
+                              "classid = 1330524999 AND mode = 'ExclusiveLock' AND pid = "
+                              "pg_backend_pid()",
+                              {})
                           .integer(0, 0);
         for (const Reply& reply : replies) {
             std::string headers;

@@ -59,8 +59,7 @@ TEST(RequestTransactionTest, AnswersAreReadBeforeTheLedgersLockIsTaken) {
                                     .context = {"shop", "orders"},
                                     .limits = {}});
     RequestInBatch* const batch[] = {&request};
-    ASSERT_EQ(transaction.attempt(connection, batch, std::chrono::seconds(1)),
-              Settlement::settled);
+    ASSERT_EQ(transaction.attempt(connection, batch, std::chrono::seconds(1)), Settlement::settled);
     const auto* answer = std::get_if<KeyedAnswer>(&request.outcome);
     ASSERT_NE(answer, nullptr) << "its answer was not found";
     EXPECT_EQ(answer->state, KeyState::replayed);
