@@ -1,9 +1,10 @@
 #include "dedup/result.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "dedup/header_rules.h"
 
 namespace onceward {
 namespace {
@@ -14,52 +15,6 @@ std::string lower(std::string_view text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     return out;
-}
-
-constexpr std::array<std::string_view, 17> never_stored{"set-cookie",
-                                                        "set-cookie2",
-                                                        "cookie",
-                                                        "authorization",
-                                                        "www-authenticate",
-                                                        "authentication-info",
-                                                        "connection",
-                                                        "keep-alive",
-                                                        "proxy-connection",
-                                                        "proxy-authenticate",
-                                                        "proxy-authorization",
-                                                        "proxy-authentication-info",
-                                                        "te",
-                                                        "trailer",
-                                                        "transfer-encoding",
-                                                        "upgrade",
-                                                        "content-length"};
-
-// RFC 9110, 5.6.2.
-bool is_token(std::string_view name) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return !name.empty() && std::ranges::all_of(name, [&](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               others.find(c) != std::string_view::npos;
-    });
-}
-
-bool is_line(std::string_view value) {
-    return std::ranges::all_of(
-        value, [](unsigned char c) { return c == '\t' || (c >= 0x20 && c != 0x7F); });
-}
-
-// The names in a Connection header: they belong to the hop as well.
-void add_names(std::string_view value, std::vector<std::string>& names) {
-    while (!value.empty()) {
-        const std::size_t comma = std::min(value.find(','), value.size());
-        std::string_view name = value.substr(0, comma);
-        while (!name.empty() && (name.front() == ' ' || name.front() == '\t')) {
-            name.remove_prefix(1);
-        }
-        while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.remove_suffix(1);
-        names.push_back(lower(name));
-        value.remove_prefix(std::min(comma + 1, value.size()));
-    }
 }
 
 std::size_t bytes_of(const ResultHeaders& headers) {
@@ -94,17 +49,10 @@ std::vector<std::string> ResultLimits::default_headers() {
             "link"};
 }
 
-bool is_never_stored(std::string_view name) {
-    return std::ranges::find(never_stored, lower(name)) != never_stored.end();
-}
-
 ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::string> allowed) {
     std::vector<std::string> wanted;
     for (const std::string& name : allowed) wanted.push_back(lower(name));
-    std::vector<std::string> of_the_hop;
-    for (const auto& [name, value] : headers) {
-        if (lower(name) == "connection") add_names(value, of_the_hop);
-    }
+    const std::vector<std::string> of_the_hop = names_of_the_hop(headers);
     const auto in = [](const std::vector<std::string>& names, const std::string& name) {
         return std::ranges::find(names, name) != names.end();
     };
@@ -112,7 +60,7 @@ ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::st
     for (const auto& [name, value] : headers) {
         std::string small = lower(name);
         if (!in(wanted, small) || in(of_the_hop, small) || is_never_stored(small)) continue;
-        if (!is_token(small) || !is_line(value)) continue;
+        if (!valid_header_name(small) || !valid_header_value(value)) continue;
         kept.emplace_back(std::move(small), value);
     }
     return kept;

@@ -37,10 +37,6 @@ struct ResultLimits {
     static std::vector<std::string> default_headers();
 };
 
-// Whether a header of that name is never stored, whatever the list says: Set-Cookie, those that
-// belong to one hop (RFC 9110, 7.6.1), and those that tell who asked.
-bool is_never_stored(std::string_view name);
-
 // Those that the list allows, in lower case and in their order; none that a Connection header names
 // nor one whose name or value could end its line.
 ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::string> allowed);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "dedup/header_rules.h"
+
 namespace onceward {
 namespace {
 
@@ -26,31 +28,12 @@ constexpr std::array cases{
               "urn:onceward:problem:key-malformed", false, false},
 };
 
-constexpr std::array<std::string_view, 14> never_replayed{"Connection",
-                                                          "Keep-Alive",
-                                                          "Proxy-Authenticate",
-                                                          "Proxy-Authorization",
-                                                          "Proxy-Connection",
-                                                          "TE",
-                                                          "Trailer",
-                                                          "Transfer-Encoding",
-                                                          "Upgrade",
-                                                          "Set-Cookie",
-                                                          "Set-Cookie2",
-                                                          "Content-Length",
-                                                          "Idempotent-Replayed",
-                                                          "Date"};
-
 }  // namespace
 
 bool may_replay(std::string_view name, std::string_view value) {
-    const bool token = !name.empty() && std::ranges::all_of(name, [](char c) {
-        return c > 0x20 && c < 0x7F &&
-               std::string_view("()<>@,;:\\\"/[]?={}").find(c) == std::string_view::npos;
-    });
-    return token && header_safe(value) &&
-           std::ranges::none_of(never_replayed,
-                                [&](std::string_view known) { return same_name(known, name); });
+    // Those that the front door writes itself.
+    const bool own = same_header(name, "Date") || same_header(name, "Idempotent-Replayed");
+    return valid_header_name(name) && valid_header_value(value) && !is_never_stored(name) && !own;
 }
 
 HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
@@ -62,7 +45,7 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
             response = std::move(answer.result);
             std::erase_if(response.headers, [&](const auto& header) {
                 return !may_replay(header.first, header.second) ||
-                       same_name(header.first, key_header);
+                       same_header(header.first, key_header);
             });
             break;
         case KeyState::in_flight:

@@ -1,6 +1,7 @@
 // Where a request goes that has passed: the topic, the sink, the upstream, or whoever knows of its
 // key.
 
+#include "dedup/header_rules.h"
 #include "gateway/bulk.h"
 #include "gateway/request_digest.h"
 #include "gateway/visit.h"
@@ -62,6 +63,9 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     }
     if (!visit->tenant.empty()) record.headers.emplace_back("onceward-tenant", visit->tenant);
     for (const std::string& name : target.forwarded) {
+        // DANGER: whoever reads the topic believes them, and of two the last one: a client would
+        // choose its tenant.
+        if (is_own_header(name)) continue;
         for (const std::string_view value : values_of(visit->request.headers, name)) {
             record.headers.emplace_back(lower_case(name), std::string(value));
         }

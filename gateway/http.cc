@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dedup/header_rules.h"
+
 namespace onceward {
 namespace {
 
@@ -21,14 +23,10 @@ int hex_digit(char c) {
 
 }  // namespace
 
-bool same_name(std::string_view one, std::string_view two) {
-    return std::ranges::equal(one, two, {}, lower, lower);
-}
-
 std::vector<std::string_view> values_of(const HttpHeaders& headers, std::string_view name) {
     std::vector<std::string_view> values;
     for (const auto& [known, value] : headers) {
-        if (same_name(known, name)) values.push_back(trimmed(value));
+        if (same_header(known, name)) values.push_back(trimmed(value));
     }
     return values;
 }
@@ -77,13 +75,6 @@ std::string lower_case(std::string text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     return text;
-}
-
-bool header_safe(std::string_view value) {
-    return std::ranges::all_of(value, [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return (byte >= 0x20 && byte != 0x7F) || c == '\t';
-    });
 }
 
 }  // namespace onceward

@@ -26,9 +26,6 @@ struct HttpResponse {
     std::string body{};
 };
 
-// Whether two header names are the same one: ASCII letters in either case.
-bool same_name(std::string_view one, std::string_view two);
-
 // The values of all headers of that name, in their order, without the white space around them.
 std::vector<std::string_view> values_of(const HttpHeaders& headers, std::string_view name);
 
@@ -46,8 +43,4 @@ std::optional<std::string> query_value(std::string_view target, std::string_view
 std::optional<std::string> percent_decoded(std::string_view text);
 
 std::string lower_case(std::string text);  // of ASCII
-// Whether every byte may stand in a header's value: no control characters, so that no value can end
-// a header and begin another.
-bool header_safe(std::string_view value);
-
 }  // namespace onceward

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "dedup/header_rules.h"
 #include "gateway/http.h"
 
 namespace onceward {
@@ -204,7 +205,7 @@ TokenReading read_token(std::string_view token, const KeySet& keys, const TokenO
 std::optional<std::string_view> bearer_token(std::string_view authorization) {
     constexpr std::size_t scheme = 6;
     if (authorization.size() < scheme + 2 ||
-        !same_name(authorization.substr(0, scheme), "Bearer") || authorization[scheme] != ' ') {
+        !same_header(authorization.substr(0, scheme), "Bearer") || authorization[scheme] != ' ') {
         return std::nullopt;
     }
     authorization.remove_prefix(scheme);

@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 
+#include "dedup/header_rules.h"
 #include "gateway/problem.h"
 #include "gateway/server.h"
 
@@ -253,7 +254,7 @@ class StreamConnection final : public OpenConnection,
         response_.result(static_cast<unsigned>(from.status));
         response_.set(http::field::date, date_text());
         for (const auto& [name, value] : from.headers) {
-            if (header_safe(value)) response_.insert(name, value);
+            if (valid_header_value(value)) response_.insert(name, value);
         }
         if (!bodyless(from.status)) response_.body() = std::move(from.body);
         keep_alive_ = keep_alive_ && !common_.draining;

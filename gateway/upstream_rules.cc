@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "dedup/header_rules.h"
 #include "gateway/request_transaction.h"
 
 namespace onceward {
@@ -10,49 +12,20 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::array<std::string_view, 22> never_forwarded{"connection",
-                                                           "keep-alive",
-                                                           "proxy-authenticate",
-                                                           "proxy-authorization",
-                                                           "te",
-                                                           "trailer",
-                                                           "transfer-encoding",
-                                                           "upgrade",
-                                                           "host",
-                                                           "content-length",
-                                                           "expect",
-                                                           "proxy-connection",
-                                                           "forwarded",
-                                                           "x-forwarded-for",
-                                                           "x-forwarded-host",
-                                                           "x-forwarded-proto",
-                                                           "x-real-ip",
-                                                           "x-forwarded-port",
-                                                           "x-forwarded-prefix",
-                                                           "accept-encoding",
-                                                           "http2-settings",
-                                                           "idempotency-key"};
 // Gone on with only where they are named.
 constexpr std::array<std::string_view, 3> credentials{"authorization", "cookie", "cookie2"};
 
 bool is_among(std::string_view name, const auto& names) {
     return std::ranges::any_of(names,
-                               [&](std::string_view known) { return same_name(known, name); });
+                               [&](std::string_view known) { return same_header(known, name); });
 }
 
-// The names in Connection headers belong to the hop as well.
-std::vector<std::string> names_of_the_hop(const HttpHeaders& headers) {
-    std::vector<std::string> names;
-    for (std::string_view value : values_of(headers, "Connection")) {
-        while (!value.empty()) {
-            const std::size_t comma = std::min(value.find(','), value.size());
-            std::string name(value.substr(0, comma));
-            std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
-            names.push_back(std::move(name));
-            value.remove_prefix(std::min(comma + 1, value.size()));
-        }
-    }
-    return names;
+bool underscored(std::string_view name) { return name.find('_') != std::string_view::npos; }
+
+std::string dashes_in(std::string_view name) {
+    std::string dashed = lower_case(std::string(name));
+    std::ranges::replace(dashed, '_', '-');
+    return dashed;
 }
 
 seconds whole_seconds(std::chrono::milliseconds time) {
@@ -153,11 +126,16 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named) {
     const std::vector<std::string> hop = names_of_the_hop(headers);
+    std::set<std::string> dashed;
+    for (const auto& [name, value] : headers) {
+        if (!underscored(name)) dashed.insert(lower_case(name));
+    }
     HttpHeaders kept;
     for (const auto& [name, value] : headers) {
         const bool credential = is_among(name, credentials) && !is_among(name, named);
-        if (credential || is_among(name, never_forwarded) || is_among(name, hop) ||
-            same_name(name, key_header) || !header_safe(value)) {
+        const bool shadows = underscored(name) && dashed.contains(dashes_in(name));
+        if (credential || shadows || is_never_forwarded(name) || is_among(name, hop) ||
+            same_variable(name, key_header) || !valid_header_value(value)) {
             continue;
         }
         kept.emplace_back(name, value);

@@ -44,9 +44,9 @@ MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
 KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                        const ResultLimits& limits, std::chrono::milliseconds lease);
 
-// Those of the request's headers that go to the upstream: none of one hop (RFC 9110, 7.6.1), none
-// that belongs to the call itself or says who the client is, no other coding of the answer than the
-// plain one; and neither a key nor credentials, but for those in `named`.
+// Those of the request's headers that go to the upstream: none that never goes on
+// (dedup/header_rules.h), none under whose name the upstream may see another one's (`X_Tenant`
+// beside `X-Tenant`), no key, and no credentials but for those in `named`.
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named);
 

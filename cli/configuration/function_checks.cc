@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/configuration/checks.h"
+#include "dedup/header_rules.h"
 
 namespace onceward {
 namespace {

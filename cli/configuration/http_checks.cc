@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "cli/configuration/checks.h"
+#include "dedup/header_rules.h"
 
 namespace onceward {
 namespace {
@@ -175,6 +176,11 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
     }
     for (const std::string& name : route.topic.forwarded) {
         check_header(name, route.path + ".forward_headers", report);
+        if (!is_own_header(name)) continue;
+        report.error_at(route.path + ".forward_headers",
+                        "`" + name +
+                            "` is Onceward's own word in the record: a client could choose its "
+                            "tenant or its key. Remove it.");
     }
     check_key(route, report);
     check_status_path(route, report);

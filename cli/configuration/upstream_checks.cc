@@ -3,6 +3,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/units.h"
+#include "dedup/header_rules.h"
 #include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
@@ -37,7 +38,7 @@ void check_upstream_headers(const UpstreamTarget& upstream, const std::string& p
                             Report& report) {
     for (const auto& [name, value] : upstream.headers) {
         const std::string where = path + ".headers." + name;
-        const bool own = reserved_header(name) || same_header(name, "Idempotency-Key");
+        const bool own = is_of_the_call(name) || is_own_header(name);
         // A content type is the client's.
         if (!valid_header_name(name) || own) {
             report.error_at(where, "`" + name +

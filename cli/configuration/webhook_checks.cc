@@ -3,6 +3,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/units.h"
+#include "dedup/header_rules.h"
 #include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
@@ -36,7 +37,7 @@ void check_header(const std::string& name, const std::string& path, Report& repo
     if (!valid_header_name(name)) {
         report.error_at(
             path, "`" + name + "` is no header's name (letters, digits, `-` and a few others).");
-    } else if (reserved_header(name)) {
+    } else if (is_of_the_call(name)) {
         report.error_at(path, "`" + name +
                                   "` belongs to the call itself. Remove it; `content_type` is an "
                                   "option of its own.");

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "cli/compose.h"
+#include "dedup/header_rules.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/rules.h"
 
@@ -40,7 +41,7 @@ class WebUpstream final : public UpstreamClient {
         request.body = std::move(call.body);
         for (auto& header : call.headers) {
             const bool replaced = std::ranges::any_of(upstream_.headers, [&](const auto& own) {
-                return same_header(own.first, header.first);
+                return same_variable(own.first, header.first);
             });
             if (replaced || !valid_header_name(header.first)) continue;
             request.headers.emplace_back(std::move(header.first), std::move(header.second));

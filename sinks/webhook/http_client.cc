@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "dedup/header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

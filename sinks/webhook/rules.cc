@@ -18,10 +18,6 @@ bool is_lower_hex(std::string_view text) {
     return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool among(std::string_view name, std::initializer_list<std::string_view> names) {
-    return std::ranges::any_of(names, [&](std::string_view one) { return same_header(one, name); });
-}
-
 struct FreeUrl {
     void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
@@ -87,35 +83,6 @@ std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
     if (date == -1) return std::nullopt;
     const std::int64_t left = static_cast<std::int64_t>(date) - now_since_1970.count();
     return std::chrono::seconds(std::clamp<std::int64_t>(left, 0, most));
-}
-
-bool valid_header_name(std::string_view name) {
-    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-    return !name.empty() && std::ranges::all_of(name, [&](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-               marks.find(c) != std::string_view::npos;
-    });
-}
-
-bool valid_header_value(std::string_view value) {
-    return std::ranges::all_of(value, [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte == '\t' || (byte >= 0x20 && byte != 0x7F);
-    });
-}
-
-bool same_header(std::string_view left, std::string_view right) {
-    return std::ranges::equal(left, right, [](char one, char two) {
-        return std::tolower(static_cast<unsigned char>(one)) ==
-               std::tolower(static_cast<unsigned char>(two));
-    });
-}
-
-bool reserved_header(std::string_view name) {
-    return among(name,
-                 {"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive",
-                  "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "TE", "Trailer",
-                  "Transfer-Encoding", "Upgrade", "traceparent", "tracestate"});
 }
 
 bool valid_traceparent(std::string_view value) {

@@ -34,13 +34,6 @@ EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on);
 std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
                                                      std::chrono::seconds now_since_1970);
 
-// Whether this is a header's name, and a value that cannot begin another header.
-bool valid_header_name(std::string_view name);
-bool valid_header_value(std::string_view value);
-// What a configuration must not set: it belongs to the call itself or to its connection.
-bool reserved_header(std::string_view name);
-bool same_header(std::string_view left, std::string_view right);
-
 // A traceparent as the W3C's Trace Context, level 1, has it.
 bool valid_traceparent(std::string_view value);
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "dedup/header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

@@ -175,6 +175,16 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
     EXPECT_THAT(open_api(contract), HasSubstr("upstream-unanswered"));
 }
 
+TEST(HttpConfiguration, NoHeaderOfTheClientsMayStandForItsTenantOrItsKey) {
+    for (const char* name : {"onceward-tenant", "Idempotency-Key"}) {
+        const LoadResult result = load(
+            "http: {routes: [{method: POST, path: /a, topic: t, forward_headers: [" +
+            std::string(name) + "]}]}\n");
+        ASSERT_EQ(result.findings.size(), 1U) << name;
+        EXPECT_THAT(result.findings[0].message, HasSubstr("Onceward's own word"));
+    }
+}
+
 TEST(HttpConfiguration, ASecretIsInNoMessage) {
     const LoadResult result =
         load("http: {routes: [{method: POST, path: /a, signature: {secret: canary-of-mine}}]}\n");

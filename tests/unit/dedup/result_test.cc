@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dedup/answers.h"
+#include "dedup/header_rules.h"
 #include "dedup/result_cache.h"
 #include "tests/unit/dedup/messages.h"
 

@@ -95,6 +95,24 @@ TEST_F(FrontDoorTest, AnEventGoesToItsTopicUnderItsKey) {
                 ElementsAre(Pair("Idempotency-Key", "a"), Pair("x-kind", "made")));
 }
 
+// Whoever reads the topic believes these two, and of several the last.
+TEST_F(FrontDoorTest, NoHeaderOfTheClientsStandsForItsTenantOrItsKey) {
+    RouteOptions& events =
+        route("POST", "/tenants",
+              TopicTarget{.topic = "events",
+                          .forwarded = {"Onceward-Tenant", "idempotency-key", "X-Kind"}});
+    events.tenant = {TenantSource::Kind::header, "X-Tenant"};
+    const HttpResponse response = send("POST", "/tenants",
+                                       {{"Idempotency-Key", "a"},
+                                        {"X-Tenant", "mine"},
+                                        {"onceward-tenant", "another's"},
+                                        {"X-Kind", "made"}});
+    EXPECT_EQ(response.status, 202);
+    EXPECT_THAT(topics_.records[0].headers,
+                ElementsAre(Pair("Idempotency-Key", "a"), Pair("onceward-tenant", "mine"),
+                            Pair("x-kind", "made")));
+}
+
 TEST_F(FrontDoorTest, AnEventThatTheLogMayNotHaveIsA503ToBeSentAgain) {
     to_topic();
     topics_.fate = EventFate::unknown;

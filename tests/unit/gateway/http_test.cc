@@ -7,12 +7,6 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Http, AHeadersNameIsTheSameInEitherCase) {
-    EXPECT_TRUE(same_name("Idempotency-Key", "idempotency-KEY"));
-    EXPECT_FALSE(same_name("Idempotency-Key", "Idempotency_Key"));
-    EXPECT_FALSE(same_name("Key", "Keys"));
-}
-
 TEST(Http, ValuesComeInTheirOrderWithoutTheBlanksAroundThem) {
     const HttpHeaders headers{{"A", " 1 "}, {"B", "2"}, {"a", "\t3"}, {"a", "  "}};
     EXPECT_THAT(values_of(headers, "a"), ElementsAre("1", "3", ""));
@@ -36,14 +30,6 @@ TEST(Http, PercentsAreDecodedOrRefused) {
     for (const char* text : {"%", "%4", "%4g", "%%41"}) {
         EXPECT_EQ(percent_decoded(text), std::nullopt) << text;
     }
-}
-
-TEST(Http, AValueThatWouldEndItsHeaderIsNotSafe) {
-    EXPECT_TRUE(header_safe("a\tb c\xC3\xA9"));
-    for (const char* value : {"a\r\nB: c", "a\n", "a\r", "\x7F"}) {
-        EXPECT_FALSE(header_safe(value)) << value;
-    }
-    EXPECT_FALSE(header_safe(std::string_view("a\0", 2)));
 }
 
 }  // namespace

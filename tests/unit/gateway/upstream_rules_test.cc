@@ -133,6 +133,17 @@ TEST(UpstreamRules, HeadersOfTheHopTheKeyAndCredentialsStayHere) {
                     Pair("traceparent", "00-1-2-01"), Pair("X-Own", "1")));
 }
 
+// A server that makes variables of headers knows no difference between the two, and takes the last.
+TEST(UpstreamRules, NoHeaderGoesOnThatPassesForAnotherOne) {
+    const HttpHeaders headers{{"X-Tenant", "mine"},        {"X_Tenant", "another's"},
+                              {"X_KEY", "k"},              {"Idempotency_Key", "k"},
+                              {"X_Forwarded_For", "::1"},  {"X-Forwarded-User", "root"},
+                              {"onceward-tenant", "mine"}, {"X-HTTP-Method-Override", "DELETE"},
+                              {"X_Own", "1"}};
+    EXPECT_THAT(forwarded_headers(headers, "X-Key", {}),
+                ElementsAre(Pair("X-Tenant", "mine"), Pair("X_Own", "1")));
+}
+
 TEST(UpstreamRules, NoTargetLeavesTheUpstreamsAddress) {
     for (const char* target : {"/orders/1", "/orders/1?a=/../b", "/a.b/..c", "/", "/a%20b"}) {
         EXPECT_TRUE(may_go_on(target)) << target;
