@@ -225,15 +225,21 @@ bool FrontDoor::within_rates(Visit& visit) {
         const std::lock_guard lock(rates_mutex_);
         Route& route = *visit.route;
         if (route.tenants) wait = route.tenants->take(visit.tenant, at);
-        if (!wait && route.keys && visit.key) {
-            // In its scope, as two tenants may use the same key.
-            const Digest digest = request_digest(route.options, visit.tenant, visit.key->text);
-            wait = route.keys->take(bytes_of(digest), at);
-        }
     }
+    if (!wait && visit.key) wait = key_too_often(*visit.route, visit.tenant, visit.key->text);
     if (!wait) return true;
     visit.refuse({.kind = ProblemKind::too_many_requests, .retry_after = wait});
     return false;
+}
+
+std::optional<std::chrono::seconds> FrontDoor::key_too_often(Route& route,
+                                                             const std::string& tenant,
+                                                             const std::string& key) {
+    if (!route.keys) return std::nullopt;
+    // In its scope, as two tenants may use the same key.
+    const Digest digest = request_digest(route.options, tenant, key);
+    const std::lock_guard lock(rates_mutex_);
+    return route.keys->take(bytes_of(digest), TokenBuckets::Clock::now());
 }
 
 }  // namespace onceward

@@ -236,6 +236,25 @@ TEST_F(FrontDoorTest, WhatTheSinkSaysIsTheAnswer) {
     EXPECT_EQ(type(send("POST", "/orders/1", key)), "422 rejected");
 }
 
+TEST_F(FrontDoorTest, EachItemOfABulkCountsForItsOwnKeysRate) {
+    route("POST", "/bulk", SinkTarget{.bulk = true}).key_rate = RateLimit{0.001, 2};
+    const auto states = [&](const std::string& body) {
+        std::vector<int> all;
+        const HttpResponse response = send("POST", "/bulk", {}, body);
+        EXPECT_EQ(response.status, 207);
+        for (const auto& answer : nlohmann::json::parse(response.body)) {
+            all.push_back(answer.at("status"));
+        }
+        return all;
+    };
+    const std::string item = R"({"key":"a","body":1})";
+    EXPECT_THAT(states("[" + item + R"(,{"key":"b","body":1}])"), ElementsAre(201, 201));
+    EXPECT_THAT(states("[" + item + "," + item + R"(,{"key":"b","body":1}])"),
+                ElementsAre(201, 429, 201));
+    EXPECT_EQ(sinks_.requests.size(), 4U) << "what is refused is not carried out";
+    EXPECT_THAT(states("[" + item + "]"), ElementsAre(429));
+}
+
 TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
     route("POST", "/bulk", SinkTarget{.bulk = true});
     const HttpResponse response =
