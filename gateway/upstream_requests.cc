@@ -1,6 +1,7 @@
 #include "gateway/upstream_requests.h"
 
 #include "dedup/log.h"
+#include "gateway/upstream_rules.h"
 
 namespace onceward {
 
@@ -37,6 +38,9 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
 
 // None where the answer comes later.
 std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking) {
+    if (!may_go_on(request.request.target)) {
+        return Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not taken."};
+    }
     const auto now = Clock::now();
     const std::lock_guard lock(mutex_);
     if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();

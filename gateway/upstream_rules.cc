@@ -32,7 +32,27 @@ seconds whole_seconds(std::chrono::milliseconds time) {
     return std::max(seconds(1), std::chrono::ceil<seconds>(time));
 }
 
-bool is_dots(std::string_view part) { return part == "." || part == ".."; }
+// Also to servers that take off parameters (`..;a`) or blanks and dots at the end.
+bool is_dots(std::string_view part) {
+    part = part.substr(0, part.find(';'));
+    return part.find('.') != std::string_view::npos &&
+           part.find_first_not_of(". \t") == std::string_view::npos;
+}
+
+bool is_control(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F;
+}
+
+// What would be a dot or a slash for whoever decodes it once more.
+bool is_written_twice(std::string_view decoded) {
+    for (std::size_t at = decoded.find('%'); at != std::string_view::npos;
+         at = decoded.find('%', at + 1)) {
+        const std::string code = lower_case(std::string(decoded.substr(at, 3)));
+        if (code == "%2e" || code == "%2f" || code == "%5c" || code == "%25") return true;
+    }
+    return false;
+}
 
 }  // namespace
 
@@ -146,15 +166,20 @@ HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key
 bool may_go_on(std::string_view target) {
     const std::string_view path = path_of(target);
     if (!path.starts_with('/') || target.find('#') != std::string_view::npos) return false;
-    // Decoded first: whoever decodes `%2F` may see a `..` that was none before.
-    std::optional<std::string> decoded = percent_decoded(path);
-    if (!decoded) return false;
-    std::ranges::replace(*decoded, '\\', '/');
-    std::string_view rest = *decoded;
-    while (!rest.empty()) {
+    // DANGER: what the route's pattern was compared with is the path in parts between slashes. One
+    // that an upstream takes apart in another way is another operation's, without its limits.
+    std::string_view rest = path.substr(1);
+    while (true) {
         const std::size_t slash = std::min(rest.find('/'), rest.size());
-        if (is_dots(rest.substr(0, slash))) return false;
-        rest.remove_prefix(std::min(slash + 1, rest.size()));
+        const std::optional<std::string> part = percent_decoded(rest.substr(0, slash));
+        if (!part || is_dots(*part) || is_written_twice(*part) ||
+            part->find_first_of("/\\") != std::string::npos ||
+            std::ranges::any_of(*part, is_control)) {
+            return false;
+        }
+        if (slash == rest.size()) break;
+        if (part->empty()) return false;  // `//`, which many servers take for one
+        rest.remove_prefix(slash + 1);
     }
     return std::ranges::all_of(target, [](char c) {
         return static_cast<unsigned char>(c) > ' ' && static_cast<unsigned char>(c) < 0x7F;

@@ -50,8 +50,9 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named);
 
-// Whether the target stays below the upstream's address: it is a path, and no part of it is `.` or
-// `..`, written plainly or in percent signs.
+// Whether the target stays what the route's pattern took it for: it is a path, no part of it but
+// the last is empty, and none is `.` or `..`, has a slash, a backslash or a control character,
+// written plainly, in percent signs or in those of percent signs.
 bool may_go_on(std::string_view target);
 
 }  // namespace onceward

@@ -42,10 +42,6 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
 // The lines of this function are in the only order that loses nothing.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
-    if (!may_go_on(request.request.target)) {
-        return {.outcome = Problem{.kind = ProblemKind::malformed_request,
-                                   .detail = "The path is not taken."}};
-    }
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     std::optional<KeyedOutcome> other;
     // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None

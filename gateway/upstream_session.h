@@ -54,7 +54,7 @@ class UpstreamSession {
         KeyedOutcome outcome;
         bool stored = false;  // the outcome is the key's answer from now on
     };
-    // `deadline`: of its claim.
+    // `deadline`: of its claim. REQUIRES: may_go_on() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
 
   private:

@@ -319,7 +319,9 @@ TEST_F(UpstreamRouteTest, TheWholeWayFromAConfigurationToTheReplay) {
         EXPECT_EQ(response.headers.contains("idempotent-replayed"), again);
         EXPECT_FALSE(response.headers.contains("set-cookie"));
     }
-    EXPECT_EQ(client.ask("POST", "/orders/..", "Idempotency-Key: l\r\n", "").value().status, 400);
+    for (const char* target : {"/orders/..", "/orders/..;", "/orders/a%2Fb", "/orders/%252e."}) {
+        EXPECT_EQ(client.ask("POST", target, "Idempotency-Key: l\r\n", "").value().status, 400);
+    }
     EXPECT_EQ(server_->calls().size(), 1U);
 }
 

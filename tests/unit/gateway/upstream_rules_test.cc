@@ -145,12 +145,24 @@ TEST(UpstreamRules, NoHeaderGoesOnThatPassesForAnotherOne) {
 }
 
 TEST(UpstreamRules, NoTargetLeavesTheUpstreamsAddress) {
-    for (const char* target : {"/orders/1", "/orders/1?a=/../b", "/a.b/..c", "/", "/a%20b"}) {
+    for (const char* target : {"/orders/1", "/orders/1?a=/../b%2F..", "/a.b/..c", "/", "/a%20b",
+                               "/a/", "/a;b=..", "/50%25"}) {
         EXPECT_TRUE(may_go_on(target)) << target;
     }
     for (const char* target : {"/orders/..", "/orders/../admin", "/./a", "/a/%2e%2E/b", "/a/%2e./b",
                                "/a%2F..%2Fb", "/a/..%5cb", "http://other.example/", "@other/", "*",
                                "", "/a#b", "/a%", "/a b", "/a?\r\nX: 1"}) {
+        EXPECT_FALSE(may_go_on(target)) << target;
+    }
+}
+
+// A pattern's `{id}` is one part between slashes here, and must be no more to the upstream.
+TEST(UpstreamRules, NoPartOfAPathBecomesSeveralOrNone) {
+    for (const char* target :
+         {"/orders/..;", "/orders/..;a=b/admin", "/orders/%2e%2e;/admin", "/orders/..%3B",
+          "/orders//admin", "//orders/1", "/orders/a%2Fadmin", "/orders/a%2fadmin",
+          "/orders/a%5Cadmin", "/orders/a\\admin", "/orders/%252e%252e", "/orders/a%252Fadmin",
+          "/orders/%25252e", "/orders/..%20", "/orders/...", "/orders/a%00", "/orders/a%0dX"}) {
         EXPECT_FALSE(may_go_on(target)) << target;
     }
 }
