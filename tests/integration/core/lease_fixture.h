@@ -201,6 +201,21 @@ class LeaseTest : public CoreTest {
             "UPDATE leases SET lease_until = clock_timestamp() - interval '1 s' "
             "WHERE state = 'in_flight'");
     }
+    // Whatever the owner does with that one key, its row stays as it is.
+    void expect_powerless(Leases& owner, Connection& connection, const Digest& digest) {
+        const std::string row = "SELECT leases::text FROM leases";
+        const std::string before = database().value(row);
+        const LeaseTries tries{digest, 1};
+        EXPECT_TRUE(owner.extend(connection, {&tries, 1}).empty());
+        EXPECT_EQ(database().value(row), before) << "it was extended";
+        owner.release(connection, {&tries, 1});
+        EXPECT_EQ(database().value(row), before) << "it was released";
+        OwnedTransaction transaction(connection);
+        const LeaseEnd end{digest, true, true, 500, "late"};
+        EXPECT_TRUE(owner.finish(transaction, {&end, 1}, false).empty());
+        transaction.commit();
+        EXPECT_EQ(database().value(row), before) << "it was ended";
+    }
     std::string totals() {
         return database().value(
             "SELECT concat_ws(' ', sum(applied), sum(duplicates), "

@@ -132,17 +132,29 @@ TEST_F(LeaseTest, AStaleOwnersEndChangesNothing) {
     LeaseWorker next(*this, log, effects);
     next.run_all();
     EXPECT_EQ(lease("a"), "done 3 t");
-    const std::string before = database().value("SELECT leases::text FROM leases");
-    const LeaseTries tries{digest, 1};
-    EXPECT_TRUE(stale.extend(frozen.connection, {&tries, 1}).empty());
-    stale.release(frozen.connection, {&tries, 1});
-    {
-        OwnedTransaction transaction(frozen.connection);
-        const LeaseEnd end{digest, true, true, 500, "late"};
-        EXPECT_TRUE(stale.finish(transaction, {&end, 1}, false).empty());
+    expect_powerless(stale, frozen.connection, digest);
+}
+
+// What stands in flight is not known by its state: the owner alone protects it.
+TEST_F(LeaseTest, AStaleOwnerChangesNothingWhileTheNextOneIsAtIt) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "a"});
+    ScriptedEffects effects(always_done);
+    LeaseWorker worker(*this, log, effects);
+    worker.start();  // there is a fence now
+    const Digest digest = scripted_digest("a");
+    const Claim claim{digest, std::nullopt, Partition{0}, Offset{0}};
+    Leases stale(worker.registered, 60s);
+    Leases next(worker.registered, 60s);
+    for (Leases* owner : {&stale, &next}) {
+        end_all_leases();
+        OwnedTransaction transaction(worker.connection);
+        EXPECT_EQ(owner->claim(transaction, {"group", "topic"}, {&claim, 1})[0].verdict,
+                  LeaseVerdict::mine);
         transaction.commit();
     }
-    EXPECT_EQ(database().value("SELECT leases::text FROM leases"), before);
+    expect_powerless(stale, worker.connection, digest);
+    EXPECT_EQ(lease("a"), "in_flight 2 f");
 }
 
 // The partition's new owner took the key over while the effect ran.
