@@ -6,6 +6,7 @@
 
 #include "dedup/header_bytes.h"
 #include "dedup/log.h"
+#include "dedup/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -120,6 +121,7 @@ class Relay::Leader {
             outgoing.headers = headers;
             outgoing.tag = static_cast<std::uint64_t>(position);
             producer_.send(outgoing);
+            if (mutant(Mutant::row_deleted_before_kafkas_answer)) book_.delivered(position);
         } catch (const RecordRefused& refused) {
             fail(position, send_failure(refused.code), refused.what());
         }
@@ -257,7 +259,8 @@ void Relay::serve(const std::stop_token& stop) {
     connection.query(sql::outbox_session,
                      Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
     const Parameters group = Parameters{}.text(options_.group);
-    while (!connection.query(sql::outbox_leader, group).boolean(0, 0)) {
+    while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
+           !mutant(Mutant::relay_without_the_leader_lock)) {
         wait(stop, options_.take_over_every);
         if (stop.stop_requested()) return;
     }

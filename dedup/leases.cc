@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dedup/fence.h"
+#include "dedup/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -49,6 +50,15 @@ LeaseAnswer answer_of(const Result& found, int row, const Claim& claim) {
                                  Partition{static_cast<std::int32_t>(found.binary_integer(row, 8))},
                                  offset, offset}}};
     return answer;
+}
+
+// A build for mutants alone does not ask whose the row is.
+auto by_owner(std::string_view statement, [[maybe_unused]] Mutant without) {
+    if constexpr (mutants_built) {
+        return without_owner(statement, without);
+    } else {
+        return statement;
+    }
 }
 
 // What PostgreSQL surely takes, whatever the other side said.
@@ -187,23 +197,25 @@ void Leases::release_request(Connection& connection, const Digest& digest) {
 
 std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    return digests_of(connection.prepared(sql::lease_extend,
-                                          Parameters{}
-                                              .integer(registered_.ledger)
-                                              .text(token_)
-                                              .integer(lease_.count())
-                                              .digests(columns.digests)
-                                              .small_integers(columns.tries),
-                                          {}, true));
+    return digests_of(
+        connection.prepared(by_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+                            Parameters{}
+                                .integer(registered_.ledger)
+                                .text(token_)
+                                .integer(lease_.count())
+                                .digests(columns.digests)
+                                .small_integers(columns.tries),
+                            {}, true));
 }
 
 void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    connection.prepared(sql::lease_release, Parameters{}
-                                                .integer(registered_.ledger)
-                                                .text(token_)
-                                                .digests(columns.digests)
-                                                .small_integers(columns.tries));
+    connection.prepared(by_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
+                        Parameters{}
+                            .integer(registered_.ledger)
+                            .text(token_)
+                            .digests(columns.digests)
+                            .small_integers(columns.tries));
 }
 
 std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const LeaseEnd> ends,
@@ -219,18 +231,19 @@ std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const Lea
         statuses.push_back(end.status);
         reasons.emplace_back(owned.emplace_back(plain(end.reason)));
     }
-    return digests_of(transaction.prepared(sql::lease_finish,
-                                           Parameters{}
-                                               .integer(registered_.ledger)
-                                               .text(token_)
-                                               .digests(digests)
-                                               .texts(states)
-                                               .small_integers(counted)
-                                               .small_integers(statuses)
-                                               .texts(reasons)
-                                               .boolean(results_kept)
-                                               .digests(passed),
-                                           {}, true));
+    return digests_of(
+        transaction.prepared(by_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
+                             Parameters{}
+                                 .integer(registered_.ledger)
+                                 .text(token_)
+                                 .digests(digests)
+                                 .texts(states)
+                                 .small_integers(counted)
+                                 .small_integers(statuses)
+                                 .texts(reasons)
+                                 .boolean(results_kept)
+                                 .digests(passed),
+                             {}, true));
 }
 
 void Leases::count(Transaction& transaction, std::span<const Digest> passed) {

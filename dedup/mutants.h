@@ -1,10 +1,11 @@
 #pragma once
-// Guards that the build option ONCEWARD_MUTANTS can turn off, to see that the fault campaign
-// notices: ONCEWARD_MUTANT names the one, in the environment, at the process's start. In every
-// other build mutant() is false at compile time and nothing of it is left in the program. Pure but
-// for what is said; thread-safe.
+// Guards that the build option ONCEWARD_MUTANTS can turn off, to see that the fault campaign, or a
+// test, notices: ONCEWARD_MUTANT names the one, in the environment, at the process's start. In
+// every other build mutant() is false at compile time and nothing of it is left in the program.
+// Pure but for what is said; thread-safe.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,10 +28,19 @@ enum class Mutant : std::uint8_t {
     news_read_with_the_lock,
     sealed_without_the_lock,
     window_read_before_the_take_over,
+    // Below, what the campaign's core tier does not touch: tests notice, see
+    // scripts/campaign-mutants.
+    ended_by_a_stale_owner,
+    extended_by_a_stale_owner,
+    released_by_a_stale_owner,
+    relay_without_the_leader_lock,
+    row_deleted_before_kafkas_answer,
 };
 
-// The value of ONCEWARD_MUTANT for each, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 13> mutant_names{"no_fence_check",
+// The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
+// the core tier.
+inline constexpr std::size_t core_mutants = 13;
+inline constexpr std::array<std::string_view, 18> mutant_names{"no_fence_check",
                                                                "owner_checked_but_not_the_offset",
                                                                "start_from_memory",
                                                                "commit_tag_not_looked_at",
@@ -42,7 +52,12 @@ inline constexpr std::array<std::string_view, 13> mutant_names{"no_fence_check",
                                                                "window_kept_over_a_reconnect",
                                                                "news_read_with_the_lock",
                                                                "sealed_without_the_lock",
-                                                               "window_read_before_the_take_over"};
+                                                               "window_read_before_the_take_over",
+                                                               "ended_by_a_stale_owner",
+                                                               "extended_by_a_stale_owner",
+                                                               "released_by_a_stale_owner",
+                                                               "relay_without_the_leader_lock",
+                                                               "row_deleted_before_kafkas_answer"};
 
 #ifdef ONCEWARD_MUTANTS
 inline constexpr bool mutants_built = true;
@@ -59,6 +74,8 @@ struct Digest;
 
 // A fence's statement without the comparisons that the mutant leaves out.
 std::string without_guards(std::string_view statement);
+// A lease's statement that takes a row for its owner's, whosever it is.
+std::string without_owner(std::string_view statement, Mutant which);
 // What the worker remembers of a fence, by its owner's id.
 void remember_fence(const std::string& owner, Offset next_offset);
 Offset remembered_fence(const std::string& owner, Offset otherwise);
