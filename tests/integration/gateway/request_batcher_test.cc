@@ -159,7 +159,7 @@ TEST_P(RequestBatcherTest, WhileTheFirstRunsTheOthersAreToldSo) {
 
 TEST_P(RequestBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
     RequestBatcherOptions waits = options();
-    waits.wait = 300ms;
+    waits.wait = 1s;
     start(waits);
     ASSERT_EQ(ask("first"), "fresh made first");
     Hold hold(*this);
@@ -176,7 +176,13 @@ TEST_P(RequestBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
 // the same key waits behind it; a log lets both run, and the first COMMIT decides.
 TEST_P(RequestBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) {
     const bool table = GetParam() == StoreKind::table;
-    start(options());
+    // Longer than anybody is waited for below.
+    const auto patient_with_locks = [this] {
+        RequestBatcherOptions patient = options();
+        patient.postgres.lock_timeout = 60s;
+        return patient;
+    };
+    start(patient_with_locks());
     ASSERT_EQ(ask("first"), "fresh made first");
     const std::string theirs = schema_.user_table("theirs", "key text, body text");
     RequestBatcherOptions elsewhere = order_batcher(schema_, theirs, GetParam());
@@ -190,19 +196,18 @@ TEST_P(RequestBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) 
         answers.push_back(submit(i == 10 ? "a" : std::to_string(i), "body"));
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {
-        // Less than the session's lock_timeout.
-        ASSERT_EQ(answers[i].wait_for(8s), std::future_status::ready) << i;
+        ASSERT_EQ(answers[i].wait_for(20s), std::future_status::ready) << i;
         EXPECT_EQ(answers[i].get(), i == 10 && table ? "in flight"
                                     : i == 10        ? "fresh made a"
                                                      : "fresh made " + std::to_string(i));
     }
-    RequestBatcherOptions waits = options();
+    RequestBatcherOptions waits = patient_with_locks();
     waits.wait = 30s;
     start(waits);
     auto patient = submit("a", "body");
     for (int i = 0; i < 5; ++i) {
         auto unrelated = submit("u" + std::to_string(i), "body");
-        ASSERT_EQ(unrelated.wait_for(8s), std::future_status::ready) << i;
+        ASSERT_EQ(unrelated.wait_for(20s), std::future_status::ready) << i;
         EXPECT_EQ(unrelated.get(), "fresh made u" + std::to_string(i));
     }
     EXPECT_EQ(rows("key = 'a'"), table ? 0 : 1);

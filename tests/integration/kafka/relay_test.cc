@@ -35,6 +35,11 @@ class RunningRelay {
     explicit RunningRelay(RelayOptions options)
         : relay_(std::move(options)),
           thread_([this](const std::stop_token& stop) { relay_.run(stop); }) {}
+    // Returns when it has ended.
+    void stop() {
+        thread_.request_stop();
+        thread_.join();
+    }
     RelayCounts counts() const { return relay_.counts(); }
     bool leads(milliseconds limit = patience) const {
         return eventually(limit, [&] { return counts().leads; });
@@ -308,13 +313,13 @@ TEST_F(RelayTest, WithoutABrokerItStopsInTimeAndLosesNothing) {
     RelayOptions lonely = options();
     lonely.producer.bootstrap_servers = "127.0.0.1:1";
     write(numbered("row", 10), "a");
-    const auto begin = std::chrono::steady_clock::now();
     {
         RunningRelay relay(lonely);
         ASSERT_TRUE(relay.leads());
         EXPECT_TRUE(stays(500ms, [&] { return waiting() == 10; }));
+        relay.stop();
+        EXPECT_EQ(relay.counts().failed_passing, 0) << "it waited until Kafka's client gave up";
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
     EXPECT_EQ(waiting(), 10);
     RunningRelay relay(options());
     EXPECT_TRUE(all_sent());

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using support::eventually;
 using testing::HasSubstr;
 
-constexpr milliseconds fleet_patience{10'000};
+constexpr milliseconds fleet_patience{60'000};
 
 class FleetTest : public testing::Test {
   protected:
