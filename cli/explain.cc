@@ -167,7 +167,7 @@ void print_text(const nlohmann::json& found) {
 
 int explain(const ExplainOptions& options) {
     const KeyQuestion& question = options.question;
-    const OperatorSetup setup = operator_setup(options.common, "explain", question.topic);
+    const OperatorSetup setup = operator_setup(options.common, "explain", source_of(question));
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     const std::vector<Digest> digests = digests_of(wanted);

@@ -85,6 +85,9 @@ int forget_tenant(const ForgetOptions& options) {
     if (options.question.tenant.empty()) {
         throw UsageError("name a key, or with --tenant whose results are to be erased");
     }
+    if (!options.question.route.empty()) {
+        throw UsageError("results are erased ledger by ledger: name the route's with --ledger");
+    }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(operator_setups(options.common, "forget"), [&](const auto& setup) {
         Connection connection(setup.connection);
@@ -117,8 +120,7 @@ int forget_tenant(const ForgetOptions& options) {
 int forget(const ForgetOptions& options) {
     const KeyQuestion& question = options.question;
     if (question.key.empty()) return forget_tenant(options);
-    if (question.topic.empty()) throw UsageError("name the message's topic: --topic");
-    const OperatorSetup setup = operator_setup(options.common, "forget", question.topic);
+    const OperatorSetup setup = operator_setup(options.common, "forget", source_of(question));
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     Connection connection(setup.connection);
@@ -149,12 +151,14 @@ int forget(const ForgetOptions& options) {
         std::cout << "no ledger knows this key\n";
         return exit_not_found;
     }
+    const std::string again = question.route.empty() ? "message under this key that comes again "
+                                                     : "request with this key that comes again ";
+    const std::string effect = question.route.empty() ? "APPLIED again" : "CARRIED OUT again";
     if (options.yes) {
-        std::cout << "taken out: " << evicted
-                  << ". A message under this key that comes again is APPLIED again\n";
+        std::cout << "taken out: " << evicted << ". A " << again << "is " << effect << '\n';
     } else {
-        std::cout << "would be taken out; a message under this key that comes again would then be "
-                     "APPLIED again\nnothing was changed; do it with --yes\n";
+        std::cout << "would be taken out; a " << again << "would then be " << effect
+                  << "\nnothing was changed; do it with --yes\n";
     }
     return exit_ok;
 }
@@ -170,13 +174,12 @@ void add_forget(CLI::App& program, Commands& commands) {
     add_key_question(*command, options->common, options->question);
     // Without a key it is the tenant's results.
     command->get_option("key")->required(false);
-    command->get_option("--topic")->required(false);
     command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all");
     add_reason(*command, options->reason, "evictions, or in erasures");
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(
-        "forget KEY --topic T takes a claim out; forget --tenant T erases results.\n"
+        "forget KEY with --topic or --route takes a claim out; forget --tenant T erases results.\n"
         "Exit codes: 0 taken out, erased or planned, 3 no ledger knows the key, or has "
         "results of the tenant.");
     commands.add(*command, [options] {

@@ -7,13 +7,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/import/import_target.h"
 #include "cli/operator_options.h"
 #include "cli/stop_request.h"
-#include "consumer/key_text.h"
 #include "dedup/claims/make_store.h"
 #include "dedup/migration.h"
 
@@ -27,6 +26,7 @@ constexpr int import_source = 0;
 struct ImportArguments {
     OperatorOptions common;
     std::string topic;
+    std::string route;
     std::string query;
     std::string file;
     std::string from;
@@ -39,22 +39,17 @@ struct ImportArguments {
     bool json = false;
 };
 
-// Which of the topic's key sources the list is about.
-std::string kind_of_list(const ImportArguments& arguments, const TopicConfiguration& topic) {
-    std::vector<std::string> kinds;
-    for (const KeySource& source : topic.key.sources) {
-        const std::string kind = kind_of(source);
-        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
-    }
+// Which of its key sources the list is about.
+std::string kind_of_list(const ImportArguments& arguments, const KeyScope& scope) {
     std::string all;
-    for (const std::string& kind : kinds) all += (all.empty() ? "" : ", ") + kind;
-    if (arguments.kind.empty() && kinds.size() != 1) {
-        throw UsageError("keys of topic " + topic.name + " come as " + all +
+    for (const std::string& kind : scope.kinds) all += (all.empty() ? "" : ", ") + kind;
+    if (arguments.kind.empty() && scope.kinds.size() != 1) {
+        throw UsageError("keys of " + scope.owner + " come as " + all +
                          "; say which these are: --kind");
     }
-    const std::string kind = arguments.kind.empty() ? kinds.front() : arguments.kind;
-    if (std::ranges::find(kinds, kind) == kinds.end()) {
-        throw UsageError("keys of topic " + topic.name + " come as " + all + ", not as " + kind);
+    const std::string kind = arguments.kind.empty() ? scope.kinds.front() : arguments.kind;
+    if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) {
+        throw UsageError("keys of " + scope.owner + " come as " + all + ", not as " + kind);
     }
     if (kind == "cloudevents" && arguments.cloudevents_source.empty()) {
         throw UsageError("a CloudEvent's key is its id and --source, its source");
@@ -62,20 +57,16 @@ std::string kind_of_list(const ImportArguments& arguments, const TopicConfigurat
     return kind;
 }
 
-// The same key, by the same rules, as that of a message of the topic.
+// The same key, by the same rules, as that of a message of the topic or a request to the route.
 std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& arguments,
-                                                         const KeyOptions& options,
+                                                         const ImportTarget& target,
                                                          const std::string& kind) {
-    auto pattern =
-        options.pattern.empty() ? nullptr : std::make_shared<const std::regex>(options.pattern);
-    return [&arguments, &options, kind, pattern](const std::string& key) -> ImportedKey {
+    return [&arguments, &target, kind](const std::string& key) -> ImportedKey {
         const std::string text =
             kind == "cloudevents" ? cloudevents_key(arguments.cloudevents_source, key) : key;
-        if (const char* fault = key_fault(text, options)) return {std::nullopt, fault};
-        if (pattern && !std::regex_match(text, *pattern)) {
-            return {std::nullopt, "it does not match the topic's pattern"};
-        }
-        return {digest_of({options.operation, arguments.tenant, kind, text}), ""};
+        std::string fault = target.fault(text);
+        if (!fault.empty()) return {std::nullopt, std::move(fault)};
+        return {digest_of({target.scope.operation, arguments.tenant, kind, text}), ""};
     };
 }
 
@@ -89,7 +80,8 @@ std::unique_ptr<KeyList> list_of(const ImportArguments& arguments, const Operato
     return std::make_unique<QueriedKeys>(options, arguments.query);
 }
 
-int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& options) {
+int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& options,
+         const std::string& effect) {
     const KeyPage page = list.read("", keys_shown);
     nlohmann::json keys = nlohmann::json::array();
     for (const std::string& key : page.keys) {
@@ -109,9 +101,7 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
         std::cout << "  " << key["key"].get<std::string>() << ' ' << key["fault"].get<std::string>()
                   << '\n';
     }
-    std::cout
-        << "a message under one of these keys would then be a duplicate\nnothing was changed; "
-           "do it with --yes\n";
+    std::cout << effect << "\nnothing was changed; do it with --yes\n";
     return exit_ok;
 }
 
@@ -135,44 +125,46 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
     return exit_interrupted;
 }
 
+ImportTarget asked_target(const ImportArguments& arguments, const Configuration& configuration) {
+    ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
+                                                  : target_of_route(configuration, arguments.route);
+    if (target.scope.has_tenant == arguments.tenant.empty()) {
+        throw UsageError("keys of " + target.scope.owner +
+                         (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
+                                                   : " belong to no tenant"));
+    }
+    return target;
+}
+
 int import_all(const ImportArguments& arguments) {
-    const OperatorSetup setup = operator_setup(arguments.common, "import", arguments.topic);
+    if (arguments.topic.empty() && arguments.route.empty()) {
+        throw UsageError("whose keys are they? Name a topic with --topic, or a route with --route");
+    }
+    const OperatorSetup setup = operator_setup(
+        arguments.common, "import", arguments.route.empty() ? arguments.topic : arguments.route);
     if (!setup.configuration) {
-        throw UsageError("what a key of the topic is, the configuration says: give it with -c");
+        throw UsageError("what a key is, the configuration says: give it with -c");
     }
-    const TopicConfiguration& topic = topic_named(*setup.configuration, arguments.topic);
-    const LedgerOptions& ledger = setup.configuration->ledgers.at(topic.ledger);
-    if (ledger.reach == Reach::partition) {
-        throw UsageError(
-            "with reach: partition a claim is looked for in its message's partition, "
-            "which a list of keys does not tell");
-    }
-    if (topic.key.tenant.has_value() == arguments.tenant.empty()) {
-        throw UsageError(arguments.tenant.empty()
-                             ? "keys of topic " + topic.name +
-                                   " belong to tenants; name one: --tenant"
-                             : "keys of topic " + topic.name + " belong to no tenant");
-    }
-    const std::string kind = kind_of_list(arguments, topic);
+    const ImportTarget target = asked_target(arguments, *setup.configuration);
+    const std::string kind = kind_of_list(arguments, target.scope);
     const std::unique_ptr<KeyList> list = list_of(arguments, setup);
     Connection connection(setup.connection);
     require_version(connection);
     ImportOptions options;
-    options.topic = topic.name;
+    options.topic = target.source;
     options.page = arguments.batch;
     options.restart = arguments.restart;
-    options.meaning = "keys of " + topic.key.operation + " as " + kind +
+    options.meaning = "keys of " + target.scope.operation + " as " + kind +
                       (arguments.tenant.empty() ? "" : " of tenant " + arguments.tenant);
-    options.key = reader_of(arguments, topic.key, kind);
+    options.key = reader_of(arguments, target, kind);
     options.stopped = [] { return stop_requested(); };
-    if (!arguments.yes) return tell(arguments, *list, options);
+    if (!arguments.yes) return tell(arguments, *list, options, target.effect);
     const StopRequest stop;
-    RegisteredLedger registered =
-        register_ledger(connection, ledger, setup.configuration->group, topic.name);
+    RegisteredLedger registered = target.register_source(connection);
     options.ledger = registered.ledger;
     registered.source = import_source;
     const std::unique_ptr<ClaimStore> claims =
-        make_claim_store(ledger, registered, std::make_shared<LogWindows>());
+        make_claim_store(target.ledger, registered, std::make_shared<LogWindows>());
     return show(arguments, import_keys(connection, *claims, *list, options));
 }
 
@@ -183,7 +175,13 @@ void add_import(CLI::App& program, Commands& commands) {
         "import", "Claim keys that were handled before, from a table or a file (a dry run first)");
     auto arguments = std::make_shared<ImportArguments>();
     add_operator_options(*command, arguments->common);
-    command->add_option("--topic", arguments->topic, "The topic whose keys they are")->required();
+    CLI::Option* topic =
+        command->add_option("--topic", arguments->topic, "The topic whose keys they are");
+    command
+        ->add_option("--route", arguments->route,
+                     "The route whose keys they are, as `onceward describe` names it, such as "
+                     "`POST /orders/{id}`")
+        ->excludes(topic);
     CLI::Option* query = command->add_option(
         "--query", arguments->query,
         "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; best where that "
@@ -195,7 +193,7 @@ void add_import(CLI::App& program, Commands& commands) {
                      "PostgreSQL connection string for --query; default: the ledger's server")
         ->excludes(file);
     command->add_option("--kind", arguments->kind,
-                        "Which of the topic's key sources these are, such as field:/id");
+                        "Which of the key sources these are, such as field:/id");
     command->add_option("--tenant", arguments->tenant, "Whose keys these are");
     command->add_option("--source", arguments->cloudevents_source,
                         "A CloudEvent's source; the keys are ids");

@@ -6,6 +6,7 @@
 
 #include "cli/usage_error.h"
 #include "dedup/explain_statement.h"
+#include "gateway/structured_field.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -29,27 +30,58 @@ std::optional<Digest> digest_from_text(std::string text) {
     return digest;
 }
 
-// The kinds that a key of this topic may have been stored under.
-std::vector<std::string> kinds_of(const KeyQuestion& question, const TopicConfiguration* topic) {
-    std::vector<std::string> kinds = question.kinds;
-    if (kinds.empty() && topic != nullptr) {
-        for (const KeySource& source : topic->key.sources) kinds.push_back(kind_of(source));
-        if (topic->key.on_missing == KeyPolicy::derive ||
-            topic->key.on_invalid == KeyPolicy::derive) {
-            kinds.emplace_back("coordinates");
-        }
+// Of what a configuration says nothing; a key's kind needs none then.
+KeyScope scope_without_configuration(const KeyQuestion& question) {
+    if (!question.route.empty()) {
+        return {.owner = "route " + question.route,
+                .operation = question.route,
+                .kinds = {"header:Idempotency-Key"},
+                .may_be_quoted = true};
     }
-    if (kinds.empty()) kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"};
-    return kinds;
+    if (question.operation.empty() && question.group.empty()) {
+        throw UsageError(
+            "which consumer group? Name it with --group, or give a configuration with -c");
+    }
+    return {.owner = "topic " + question.topic,
+            .operation = question.group + "/" + question.topic,
+            .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
 }
 
-std::string operation_of(const KeyQuestion& question, const TopicConfiguration* topic,
-                         const Configuration* configuration) {
-    if (!question.operation.empty()) return question.operation;
-    if (topic != nullptr) return topic->key.operation;
-    if (!question.group.empty()) return question.group + "/" + question.topic;
-    if (configuration != nullptr) return configuration->group + "/" + question.topic;
-    throw UsageError("which consumer group? Name it with --group, or give a configuration with -c");
+KeyScope configured_scope(const KeyQuestion& question, const Configuration& configuration) {
+    if (!question.route.empty()) {
+        return scope_of(configuration, route_named(configuration, question.route));
+    }
+    const TopicConfiguration& topic = topic_named(configuration, question.topic);
+    KeyScope scope = scope_of(topic);
+    if (topic.key.on_missing == KeyPolicy::derive || topic.key.on_invalid == KeyPolicy::derive) {
+        scope.kinds.emplace_back("coordinates");
+    }
+    return scope;
+}
+
+// What was asked for goes before what is configured.
+KeyScope asked_scope(const KeyQuestion& question, const Configuration* configuration) {
+    KeyScope scope = configuration == nullptr ? scope_without_configuration(question)
+                                              : configured_scope(question, *configuration);
+    if (!question.operation.empty()) scope.operation = question.operation;
+    if (!question.kinds.empty()) scope.kinds = question.kinds;
+    if (scope.has_tenant && question.tenant.empty()) {
+        throw UsageError("keys of " + scope.owner + " belong to tenants; name one: --tenant");
+    }
+    if (configuration != nullptr && !question.route.empty() && !scope.has_tenant &&
+        !question.tenant.empty()) {
+        throw UsageError("keys of " + scope.owner + " belong to no tenant");
+    }
+    return scope;
+}
+
+// A key of this kind, as it is stored.
+std::string text_of(const KeyQuestion& question, const KeyScope& scope, const std::string& kind) {
+    if (kind == "cloudevents") return cloudevents_key(question.cloudevents_source, question.key);
+    if (scope.may_be_quoted && question.key.starts_with('"')) {
+        return structured_string(question.key).value_or(question.key);
+    }
+    return question.key;
 }
 
 std::string kind_name(const std::vector<KeyCandidate>& candidates, std::string_view uuid) {
@@ -63,15 +95,29 @@ nlohmann::json optional_json(const std::optional<std::string_view>& text) {
     return text ? nlohmann::json(*text) : nlohmann::json(nullptr);
 }
 
+// The four columns that begin there: group, topic, partition, offset. Of a request there is no
+// place in a log, and its numbers say nothing.
+void add_place(nlohmann::json& at, const Result& rows, int row, int column) {
+    at["group"] = optional_json(rows.optional_text(row, column));
+    const std::optional<std::string_view> topic = rows.optional_text(row, column + 1);
+    if (topic && is_route_name(*topic)) {
+        at["route"] = *topic;
+        return;
+    }
+    at["topic"] = optional_json(topic);
+    at["partition"] = rows.integer(row, column + 2);
+    at["offset"] = rows.integer(row, column + 3);
+}
+
 }  // namespace
 
-const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name) {
-    std::string known;
-    for (const TopicConfiguration& topic : configuration.topics) {
-        if (topic.name == name) return topic;
-        known += (known.empty() ? "" : ", ") + topic.name;
+const std::string& source_of(const KeyQuestion& question) {
+    if (question.topic.empty() && question.route.empty() && !question.is_digest) {
+        throw UsageError(
+            "whose key is it? Name the message's topic with --topic, or the request's route with "
+            "--route");
     }
-    throw UsageError("the configuration has no topic " + name + "; it has " + known);
+    return question.route.empty() ? question.topic : question.route;
 }
 
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
@@ -81,25 +127,16 @@ std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
         if (!digest) throw UsageError("a digest is 32 hexadecimal digits, as in the logs");
         return {{"digest", *digest}};
     }
-    const TopicConfiguration* topic =
-        configuration == nullptr ? nullptr : &topic_named(*configuration, question.topic);
-    const bool has_tenant = topic != nullptr && topic->key.tenant.has_value();
-    if (has_tenant && question.tenant.empty()) {
-        throw UsageError("keys of topic " + question.topic +
-                         " belong to tenants; name one: --tenant");
-    }
-    const std::string operation = operation_of(question, topic, configuration);
+    const KeyScope scope = asked_scope(question, configuration);
     std::vector<KeyCandidate> found;
     const auto add = [&](const std::string& kind, std::string_view tenant) {
-        const std::string text = kind == "cloudevents"
-                                     ? cloudevents_key(question.cloudevents_source, question.key)
-                                     : question.key;
-        const Digest digest = digest_of({operation, tenant, kind, text});
+        const std::string text = text_of(question, scope, kind);
+        const Digest digest = digest_of({scope.operation, tenant, kind, text});
         if (std::ranges::find(found, digest, &KeyCandidate::digest) == found.end()) {
             found.push_back({kind, digest});
         }
     };
-    for (const std::string& kind : kinds_of(question, topic)) {
+    for (const std::string& kind : scope.kinds) {
         if (kind == "cloudevents" && question.cloudevents_source.empty()) continue;
         add(kind, question.tenant);
         // A key that was derived, where there was none, belongs to no tenant.
@@ -131,13 +168,12 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
                 list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
                                 {"digest", rows.text(found, 0)},
                                 {"claimed_at", rows.text(found, 1)},
-                                {"group", optional_json(rows.optional_text(found, 2))},
-                                {"topic", optional_json(rows.optional_text(found, 3))},
-                                {"partition", rows.integer(found, 4)},
-                                {"offset", rows.integer(found, 5)},
                                 {"ledger", generations.text(row, 0)},
                                 {"generation", generations.integer(row, 1)}});
-                if (has_ranges) list.back()["last_offset"] = rows.integer(found, 6);
+                add_place(list.back(), rows, found, 2);
+                if (has_ranges && list.back().contains("offset")) {
+                    list.back()["last_offset"] = rows.integer(found, 6);
+                }
                 const int fingerprint = has_ranges ? 7 : 6;
                 if (!rows.is_null(found, fingerprint)) {
                     list.back()["fingerprint"] = rows.text(found, fingerprint);
@@ -164,11 +200,8 @@ nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidat
                         {"attempts", rows.integer(row, 3)},
                         {"claimed_at", rows.text(row, 4)},
                         {"lease_until", rows.text(row, 5)},
-                        {"ended_at", optional_json(rows.optional_text(row, 6))},
-                        {"group", optional_json(rows.optional_text(row, 7))},
-                        {"topic", optional_json(rows.optional_text(row, 8))},
-                        {"partition", rows.integer(row, 9)},
-                        {"offset", rows.integer(row, 10)}});
+                        {"ended_at", optional_json(rows.optional_text(row, 6))}});
+        add_place(list.back(), rows, row, 7);
         if (!rows.is_null(row, 11)) list.back()["status"] = rows.integer(row, 11);
         if (!rows.is_null(row, 12)) list.back()["reason"] = rows.text(row, 12);
         if (!rows.is_null(row, 13)) list.back()["fingerprint"] = rows.text(row, 13);
@@ -186,6 +219,9 @@ std::string lease_text(const nlohmann::json& lease) {
     } else if (state == "in_flight") {
         text = "in flight since " + lease["claimed_at"].get<std::string>() + ", its lease until " +
                lease["lease_until"].get<std::string>();
+    } else if (state == "unanswered") {
+        text = "unanswered: its lease ended at " + lease["lease_until"].get<std::string>() +
+               ", and whether it took effect is not known;";
     } else {
         text = "let go of since " + lease["lease_until"].get<std::string>() + ", to be tried again";
     }
@@ -200,7 +236,10 @@ std::string text_with(const char* before, const nlohmann::json& of, const char* 
     return of.contains(name) ? before + of[name].get<std::string>() : "";
 }
 
+bool is_route_name(std::string_view source) { return source.find(' ') != std::string_view::npos; }
+
 std::string place_text(const nlohmann::json& at) {
+    if (at.contains("route")) return "a request to " + at["route"].get<std::string>();
     if (at["topic"].is_null() && at["group"] == "onceward import") return "an import";
     if (at["group"] == "once()") return "a call of once()";
     return (at["topic"].is_null() ? "a topic that is no longer known"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/configuration/configuration.h"
+#include "cli/key_scope.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -15,6 +16,7 @@ namespace onceward {
 struct KeyQuestion {
     std::string key;
     std::string topic;
+    std::string route;  // in the topic's place: method and path, such as `POST /orders/{id}`
     std::string group;  // '' where nobody named one
     std::string operation;
     std::string tenant;
@@ -28,12 +30,14 @@ struct KeyCandidate {
     Digest digest;
 };
 
-// As the topic's configuration makes them, where there is one; else of every kind that needs none.
+// The topic or the route that is asked about. Throws UsageError where neither is named, unless the
+// key is a digest.
+const std::string& source_of(const KeyQuestion& question);
+
+// As the topic's or the route's configuration makes them, where there is one; else of every kind
+// that needs none.
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
-
-// The topic of that name. Throws UsageError where the configuration has none.
-const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name);
 
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 
@@ -50,6 +54,9 @@ std::string claim_text(const nlohmann::json& claim);
 std::string lease_text(const nlohmann::json& lease);
 // `before` and the text of that name, where there is one; else ''.
 std::string text_with(const char* before, const nlohmann::json& of, const char* name);
+// Whether what feeds a ledger is a route: a topic's name has no blanks, a route's is its method and
+// path.
+bool is_route_name(std::string_view source);
 // Where a claim or a dead letter came from.
 std::string place_text(const nlohmann::json& at);
 // The same of a message that is at one of these places.

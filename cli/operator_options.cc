@@ -6,8 +6,15 @@
 namespace onceward {
 namespace {
 
+bool has_source(const Configuration& part, const std::string& name) {
+    const auto is_named = [&](const auto& route) { return route.second.name == name; };
+    return std::ranges::find(part.topics, name, &TopicConfiguration::name) != part.topics.end() ||
+           std::ranges::any_of(part.route_sinks, is_named) ||
+           std::ranges::any_of(part.route_upstreams, is_named);
+}
+
 // What is left of the configuration's servers.
-std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& topic,
+std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
                                   const Configuration& configuration) {
     std::vector<Configuration> parts = used_databases(configuration);
     const auto keep = [&](const auto& is_wanted) {
@@ -21,11 +28,8 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
         }
         return parts;
     }
-    const auto has_topic = [&](const Configuration& part) {
-        return std::ranges::find(part.topics, topic, &TopicConfiguration::name) !=
-               part.topics.end();
-    };
-    if (std::ranges::any_of(parts, has_topic)) keep(has_topic);
+    const auto has_it = [&](const Configuration& part) { return has_source(part, source); };
+    if (std::ranges::any_of(parts, has_it)) keep(has_it);
     return parts;
 }
 
@@ -51,7 +55,12 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
     command.add_option("key", question.key, "The key as the message carries it")->required();
-    command.add_option("--topic", question.topic, "The topic of the message")->required();
+    CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message");
+    command
+        .add_option("--route", question.route,
+                    "The route of the request, as `onceward describe` names it, such as `POST "
+                    "/orders/{id}`")
+        ->excludes(topic);
     add_operator_options(command, options);
     command.add_option("--group", question.group, "The consumer group, without a configuration");
     command.add_option("--operation", question.operation,
@@ -59,7 +68,7 @@ void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& 
     command.add_option("--tenant", question.tenant, "The key's tenant");
     command.add_option("--kind", question.kinds,
                        "Where the key came from, such as header:Idempotency-Key, field:/id or "
-                       "record_key; default: every kind of the topic's configuration");
+                       "record_key; default: every kind of the configuration");
     command.add_option("--source", question.cloudevents_source,
                        "A CloudEvent's source; KEY is then its id");
     command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
@@ -74,11 +83,11 @@ void add_reason(CLI::App& command, std::string& reason, const std::string& kept_
 }
 
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
-                                           const std::string& command, const std::string& topic) {
+                                           const std::string& command, const std::string& source) {
     std::vector<OperatorSetup> setups;
     if (options.config_given || options.dsn.empty() || !options.database.empty()) {
         const Configuration configuration = load_or_throw(options.config);
-        for (const Configuration& part : wanted(options, topic, configuration)) {
+        for (const Configuration& part : wanted(options, source, configuration)) {
             setups.push_back({part.postgres, part.database, configuration});
         }
     } else {
@@ -101,8 +110,11 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
 }
 
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
-                             const std::string& topic) {
-    std::vector<OperatorSetup> setups = operator_setups(options, command, topic);
+                             const std::string& source) {
+    std::vector<OperatorSetup> setups = operator_setups(options, command, source);
+    if (setups.empty()) {
+        throw UsageError("the configuration has nothing in PostgreSQL: its routes lead to topics");
+    }
     if (setups.size() > 1) throw name_one("this is for one server");
     return std::move(setups.front());
 }

@@ -28,7 +28,8 @@ struct OperatorOptions {
 // Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
 
-// The same, behind KEY and --topic, and then what else names a key: --group, --operation, --tenant,
+// The same, behind KEY, --topic and --route, and then what else names a key: --group, --operation,
+// --tenant,
 // --kind, --source, --digest.
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question);
 
@@ -41,16 +42,17 @@ struct OperatorSetup {
     std::optional<Configuration> configuration;  // none where only a dsn was given
 };
 
-// Each server that the command is for: the one that --database names, that of `topic`, or all. A
-// dsn goes before the configuration's: migrations are for the schema's owner, not for the worker's
-// role. Throws ConfigurationError; UsageError where the configuration has no such database, or a
-// dsn may be that of any.
+// Each server that the command is for: the one that --database names, that of `source` (a topic or
+// a route, by name), or all. None where the configuration has routes to topics alone. A dsn goes
+// before the configuration's: migrations are for the schema's owner, not for the worker's role.
+// Throws ConfigurationError; UsageError where the configuration has no such database, or a dsn may
+// be that of any.
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
                                            const std::string& command,
-                                           const std::string& topic = "");
-// The only one. Throws UsageError where there are more.
+                                           const std::string& source = "");
+// The only one. Throws UsageError where there are more, or none.
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
-                             const std::string& topic = "");
+                             const std::string& source = "");
 
 // The group that was named, else the configuration's. Throws UsageError where there is neither.
 std::string group_of(const OperatorSetup& setup, const std::string& named);

@@ -10,6 +10,9 @@ namespace {
 // DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
 bool plain_character(char c) { return c > 0x20 && c < 0x7F && c != ',' && c != '"'; }
 
+// Of a string in RFC 8941, which may be a blank as well.
+bool quotable_character(char c) { return c >= 0x20 && c < 0x7F; }
+
 std::optional<std::string> plain_text(std::string_view value) {
     if (!std::ranges::all_of(value, plain_character)) return std::nullopt;
     return std::string(value);
@@ -44,6 +47,15 @@ std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOpt
     if (text.find('\0') != std::string_view::npos) return KeyFault::malformed;
     if (options.uuid && !is_uuid(text)) return KeyFault::no_uuid;
     return std::nullopt;
+}
+
+std::optional<KeyFault> check_key_for_header(std::string_view text,
+                                             const KeyHeaderOptions& options) {
+    const bool fits = options.format == KeyFormat::plain
+                          ? std::ranges::all_of(text, plain_character)
+                          : std::ranges::all_of(text, quotable_character);
+    if (!fits) return KeyFault::malformed;
+    return check_key_text(text, options);
 }
 
 KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options) {

@@ -56,6 +56,10 @@ KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options)
 // The rules for the key's text alone, for keys from elsewhere (a field of the body).
 std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options);
 
+// The same, and that the header can carry it.
+std::optional<KeyFault> check_key_for_header(std::string_view text,
+                                             const KeyHeaderOptions& options);
+
 // What is wrong, for the client.
 std::string describe(KeyFault fault, const KeyHeaderOptions& options);
 

@@ -6,11 +6,13 @@
 
 namespace onceward {
 
+std::string request_kind(const RouteOptions& route) {
+    return route.key_field.empty() ? "header:" + route.key.header : "field:" + route.key_field;
+}
+
 Digest request_digest(const RouteOptions& route, std::string_view tenant, std::string_view key) {
     const std::string operation = operation_of(route.pattern);
-    const std::string kind =
-        route.key_field.empty() ? "header:" + route.key.header : "field:" + route.key_field;
-    return digest_of({operation, tenant, kind, key});
+    return digest_of({operation, tenant, request_kind(route), key});
 }
 
 Digest request_fingerprint(const HttpRequest& request) {

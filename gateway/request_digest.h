@@ -6,6 +6,10 @@
 
 namespace onceward {
 
+// Where the keys of the route come from, as it stands in their digests: `header:Idempotency-Key`,
+// `field:/id`.
+std::string request_kind(const RouteOptions& route);
+
 // Of the key in its scope: operation (method and route pattern), tenant, and where the key came
 // from.
 Digest request_digest(const RouteOptions& route, std::string_view tenant, std::string_view key);

@@ -48,6 +48,11 @@ std::int64_t random_number() {
 
 }  // namespace
 
+// The last try may begin just before the deadline, and look at the claims at its end.
+std::chrono::milliseconds longest_request(const RequestBatcherOptions& options) {
+    return options.longest_request + options.postgres.statement_timeout;
+}
+
 RequestSession::RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop)
     : options_(options), stop_(stop), intake_(options.intake()), sequence_(random_number()) {}
 
@@ -259,10 +264,9 @@ void RequestSession::connect() {
     check_server(*connection);
     require_version(*connection);
     if (!claims_) {
-        // The last try may begin just before the deadline, and look at the claims at its end.
-        const auto longest = options_.longest_request + options_.postgres.statement_timeout;
-        const RegisteredLedger registered = register_requests(
-            *connection, options_.ledger, options_.service, options_.name, longest);
+        const RegisteredLedger registered =
+            register_requests(*connection, options_.ledger, options_.service, options_.name,
+                              longest_request(options_));
         claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
         results_ =
             std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);

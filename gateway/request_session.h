@@ -52,6 +52,10 @@ struct RequestBatcherOptions {
     StepObserver* observer = nullptr;  // may be null
 };
 
+// From when a request comes to the last look at its claims: so far behind the clock is the
+// watermark of the route's feed.
+std::chrono::milliseconds longest_request(const RequestBatcherOptions& options);
+
 // A request that waits for its batch, or is in one.
 struct WaitingRequest {
     RequestInBatch at;

@@ -1,5 +1,10 @@
-SELECT known.digest, led.name, CASE WHEN known.state <> 'in_flight' THEN known.state
-        WHEN known.lease_until <= clock_timestamp() THEN 'released' ELSE 'in_flight' END,
+-- A request's key that was let go has ended with an owner of zeros. Whose lease has ended without a
+-- word: a message is tried again, a request's key may stay as it is until somebody has looked.
+SELECT known.digest, led.name,
+    CASE WHEN known.state = 'in_flight' AND known.lease_until > clock_timestamp() THEN 'in_flight'
+        WHEN known.owner_token = '00000000-0000-0000-0000-000000000000' THEN 'released'
+        WHEN known.state <> 'in_flight' THEN known.state
+        WHEN known.identity = 'request' THEN 'unanswered' ELSE 'released' END,
     known.attempts, known.claimed_at::text, known.lease_until::text, known.ended_at::text,
     feed.consumer_group, feed.topic, known.partition, known.record_offset, known.status,
     known.reason, known.fingerprint

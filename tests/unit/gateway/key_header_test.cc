@@ -131,5 +131,13 @@ TEST(KeyHeader, ATextFromElsewhereHasTheSameLimits) {
     EXPECT_EQ(check_key_text(std::string(256, 'a'), {}), KeyFault::too_long);
 }
 
+TEST(KeyHeader, WhatNoHeaderCanCarryIsNoKeyOfOne) {
+    EXPECT_EQ(check_key_for_header("a \"b\", c", {}), std::nullopt);
+    EXPECT_EQ(check_key_for_header("\xC3\xA4", {}), KeyFault::malformed);
+    EXPECT_EQ(check_key_for_header("a b", {.format = KeyFormat::plain}), KeyFault::malformed);
+    EXPECT_EQ(check_key_for_header("a-b", {.format = KeyFormat::plain}), std::nullopt);
+    EXPECT_EQ(check_key_for_header(std::string(256, 'a'), {}), KeyFault::too_long);
+}
+
 }  // namespace
 }  // namespace onceward

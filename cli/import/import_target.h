@@ -1,0 +1,28 @@
+#pragma once
+// What the keys of a list are keys of: a topic's messages or a route's requests, as the
+// configuration has them. Borrows from the configuration. What cannot be meant, or has no claims
+// that a list could make, is a UsageError.
+
+#include <functional>
+#include <string>
+
+#include "cli/key_scope.h"
+#include "dedup/ledger.h"
+
+namespace onceward {
+
+struct ImportTarget {
+    KeyScope scope;
+    std::string source;  // the topic's name, or the route's
+    const LedgerOptions& ledger;
+    // Why no message and no request could have this key; '' where one could.
+    std::function<std::string(const std::string& key)> fault;
+    // Makes the ledger, and that it is fed from there, known.
+    std::function<RegisteredLedger(Connection&)> register_source;
+    std::string effect;  // what comes to a message or a request with an imported key
+};
+
+ImportTarget target_of_topic(const Configuration& configuration, const std::string& topic);
+ImportTarget target_of_route(const Configuration& configuration, const std::string& route);
+
+}  // namespace onceward
