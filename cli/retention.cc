@@ -35,25 +35,49 @@ std::string seconds_text(std::chrono::seconds duration) {
 }
 
 nlohmann::json to_json(const RetentionHolder& holder) {
-    return {{"group", holder.group},
-            {"topic", holder.topic},
-            {"partition", holder.partition},
-            {"watermark",
-             holder.watermark ? nlohmann::json(*holder.watermark) : nlohmann::json(nullptr)}};
+    nlohmann::json json{{"group", holder.group},
+                        {"watermark", holder.watermark ? nlohmann::json(*holder.watermark)
+                                                       : nlohmann::json(nullptr)}};
+    if (is_route_name(holder.topic)) {
+        json["route"] = holder.topic;
+    } else {
+        json["topic"] = holder.topic;
+        json["partition"] = holder.partition;
+    }
+    return json;
+}
+
+std::string holder_text(const RetentionHolder& holder) {
+    const std::string passed =
+        holder.watermark ? "passed up to " + *holder.watermark : "never passed";
+    if (is_route_name(holder.topic)) {
+        // They have no log: it is the clock, less the longest of them.
+        return "requests to " + holder.topic + " of group " + holder.group + ": " + passed;
+    }
+    return "group " + holder.group + " topic " + holder.topic + ' ' +
+           (holder.partition < 0 ? std::string("its list of partitions")
+                                 : "partition " + std::to_string(holder.partition)) +
+           ": " + passed;
 }
 
 nlohmann::json to_json(const LedgerView& ledger) {
-    return {{"ledger", ledger.name},
-            {"store", ledger.store},
-            {"reach", ledger.reach},
-            {"retention_seconds", ledger.retention.count()},
-            {"generations", ledger.generations},
-            {"claims_estimated", ledger.claims},
-            {"bytes", ledger.bytes},
-            {"oldest", ledger.oldest},
-            {"oldest_seconds", ledger.oldest_age.count()},
-            {"held_back_seconds", ledger.held_back.count()},
-            {"held_back_by", nlohmann::json::array()}};
+    nlohmann::json json{{"ledger", ledger.name},
+                        {"store", ledger.store},
+                        {"reach", ledger.reach},
+                        {"retention_seconds", ledger.retention.count()},
+                        {"generations", ledger.generations},
+                        {"claims_estimated", ledger.claims},
+                        {"bytes", ledger.bytes},
+                        {"oldest", ledger.oldest},
+                        {"oldest_seconds", ledger.oldest_age.count()},
+                        {"held_back_seconds", ledger.held_back.count()},
+                        {"held_back_by", nlohmann::json::array()}};
+    if (ledger.store == "lease") {
+        json["leases_held"] = ledger.leases_held;
+        json["leases_waiting"] = ledger.leases_waiting;
+        json["oldest_lease_seconds"] = ledger.oldest_lease.count();
+    }
+    return json;
 }
 
 // Of the ledger, by the configuration; none where it says nothing of that.
@@ -82,13 +106,15 @@ void tell(const HeldLedger& held) {
     }
     std::cout << held.view.name << " waits for, the oldest first:\n";
     for (const RetentionHolder& holder : held.holders) {
-        std::cout << "  group " << holder.group << " topic " << holder.topic << ' '
-                  << (holder.partition < 0 ? std::string("its list of partitions")
-                                           : "partition " + std::to_string(holder.partition))
-                  << ": "
-                  << (holder.watermark ? "passed up to " + *holder.watermark : "never passed")
-                  << '\n';
+        std::cout << "  " << holder_text(holder) << '\n';
     }
+}
+
+// Keys whose effect has not ended, which no retention lets go of.
+std::string open_leases_text(const LedgerView& ledger) {
+    return ledger.name + " has keys in flight that stay, the oldest for " +
+           duration_text(ledger.oldest_lease) + ": " + std::to_string(ledger.leases_held) +
+           " under a lease, " + std::to_string(ledger.leases_waiting) + " whose lease has ended";
 }
 
 int show(const RetentionArguments& arguments) {
@@ -97,6 +123,7 @@ int show(const RetentionArguments& arguments) {
     TextTable table({"ledger", "store", "reach", "retention", "generations", "claims (about)",
                      "bytes", "oldest since", "held back"});
     std::vector<HeldLedger> held;
+    std::vector<std::string> open_leases;
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         Connection connection(setup.connection);
         require_version(connection);
@@ -111,6 +138,9 @@ int show(const RetentionArguments& arguments) {
                        std::to_string(ledger.generations), std::to_string(ledger.claims),
                        std::to_string(ledger.bytes), ledger.oldest,
                        seconds_text(ledger.held_back)});
+            if (ledger.leases_held + ledger.leases_waiting > 0) {
+                open_leases.push_back(open_leases_text(ledger));
+            }
             if (ledger.held_back == std::chrono::seconds(0)) continue;
             held.push_back(
                 {ledger, hours, retention_holders(connection, ledger.ledger, holders_shown)});
@@ -128,6 +158,7 @@ int show(const RetentionArguments& arguments) {
     } else {
         table.print(std::cout);
         for (const HeldLedger& ledger : held) tell(ledger);
+        for (const std::string& line : open_leases) std::cout << line << '\n';
     }
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
@@ -136,34 +167,26 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
                          Connection& connection) {
     RetentionJob job({.connection = options, .ledgers = {ledger}});
     const RetentionReport report = job.look(connection, ledger);
-    return {{"ledger", ledger.name},
-            {"looked", report.looked},
-            {"rotated", report.rotated},
-            {"sealed", report.sealed},
-            {"expired", report.unlisted},
-            {"tables_dropped", report.dropped},
-            {"busy", report.busy},
-            {"held_back", report.held_back},
-            {"waits_for_hours", report.waits_for_hours}};
+    return {{"ledger", ledger.name},           {"looked", report.looked},
+            {"rotated", report.rotated},       {"sealed", report.sealed},
+            {"expired", report.unlisted},      {"tables_dropped", report.dropped},
+            {"leases_deleted", report.leases}, {"busy", report.busy},
+            {"held_back", report.held_back},   {"waits_for_hours", report.waits_for_hours}};
 }
 
 int run_once(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
-    if (!setups.front().configuration) {
+    if (!setups.empty() && !setups.front().configuration) {
         throw UsageError("when a generation is full is the configuration's: give it with -c");
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         Connection connection(setup.connection);
         require_version(connection);
-        for (const Configuration& part : by_database(*setup.configuration)) {
-            if (part.database != setup.database) continue;
-            for (const auto& [name, configured] : part.ledgers) {
-                if (!arguments.ledger.empty() && name != arguments.ledger) continue;
-                LedgerOptions ledger = configured;
-                if (arguments.any_hour) ledger.purge_hours.reset();
-                all.push_back(look_once(ledger, setup.connection, connection));
-            }
+        for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
+            if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
+            if (arguments.any_hour) ledger.purge_hours.reset();
+            all.push_back(look_once(ledger, setup.connection, connection));
         }
         return exit_ok;
     });
@@ -176,7 +199,10 @@ int run_once(const RetentionArguments& arguments) {
                   << (report["looked"].get<bool>()
                           ? "rotated " + report["rotated"].dump() + ", sealed " +
                                 report["sealed"].dump() + ", expired " + report["expired"].dump() +
-                                ", tables dropped " + report["tables_dropped"].dump()
+                                ", tables dropped " + report["tables_dropped"].dump() +
+                                (report["leases_deleted"] == 0
+                                     ? ""
+                                     : ", leases deleted " + report["leases_deleted"].dump())
                           : "not there yet, or another process is looking at it")
                   << (report["waits_for_hours"].get<bool>()
                           ? "; what has expired waits for its purge_hours, or for --any-hour"

@@ -26,6 +26,18 @@ std::string digits_of(const std::vector<TopicConfiguration>& topics) {
     return hex(digest_of_bytes(all)).substr(0, 8);
 }
 
+void add_ledgers(const std::map<std::size_t, TopicConfiguration>& routes,
+                 std::set<std::string>& names) {
+    for (const auto& [place, message] : routes) names.insert(message.ledger);
+}
+
+std::vector<LedgerOptions> ledgers_named(const Configuration& configuration,
+                                         const std::set<std::string>& names) {
+    std::vector<LedgerOptions> ledgers;
+    for (const std::string& name : names) ledgers.push_back(configuration.ledgers.at(name));
+    return ledgers;
+}
+
 Configuration only(const Configuration& whole, const std::string& database) {
     Configuration part = whole;
     part.database = database;
@@ -80,6 +92,26 @@ Configuration database_of(const Configuration& configuration, const std::string&
         }
     }
     throw std::logic_error("the configuration has no topic " + topic);
+}
+
+std::vector<LedgerOptions> ledgers_of(const Configuration& configuration,
+                                      const std::map<std::size_t, TopicConfiguration>& routes) {
+    std::set<std::string> names;
+    add_ledgers(routes, names);
+    return ledgers_named(configuration, names);
+}
+
+std::vector<LedgerOptions> ledgers_on(const Configuration& configuration,
+                                      const std::string& database) {
+    std::set<std::string> names;
+    for (const TopicConfiguration& topic : configuration.topics) {
+        if (topic.database == database) names.insert(topic.ledger);
+    }
+    if (database == default_database) {
+        add_ledgers(configuration.route_sinks, names);
+        add_ledgers(configuration.route_upstreams, names);
+    }
+    return ledgers_named(configuration, names);
 }
 
 std::string database_text(const std::string& name) {

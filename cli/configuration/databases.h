@@ -3,6 +3,7 @@
 // different servers have nothing in common but the consumer group, so each server has a
 // configuration of its own here. Pure; thread-safe.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ std::vector<Configuration> used_databases(const Configuration& configuration);
 
 // That of the topic's server. REQUIRES: the configuration has the topic.
 Configuration database_of(const Configuration& configuration, const std::string& topic);
+
+// Those that these routes claim in, each once.
+std::vector<LedgerOptions> ledgers_of(const Configuration& configuration,
+                                      const std::map<std::size_t, TopicConfiguration>& routes);
+// Those of all topics and routes on that server, each once, by name.
+std::vector<LedgerOptions> ledgers_on(const Configuration& configuration,
+                                      const std::string& database);
 
 // `postgres` or `database NAME`, for messages.
 std::string database_text(const std::string& name);

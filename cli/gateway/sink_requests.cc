@@ -3,18 +3,11 @@
 #include <algorithm>
 
 #include "cli/compose.h"
+#include "cli/configuration/databases.h"
 #include "consumer/intake.h"
 
 namespace onceward {
 namespace {
-
-RetentionOptions retention_of(const Configuration& configuration) {
-    std::vector<LedgerOptions> ledgers;
-    for (const auto& [place, message] : configuration.route_sinks) {
-        ledgers.push_back(configuration.ledgers.at(message.ledger));
-    }
-    return make_retention_options(configuration.postgres, std::move(ledgers));
-}
 
 // The worker's own way from a record to a message, but for the key, which the front door has.
 RequestIntake intake_of(const TopicConfiguration& message, const IntakeOptions& options) {
@@ -49,7 +42,8 @@ RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t
 
 SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* observer)
     : guard_(GuardOptions{.connection = configuration.postgres}),
-      retention_(retention_of(configuration)) {
+      retention_(make_retention_options(configuration.postgres,
+                                        ledgers_of(configuration, configuration.route_sinks))) {
     const bool publishes = std::ranges::any_of(configuration.route_sinks, [](const auto& route) {
         return !outboxes_of(route.second).empty();
     });

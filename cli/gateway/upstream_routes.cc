@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "cli/compose.h"
+#include "cli/configuration/databases.h"
 #include "dedup/header_rules.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/rules.h"
@@ -69,14 +70,6 @@ class WebUpstream final : public UpstreamClient {
     HttpClient client_;
 };
 
-RetentionOptions lease_retention_of(const Configuration& configuration) {
-    std::vector<LedgerOptions> ledgers;
-    for (const auto& [place, message] : configuration.route_upstreams) {
-        ledgers.push_back(configuration.ledgers.at(message.ledger));
-    }
-    return make_retention_options(configuration.postgres, std::move(ledgers));
-}
-
 UpstreamRequestOptions requests_of(const Configuration& configuration, std::size_t place,
                                    const TopicConfiguration& message) {
     const RouteConfiguration& route = configuration.http.routes[place];
@@ -105,7 +98,8 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
 
 UpstreamRoutes::UpstreamRoutes(const Configuration& configuration)
     : guard_(GuardOptions{.connection = configuration.postgres}),
-      retention_(lease_retention_of(configuration)) {
+      retention_(make_retention_options(configuration.postgres,
+                                        ledgers_of(configuration, configuration.route_upstreams))) {
     for (const auto& [place, message] : configuration.route_upstreams) {
         UpstreamRequestOptions options = requests_of(configuration, place, message);
         options.session_opened = [this](int pid) { guard_.watch(pid); };

@@ -66,6 +66,27 @@ TEST(Databases, RoutesAloneUseTheDefaultServerToo) {
     EXPECT_EQ(used_databases(whole).size(), 1U);
 }
 
+TEST(Databases, ALedgerIsLookedAfterOnceWhoeverClaimsInIt) {
+    Configuration whole = load(text()).configuration;
+    const auto names = [&](const std::string& database) {
+        std::vector<std::string> found;
+        for (const LedgerOptions& ledger : ledgers_on(whole, database))
+            found.push_back(ledger.name);
+        return found;
+    };
+    EXPECT_THAT(names("postgres"), ElementsAre("orders/payments"));
+    EXPECT_THAT(names("east"), ElementsAre("shared"));
+    for (const char* name : {"calls", "requests"}) whole.ledgers[name].name = name;
+    whole.route_sinks[0].ledger = "requests";
+    whole.route_sinks[1].ledger = "requests";
+    whole.route_sinks[2].ledger = "orders/payments";
+    whole.route_upstreams[3].ledger = "calls";
+    EXPECT_THAT(names("postgres"), ElementsAre("calls", "orders/payments", "requests"));
+    EXPECT_THAT(names("east"), ElementsAre("shared"));
+    EXPECT_EQ(ledgers_of(whole, whole.route_sinks).size(), 2U);
+    EXPECT_EQ(ledgers_of(whole, whole.route_upstreams).size(), 1U);
+}
+
 TEST(Databases, FindingsNameTheServersOwnPlaceAndTheTopicsInTheWholeFile) {
     const std::vector<Configuration> parts = by_database(load(text()).configuration);
     ASSERT_EQ(parts.size(), 2U);

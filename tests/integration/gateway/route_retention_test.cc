@@ -1,0 +1,86 @@
+// `onceward retention` and the job itself on the ledgers of routes: what has expired goes, what is
+// in flight stays.
+
+#include "tests/integration/gateway/route_scene.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class RouteRetention : public RouteScene {
+  protected:
+    // What the command tells of that ledger, behind what the step logs.
+    static nlohmann::json ledger_in(const Outcome& outcome, const std::string& name) {
+        const std::size_t begin = outcome.output.find("[\n");
+        if (begin == std::string::npos) return {};
+        for (const auto& ledger : nlohmann::json::parse(outcome.output.substr(begin))) {
+            if (ledger["ledger"] == name) return ledger;
+        }
+        return {};
+    }
+    // All that was claimed so far was claimed three days ago, and nobody serves the routes.
+    void three_days_pass() {
+        gateway_.reset();
+        database().execute(
+            "SELECT rotate_ledger(ledger, 1) FROM ledgers WHERE name = 'orders'; "
+            "UPDATE generations SET created_at = clock_timestamp() - interval '3 days', sealed_at "
+            "= clock_timestamp() - interval '3 days' WHERE sealed_at IS NOT NULL; "
+            "UPDATE leases SET ended_at = ended_at - interval '3 days', begun_at = begun_at - "
+            "interval '3 days', lease_until = lease_until - interval '3 days'");
+    }
+    std::int64_t generations(const std::string& ledger) {
+        return database().number(
+            "SELECT count(*) FROM generations JOIN ledgers USING (ledger) WHERE name = '" + ledger +
+            "'");
+    }
+};
+
+TEST_F(RouteRetention, AStepLetsGoOfWhatRequestsClaimedAndKeepsWhatIsInFlight) {
+    ASSERT_EQ(order("k").status, 204);
+    ASSERT_EQ(charge("paid", "yes").status, 201);
+    ASSERT_EQ(charge("freed", "busy").status, 503);
+    ASSERT_EQ(charge("lost", "no").status, 402);
+    database().execute("UPDATE leases SET state = 'in_flight', ended_at = NULL WHERE status = 402");
+    // More than one statement deletes.
+    database().execute(
+        "INSERT INTO leases (ledger, digest, owner_token, lease_until, attempts, source, identity, "
+        "partition, record_offset, state, ended_at) SELECT ledger, gen_random_uuid(), owner_token, "
+        "lease_until, 1, source, identity, 0, 0, 'done', ended_at FROM leases, "
+        "generate_series(1, 4500) WHERE status = 201");
+    three_days_pass();
+
+    const Outcome shown = run({"retention", "--json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.output;
+    EXPECT_GT(ledger_in(shown, "orders")["held_back_seconds"], 47 * 3600);
+    EXPECT_EQ(ledger_in(shown, "orders")["held_back_by"][0]["route"], "POST /orders/{id}");
+    EXPECT_GT(ledger_in(shown, "charges")["held_back_seconds"], 47 * 3600);
+    EXPECT_EQ(ledger_in(shown, "charges")["leases_waiting"], 1);
+    const std::string text = run({"retention"}).output;
+    EXPECT_THAT(text, HasSubstr("requests to POST /orders/{id} of group shop: passed up to"));
+    EXPECT_THAT(text, HasSubstr("0 under a lease, 1 whose lease has ended"));
+
+    const Outcome one = run({"retention", "--run-once", "--ledger", "orders", "--json"});
+    EXPECT_EQ(ledger_in(one, "orders")["expired"], 1) << one.output;
+    EXPECT_EQ(ledger_in(one, "orders")["tables_dropped"], 1) << one.output;
+    EXPECT_TRUE(ledger_in(one, "charges").is_null()) << one.output;
+    EXPECT_EQ(generations("orders"), 1);
+    const Outcome rest = run({"retention", "--run-once"});
+    EXPECT_EQ(rest.exit_code, 0) << rest.output;
+    EXPECT_THAT(rest.output, HasSubstr("leases deleted 4502"));
+    EXPECT_EQ(database().value("SELECT string_agg(state, ' ') FROM leases"), "in_flight");
+}
+
+TEST_F(RouteRetention, ARequestsClaimIsKeptForItsRetention) {
+    ASSERT_EQ(order("k").status, 204);
+    ASSERT_EQ(charge("paid", "yes").status, 201);
+    gateway_.reset();
+    database().execute("SELECT rotate_ledger(ledger, 1) FROM ledgers WHERE name = 'orders'");
+    const Outcome step = run({"retention", "--run-once", "--json"});
+    EXPECT_EQ(ledger_in(step, "orders")["looked"], true) << step.output;
+    EXPECT_EQ(ledger_in(step, "orders")["expired"], 0);
+    EXPECT_EQ(ledger_in(step, "charges")["leases_deleted"], 0);
+    EXPECT_EQ(generations("orders"), 2);
+    EXPECT_EQ(run({"retention", "--run-once", "--ledger", "other"}).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
