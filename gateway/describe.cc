@@ -129,9 +129,12 @@ void add_route(Page& page, const RouteContract& contract) {
         add_sink(page, contract);
     }
     if (!route.status_path.empty()) {
+        const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
         page.line("status", "GET " + route.status_path +
-                                " with the same key tells what became of "
-                                "it: in-flight, completed, or 404");
+                                " with the same key tells what became of it: in-flight, " +
+                                (upstream ? "with the seconds until its lease ends, completed, "
+                                            "outcome-unknown, or 404"
+                                          : "completed, or 404"));
     }
     page.gap();
 }

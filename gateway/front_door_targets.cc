@@ -99,7 +99,9 @@ void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
 
 void FrontDoor::to_status(const VisitPointer& visit) {
     const Digest key = request_digest(visit->options(), visit->tenant, visit->key->text);
-    parts_.sinks->look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
+    const bool upstream = std::holds_alternative<UpstreamTarget>(visit->options().target);
+    RequestTarget& target = upstream ? *parts_.upstreams : *parts_.sinks;
+    target.look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
         visit->respond(status_response(outcome));
     });
 }

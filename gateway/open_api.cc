@@ -151,6 +151,24 @@ OrderedJson operation(const RouteContract& contract) {
     return made;
 }
 
+OrderedJson status_schema(const RouteOptions& route) {
+    OrderedJson states = OrderedJson::array({"in-flight", "completed"});
+    OrderedJson properties;
+    properties["state"] = {{"type", "string"}};
+    properties["status"] = {{"type", "integer"}, {"description", "Of the stored answer."}};
+    if (std::holds_alternative<UpstreamTarget>(route.target)) {
+        states.push_back("outcome-unknown");
+        properties["retry_after"] = {
+            {"type", "integer"},
+            {"minimum", 1},
+            {"description", "In flight: seconds until its lease ends, unless it is extended."}};
+    }
+    properties["state"]["enum"] = states;
+    return {{"type", "object"},
+            {"properties", properties},
+            {"required", OrderedJson::array({"state"})}};
+}
+
 // What became of a key, for its owner.
 OrderedJson status_operation(const RouteContract& contract) {
     RouteOptions route = contract.route;
@@ -159,12 +177,7 @@ OrderedJson status_operation(const RouteContract& contract) {
     route.key.use = KeyUse::required;
     OrderedJson known;
     known["description"] = "The request is being carried out, or was.";
-    known["content"]["application/json"]["schema"] = {
-        {"type", "object"},
-        {"properties",
-         {{"state", {{"type", "string"}, {"enum", OrderedJson::array({"in-flight", "completed"})}}},
-          {"status", {{"type", "integer"}, {"description", "Of the stored answer."}}}}},
-        {"required", OrderedJson::array({"state"})}};
+    known["content"]["application/json"]["schema"] = status_schema(route);
     OrderedJson responses = {{"200", known}};
     responses["404"] = problem_response(404, {ProblemKind::key_unknown});
     responses["503"] = problem_response(503, {ProblemKind::unavailable});

@@ -71,7 +71,7 @@ struct RouteOptions {
     // Whether the same key with another target or body is a conflict; else it is a duplicate.
     bool fingerprint = true;
     // Where GET tells what became of a key of this route, with the same tenant and token and the
-    // key in its header; '': nowhere. Of a route to a sink.
+    // key in its header; '': nowhere. Of a route to a sink or to an upstream.
     std::string status_path;
     // How long a request waits where the first one with its key still runs, before it gets its 409.
     std::chrono::milliseconds wait{0};

@@ -36,6 +36,22 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
     }
 }
 
+void UpstreamRequests::look(std::size_t, const Digest& key,
+                            std::function<void(StatusOutcome)> then) {
+    UpstreamStatus* status = nullptr;
+    bool running = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
+        if (!stopping_) status = status_.get();
+        running = in_flight_.runs(key);
+    }
+    if (status == nullptr) return then(ask_again_soon());
+    status->look(key, [running, then = std::move(then)](StatusOutcome known) {
+        then(running ? while_running(std::move(known)) : std::move(known));
+    });
+}
+
 // None where the answer comes later.
 std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking) {
     if (!may_go_on(request.request.target)) {

@@ -15,6 +15,7 @@
 #include "gateway/front_door.h"
 #include "gateway/in_flight.h"
 #include "gateway/upstream_session.h"
+#include "gateway/upstream_status.h"
 
 namespace onceward {
 
@@ -25,6 +26,8 @@ class UpstreamRequests final : public RequestTarget {
     ~UpstreamRequests() override;
     // Each in transactions of its own.
     void submit(std::vector<KeyedRequest> requests, Then then) override;
+    void look(std::size_t route, const Digest& key,
+              std::function<void(StatusOutcome)> then) override;
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -54,6 +57,7 @@ class UpstreamRequests final : public RequestTarget {
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Asking> waiting_;
     bool stopping_ = false;
+    std::unique_ptr<UpstreamStatus> status_;  // made for the first question
     std::vector<std::jthread> workers_;
     std::jthread watcher_;  // the last members: they use the others
 };

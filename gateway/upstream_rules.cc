@@ -98,6 +98,12 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
     return KeyedAnswer{.state = KeyState::in_flight, .retry_after = whole_seconds(answer.left)};
 }
 
+KeyStatus status_of_lease(const LeaseSeen& lease) {
+    if (!lease.in_flight) return {.state = KeyStatus::State::completed, .status = lease.status};
+    if (lease.left.count() == 0) return {.state = KeyStatus::State::outcome_unknown};
+    return {.state = KeyStatus::State::in_flight, .retry_after = whole_seconds(lease.left)};
+}
+
 MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits) {
     MessageResult result;
     const bool failed = answer.status >= 400;

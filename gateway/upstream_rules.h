@@ -38,6 +38,14 @@ KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream);
 KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstream,
                         const std::optional<MessageResult>& stored);
 
+// A key's lease, as whoever asks for its status finds it.
+struct LeaseSeen {
+    bool in_flight = false;             // it has no end yet
+    std::chrono::milliseconds left{0};  // of the lease
+    int status = 0;                     // of the answer, where it has an end
+};
+KeyStatus status_of_lease(const LeaseSeen& lease);
+
 // What a call's end is stored as. REQUIRES: final_answer.
 MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
 // What the request is told whose key is not stored. `lease`: how long a held one stays.

@@ -135,9 +135,9 @@ void check_key(const RouteConfiguration& route, Report& report) {
 void check_status_path(const RouteConfiguration& route, Report& report) {
     const std::string path = route.path + ".status_path";
     if (!report.given(path)) return;
-    if (!report.given(route.path + ".sink")) {
-        report.error_at(
-            path, "What became of a key is known here of a route to a sink alone. Remove it.");
+    if (!report.given(route.path + ".sink") && !report.given(route.path + ".upstream")) {
+        report.error_at(path,
+                        "Of a route to a topic nobody here knows what became of a key. Remove it.");
         return;
     }
     const std::string fault = fault_of({"GET", route.options.status_path});

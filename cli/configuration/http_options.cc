@@ -167,9 +167,10 @@ const OptionSpec route_entries[] = {
      .bind = [](To& to, const In& value) { to.route->options.wait = value.duration; },
      .maximum = 60 * second},
     {.path = "http.routes[].status_path",
-     .meaning = "To a sink: a path where GET tells what became of a key, `in-flight` or "
-                "`completed` with its answer's status, or 404. It takes the key in its header, "
-                "and the same token and tenant.",
+     .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
+                "`in-flight`, `completed` with its answer's status, of an upstream also "
+                "`outcome-unknown`, or 404. It takes the key in its header, and the same token "
+                "and tenant.",
      .bind = [](To& to, const In& value) { to.route->options.status_path = value.text; }},
     {.path = "http.routes[].fingerprint",
      .type = OptionType::choice,

@@ -116,4 +116,9 @@ void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
     routes_.at(route)->submit(std::move(requests), std::move(then));
 }
 
+void UpstreamRoutes::look(std::size_t route, const Digest& key,
+                          std::function<void(StatusOutcome)> then) {
+    routes_.at(route)->look(route, key, std::move(then));
+}
+
 }  // namespace onceward

@@ -24,6 +24,8 @@ class UpstreamRoutes final : public RequestTarget {
     explicit UpstreamRoutes(const Configuration& configuration);
     ~UpstreamRoutes() override;
     void submit(std::vector<KeyedRequest> requests, Then then) override;
+    void look(std::size_t route, const Digest& key,
+              std::function<void(StatusOutcome)> then) override;
 
   private:
     Guard guard_;

@@ -28,7 +28,7 @@ class RouteScene : public testing::Test {
             table_ +
             ", columns: {id: {header: '{id}'}}}\n"
             "      ledger: {name: orders}\n"
-            "    - method: POST\n      path: /charges\n"
+            "    - method: POST\n      path: /charges\n      status_path: /charge-keys\n"
             "      tenant: {header: X-Tenant}\n      upstream: {url: 'http://127.0.0.1:" +
             std::to_string(upstream_.port()) +
             "', allow_private: [127.0.0.1]}\n"

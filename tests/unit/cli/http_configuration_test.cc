@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/configuration/load.h"
 #include "cli/describe/topic_contract.h"
 #include "cli/gateway/gateway_options.h"
@@ -154,6 +156,7 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
         "  routes:\n"
         "    - method: POST\n"
         "      path: /charges\n"
+        "      status_path: /charge-keys\n"
         "      upstream: {url: 'https://pay.example/v1/', timeout: 4s, honours_key: true,\n"
         "                 on_unknown: release, concurrency: 3, forward: [Authorization],\n"
         "                 headers: {X-Own: one}, allow_private: [10.0.0.0/8]}\n"
@@ -172,7 +175,18 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
     const Contract contract = contract_of(result.configuration, "1");
     EXPECT_EQ(contract.routes.at(0).ledger, "shop/POST /charges");
     EXPECT_THAT(contract_text(contract), HasSubstr("before the upstream is called, for 9 s"));
+    EXPECT_THAT(contract_text(contract), HasSubstr("GET /charge-keys with the same key tells"));
     EXPECT_THAT(open_api(contract), HasSubstr("upstream-unanswered"));
+    const auto asked = nlohmann::json::parse(open_api(contract)).at("paths").at("/charge-keys");
+    const auto& told = asked.at("get")
+                           .at("responses")
+                           .at("200")
+                           .at("content")
+                           .at("application/json")
+                           .at("schema")
+                           .at("properties");
+    EXPECT_EQ(told.at("state").at("enum").size(), 3U);
+    EXPECT_TRUE(told.contains("retry_after"));
 }
 
 TEST(HttpConfiguration, NoHeaderOfTheClientsMayStandForItsTenantOrItsKey) {

@@ -60,9 +60,10 @@ class FrontDoorTest : public ::testing::Test {
     HttpResponse send(const std::string& method, const std::string& target, HttpHeaders headers,
                       const std::string& body = "{}") {
         if (!door_) {
-            door_ = std::make_unique<FrontDoor>(
-                options_,
-                FrontDoor::Parts{.topics = &topics_, .sinks = &sinks_, .keys = keys_.get()});
+            door_ = std::make_unique<FrontDoor>(options_, FrontDoor::Parts{.topics = &topics_,
+                                                                           .sinks = &sinks_,
+                                                                           .upstreams = &upstreams_,
+                                                                           .keys = keys_.get()});
         }
         std::optional<HttpResponse> answer;
         door_->handle({method, target, std::move(headers), body},
@@ -77,6 +78,7 @@ class FrontDoorTest : public ::testing::Test {
     GatewayOptions options_;
     FakeTopics topics_;
     FakeSinks sinks_;
+    FakeSinks upstreams_;
     std::unique_ptr<KeySetCache> keys_;
     std::unique_ptr<FrontDoor> door_;
 };
@@ -373,6 +375,15 @@ TEST_F(FrontDoorTest, AnOwnerAsksWhatBecameOfAKey) {
     EXPECT_EQ(type(send("GET", "/keys", {{"X-Tenant", "acme"}})), "400 key-missing");
     EXPECT_EQ(type(send("GET", "/keys", {{"Idempotency-Key", "a"}})), "400 tenant-missing");
     EXPECT_TRUE(sinks_.requests.empty()) << "asking carries nothing out";
+}
+
+TEST_F(FrontDoorTest, OfAnUpstreamsKeyItsOwnRoutesAreAsked) {
+    const RouteOptions& charges = route("POST", "/charges", UpstreamTarget{});
+    options_.routes[0].status_path = "/keys";
+    EXPECT_EQ(send("GET", "/keys", {{"Idempotency-Key", "a"}}).status, 200);
+    ASSERT_EQ(upstreams_.looks.size(), 1U);
+    EXPECT_EQ(upstreams_.looks[0], std::pair(std::size_t{0}, request_digest(charges, "", "a")));
+    EXPECT_TRUE(sinks_.looks.empty());
 }
 
 TEST_F(FrontDoorTest, WhatWasAnsweredIsCounted) {

@@ -1,0 +1,86 @@
+#include "gateway/upstream_status.h"
+
+#include <utility>
+
+#include "dedup/log.h"
+#include "dedup/migration.h"
+#include "gateway/upstream_rules.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+
+UpstreamStatus::UpstreamStatus(const UpstreamRequestOptions& options)
+    : options_(options), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+UpstreamStatus::~UpstreamStatus() {
+    thread_.request_stop();
+    thread_.join();
+    for (const Look& look : looks_) look.then(ask_again_soon());
+}
+
+void UpstreamStatus::look(const Digest& key, Then then) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (looks_.size() < options_.waiting) {
+            looks_.push_back({key, std::move(then)});
+            wake_.notify_one();
+            return;
+        }
+    }
+    then(ask_again_soon());
+}
+
+void UpstreamStatus::run(const std::stop_token& stop) {
+    while (true) {
+        std::vector<Look> looks;
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, stop, [&] { return !looks_.empty(); });
+            if (stop.stop_requested()) return;
+            looks = std::exchange(looks_, {});
+        }
+        answer(looks);
+    }
+}
+
+void UpstreamStatus::answer(const std::vector<Look>& looks) {
+    const bool new_session = !connection_;
+    std::optional<std::vector<KeyStatus>> known = read(looks);
+    // A session that nobody used for long may be gone.
+    if (!known && !new_session) known = read(looks);
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+        if (known) {
+            looks[i].then((*known)[i]);
+        } else {
+            looks[i].then(ask_again_soon());
+        }
+    }
+}
+
+std::optional<std::vector<KeyStatus>> UpstreamStatus::read(const std::vector<Look>& looks) try {
+    if (!connection_) {
+        ConnectionOptions session = options_.postgres;
+        session.application_name += " status";
+        auto connection = std::make_unique<Connection>(session);
+        require_version(*connection);
+        connection_ = std::move(connection);
+    }
+    std::vector<Digest> keys;
+    for (const Look& look : looks) keys.push_back(look.key);
+    const Result rows = connection_->query(sql::lease_status,
+                                           Parameters{}.text(options_.ledger.name).digests(keys));
+    std::vector<KeyStatus> known(looks.size());
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto place = static_cast<std::size_t>(rows.integer(row, 0) - 1);
+        known[place] = status_of_lease({.in_flight = rows.integer(row, 1) == 1,
+                                        .left = std::chrono::milliseconds(rows.integer(row, 2)),
+                                        .status = static_cast<int>(rows.integer(row, 3))});
+    }
+    return known;
+} catch (const std::exception& error) {
+    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    connection_.reset();
+    return std::nullopt;
+}
+
+}  // namespace onceward
