@@ -30,6 +30,9 @@ struct Numbers {
     std::int64_t skipped = 0;
     std::int64_t lost = 0;   // keys without their effect, and passed messages that are nowhere
     std::int64_t twice = 0;  // effects beyond a key's first
+    // Sent to routes, each as often as it was sent; their keys are not counted above, what was lost
+    // or took effect twice is.
+    std::int64_t requests = 0;
 };
 
 struct Verdict {
@@ -62,5 +65,13 @@ Violations check_lag(const Joined& joined);           // I12
 Violations check_secrets(const Evidence& evidence);   // I14
 Violations check_order(const Joined& joined);         // I15
 Violations check_totals(const Joined& joined);        // I16
+// I17: a key of a request has one effect, one claim and one answer, whatever was cut off between.
+Violations check_requests(const Evidence& evidence);
+// Keys that were answered with success and have no effect, and effects beyond a key's first.
+struct RequestLosses {
+    std::int64_t lost = 0;
+    std::int64_t twice = 0;
+};
+RequestLosses count_request_losses(const Evidence& evidence);
 
 }  // namespace onceward::checker

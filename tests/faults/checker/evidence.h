@@ -216,6 +216,40 @@ struct Call {
     int status = 0;             // of the answer; 0: there was none
 };
 
+// A request to a route, each time that it was sent. `body` tells one body of a key from another,
+// and stands in the effect's row.
+struct Request {
+    std::string key{};
+    std::string body{};
+    int status = 0;  // of the answer; 0: none came
+    bool replayed = false;
+    std::string problem{};                 // the type of a problem document
+    std::string answer{};                  // its body
+    std::optional<std::int64_t> effect{};  // the number of the effect that the answer names
+};
+
+// A row that a request has made. The table has no unique constraint.
+struct RequestEffect {
+    std::int64_t number = 0;
+    std::string key{};
+    std::string body{};
+    Transaction transaction = 0;
+};
+
+struct RequestClaim {
+    int ledger = 0;
+    std::string digest{};  // in hexadecimal
+    Transaction transaction = 0;
+};
+
+// What is replayed to whoever sends the request again.
+struct StoredAnswer {
+    int ledger = 0;
+    std::string digest{};
+    Transaction transaction = 0;
+    std::optional<std::int64_t> effect{};
+};
+
 // Kafka's own offset of the group.
 struct CommittedOffset {
     PartitionName name{};
@@ -285,6 +319,10 @@ struct Evidence {
     std::vector<Lease> leases{};
     std::vector<LeaseMove> lease_moves{};
     std::vector<Call> calls{};
+    std::vector<Request> requests{};
+    std::vector<RequestEffect> request_effects{};
+    std::vector<RequestClaim> request_claims{};
+    std::vector<StoredAnswer> stored_answers{};
     std::vector<CommittedOffset> committed{};
     std::vector<Halted> halted{};
     std::vector<SecretFound> secrets{};

@@ -33,7 +33,10 @@ Numbers numbers_of(const Joined& joined) {
             joined.generations_dropped() && joined.topic(key.sample->place.topic).upsert;
         if (key.must_be_applied && key.applied == 0 && !unknown) ++numbers.lost;
     }
-    numbers.twice = static_cast<std::int64_t>(twice_applied(joined).size());
+    const RequestLosses requests = count_request_losses(joined.evidence());
+    numbers.lost += requests.lost;
+    numbers.twice = static_cast<std::int64_t>(twice_applied(joined).size()) + requests.twice;
+    numbers.requests = static_cast<std::int64_t>(joined.evidence().requests.size());
     return numbers;
 }
 
@@ -87,6 +90,7 @@ Verdict judge(const Evidence& evidence) {
     take(check_secrets(evidence));
     take(check_order(joined));
     take(check_totals(joined));
+    take(check_requests(evidence));
     return verdict;
 }
 

@@ -101,7 +101,10 @@ class Loader {
         const Rows listed = query(
             "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
             " FROM {schema}.generations JOIN {schema}.ledgers USING (ledger)"
-            " LEFT JOIN {schema}.segments USING (ledger, generation) WHERE store <> 'lease'");
+            " LEFT JOIN {schema}.segments USING (ledger, generation) WHERE store <> 'lease'"
+            // Those of requests have no places: see load_requests.cc.
+            " AND ledger NOT IN (SELECT ledger FROM {schema}.ledger_feeds"
+            " WHERE longest_request IS NOT NULL)");
         evidence_.generations.clear();
         evidence_.claims.clear();
         log_rows_.clear();

@@ -43,6 +43,10 @@ class PgSession;
 // topics, by the number of what feeds a ledger; rows of others are passed over.
 void read_leases(PgSession& session, const std::string& schema,
                  const std::unordered_map<std::int64_t, int>& sources, Evidence& evidence);
+// What requests have left behind: rows of `table` (number, key, body), and the claims and stored
+// answers of the ledgers that routes feed. In a REPEATABLE READ transaction of its own.
+void load_request_effects(const DatabaseSource& source, const std::string& table,
+                          Evidence& evidence);
 // The audit's rows, oldest first; `newest`: no more than so many of the latest, 0: all.
 std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
                                         const std::vector<TopicSettings>& topics,

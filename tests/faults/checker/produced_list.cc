@@ -136,4 +136,28 @@ void load_calls(const std::filesystem::path& file, Evidence& evidence) {
     read_calls(lines, evidence);
 }
 
+void read_requests(std::istream& lines, Evidence& evidence) {
+    each_line(lines, "list of requests", [&](const json& line) {
+        Request request{.key = line.at("k").get<std::string>(),
+                        .body = line.at("b").get<std::string>(),
+                        .status = line.value("s", 0),
+                        .replayed = line.value("r", false),
+                        .answer = line.value("a", "")};
+        const json answer = json::parse(request.answer, nullptr, false);
+        if (answer.is_object()) {
+            request.problem = answer.value("type", "");
+            if (answer.contains("effect")) {
+                request.effect = answer["effect"].get<std::int64_t>();
+            }
+        }
+        evidence.requests.push_back(std::move(request));
+    });
+}
+
+void load_requests(const std::filesystem::path& file, Evidence& evidence) {
+    std::ifstream lines = opened(file);
+    evidence.requests.clear();
+    read_requests(lines, evidence);
+}
+
 }  // namespace onceward::checker

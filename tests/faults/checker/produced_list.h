@@ -31,4 +31,12 @@ void load_produced(const std::filesystem::path& file, Evidence& evidence);
 void read_calls(std::istream& lines, Evidence& evidence);
 void load_calls(const std::filesystem::path& file, Evidence& evidence);
 
+// The requests that a client has sent to routes, each time that it sent one, in the same form:
+//   {"k":"charges/a-9","b":"1","s":200,"r":true,"a":"{\"effect\": 17}"}
+// k: the key; b: which of the key's bodies it was; s: the status of the answer, left out where none
+// came; r: the answer says that it is a replayed one, default false; a: the answer's body. An
+// object there may have `type`, of a problem, and `effect`, the number of the row that it tells of.
+void read_requests(std::istream& lines, Evidence& evidence);
+void load_requests(const std::filesystem::path& file, Evidence& evidence);
+
 }  // namespace onceward::checker

@@ -23,13 +23,19 @@ ordered_json json_of(const Violations& violations) {
 
 std::string json_report(const Verdict& verdict) {
     const Numbers& numbers = verdict.numbers;
-    const ordered_json report{
-        {"messages", numbers.messages},   {"keys", numbers.keys},
-        {"applied", numbers.applied},     {"duplicates", numbers.duplicates},
-        {"conflicts", numbers.conflicts}, {"dead_letters", numbers.dead_letters},
-        {"skipped", numbers.skipped},     {"lost", numbers.lost},
-        {"twice", numbers.twice},         {"violations", json_of(verdict.violations)},
-        {"problems", verdict.problems},   {"unchecked", verdict.unchecked}};
+    const ordered_json report{{"messages", numbers.messages},
+                              {"keys", numbers.keys},
+                              {"applied", numbers.applied},
+                              {"duplicates", numbers.duplicates},
+                              {"conflicts", numbers.conflicts},
+                              {"dead_letters", numbers.dead_letters},
+                              {"skipped", numbers.skipped},
+                              {"lost", numbers.lost},
+                              {"twice", numbers.twice},
+                              {"requests", numbers.requests},
+                              {"violations", json_of(verdict.violations)},
+                              {"problems", verdict.problems},
+                              {"unchecked", verdict.unchecked}};
     return report.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -178,6 +178,12 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
     }
     members.take("published", scene.published);
     if (const json* calls = members.find("calls")) scene.calls = folder / calls->get<std::string>();
+    if (const json* requests = members.find("requests")) {
+        Members of_requests(*requests, "requests");
+        scene.requests = folder / of_requests.need("file").get<std::string>();
+        scene.request_table = of_requests.need("table").get<std::string>();
+        of_requests.end();
+    }
     for (const json& topic : members.need("topics")) {
         scene.evidence.topics.push_back(topic_of(topic));
     }
@@ -228,6 +234,10 @@ Evidence gather(const Scene& scene) {
     load_produced(scene.produced, evidence);
     if (!scene.calls.empty()) load_calls(scene.calls, evidence);
     load_sources(scene.postgres, scene.kafka, evidence);
+    if (!scene.requests.empty()) {
+        load_requests(scene.requests, evidence);
+        load_request_effects(scene.postgres, scene.request_table, evidence);
+    }
     if (!scene.published.empty()) load_published(scene.kafka, scene.published, evidence);
     if (!scene.secrets_folder.empty()) {
         evidence.secrets = find_secrets(scene.secrets_folder, scene.canaries, scene.secrets_except);

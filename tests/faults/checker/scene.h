@@ -9,6 +9,7 @@
 //    "group": "payments-writer",
 //    "produced": "produced.ndjson",
 //    "published": "payments-done", "calls": "calls.ndjson",
+//    "requests": {"file": "requests.ndjson", "table": "app.request_effects"},
 //    "topics": [{"name": "payments", "operation": "", "ledger": "", "reach": "global",
 //        "upsert": false, "compacted": false, "fingerprints": false, "published": false,
 //        "leases": false, "key_in_payload": true, "tombstones": "reject",
@@ -37,6 +38,8 @@ struct Scene {
     std::filesystem::path produced;
     std::string published;                 // the topic that effects are published to; empty: none
     std::filesystem::path calls;           // empty: none were made
+    std::filesystem::path requests;        // empty: none were sent
+    std::string request_table;             // where they take effect
     std::filesystem::path secrets_folder;  // empty: not looked at
     std::vector<std::string> canaries;
     std::vector<std::string> secrets_except;  // files that hold the secret on purpose

@@ -131,6 +131,7 @@ const char* const scene_text = R"({
         "sinks": [{"topic": "payments", "table": "t", "target": "account"}]},
     "kafka": {"bootstrap_servers": "b", "properties": {"client.id": "checker"}},
     "group": "g", "produced": "produced.ndjson", "published": "done", "calls": "calls.ndjson",
+    "requests": {"file": "requests.ndjson", "table": "app.effects"},
     "topics": [{"name": "payments", "upsert": true, "published": true, "leases": true,
         "tombstones": "delete",
         "reach": "partition", "without_key": "derive"}],
@@ -145,6 +146,8 @@ TEST(SceneFile, IsReadWithPathsFromItsOwnFolder) {
     EXPECT_EQ(scene.produced, folder.path() / "produced.ndjson");
     EXPECT_EQ(scene.published, "done");
     EXPECT_EQ(scene.calls, folder.path() / "calls.ndjson");
+    EXPECT_EQ(scene.requests, folder.path() / "requests.ndjson");
+    EXPECT_EQ(scene.request_table, "app.effects");
     EXPECT_EQ(scene.secrets_folder, folder.path() / "logs");
     EXPECT_EQ(scene.postgres.consumer_group, "g");
     EXPECT_EQ(scene.kafka.consumer_group, "g");
