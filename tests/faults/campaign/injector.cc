@@ -172,7 +172,7 @@ void Injector::terminate_worker(const FaultPlan& fault) {
 
 void Injector::churn(const FaultPlan& fault) {
     // Slots beyond the fleet's own.
-    const int slot = parts_.plan.fleet.processes + static_cast<int>(fault.target % 3);
+    const int slot = parts_.plan.fleet.processes + static_cast<int>(fault.target % guest_slots);
     if (!parts_.fleet.join(slot)) {
         parts_.tally.nothing(fault.kind, "that slot is taken");
         return;

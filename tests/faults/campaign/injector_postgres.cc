@@ -39,7 +39,11 @@ void Injector::stop_postgres(const FaultPlan& fault) {
 }
 
 void Injector::lock_table(const FaultPlan& fault) {
-    const std::string table = parts_.names.table(fault.target % parts_.names.topics.size());
+    const Names& names = parts_.names;
+    const std::size_t topics = names.topics.size();
+    const std::size_t tables = topics + (names.doors.empty() ? 0 : 1);
+    const std::size_t number = fault.target % tables;
+    const std::string table = number < topics ? names.table(number) : names.request_table();
     hold_lock(fault, "LOCK TABLE " + table +
                          (fault.amount == 1 ? " IN SHARE MODE" : " IN ACCESS EXCLUSIVE MODE"));
 }

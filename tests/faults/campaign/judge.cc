@@ -56,12 +56,14 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
     json complete = scene;
     if (plan.outside == Outside::webhook) complete["calls"] = calls_file;
+    if (plan.outside == Outside::http)
+        complete["requests"] = {{"file", requests_file}, {"table", names.request_table()}};
     complete["sample"] = {
         {"every_ms", 400},
         // A process that lives for seconds is still opening what it needs. That memory stays flat
         // over minutes is shown by tests/faults/soak_main.cc.
         {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};
-    for (int slot = 0; slot < plan.fleet.processes + 3; ++slot)
+    for (int slot = 0; slot < plan.fleet.processes + guest_slots; ++slot)
         complete["secrets"]["except"].push_back("worker-" + std::to_string(slot) + ".yaml");
     complete["secrets"]["except"].push_back("scene.json");
     std::ofstream file(names.folder / "scene.json");
@@ -86,6 +88,7 @@ void run_checker(const Names& names, SeedResult& result) {
     result.duplicates = verdict.value("duplicates", 0);
     result.lost = verdict.value("lost", 0);
     result.twice = verdict.value("twice", 0);
+    result.requests = verdict.value("requests", 0);
     for (const nlohmann::json& violation : verdict["violations"])
         result.violations.push_back(
             violation.value("invariant", "?") + ": " + violation.value("text", "") + " (" +

@@ -11,6 +11,7 @@ namespace {
 constexpr milliseconds fault_phase{9000};
 constexpr milliseconds first_fault{300};  // the fleet has begun to join by then
 constexpr int calls_are_dearer = 8;
+constexpr int requests_come_beside = 4;
 
 template <class Value>
 Value one_of(Draws& draws, std::initializer_list<std::pair<Value, int>> choices) {
@@ -201,14 +202,35 @@ void use_webhook(Plan& plan) {
                    .rotate_claims = 1'000'000};
 }
 
+// Beside fewer messages. Each process has about twice the sessions of one without routes, and one
+// alone would leave nobody to send a request to again.
+void use_http(Draws& draws, Plan& plan) {
+    plan.outside = Outside::http;
+    plan.workload.messages /= requests_come_beside;
+    plan.workload.portion = std::max(1, plan.workload.portion / requests_come_beside);
+    plan.fleet.processes = std::clamp(plan.fleet.processes, 2, 3);
+    plan.requests.clients = number(draws, 3, 5);
+    plan.requests.shared = one_of<int>(draws, {{15, 1}, {35, 2}, {60, 1}});
+    plan.requests.other_bodies = one_of<int>(draws, {{5, 1}, {15, 2}, {30, 1}});
+    const auto kills = draws.between(2, 5);
+    for (std::int64_t i = 0; i < kills; ++i) {
+        FaultPlan fault = draw_fault(draws, FaultKind::kill_at_step, plan.fault_phase);
+        fault.step = request_steps[draws.below(request_steps.size())];
+        plan.faults.push_back(fault);
+    }
+}
+
 // From a stream of its own: a seed that draws none of it is what it was before.
 void draw_outside(Draws draws, Plan& plan) {
     if (draws.percent(25)) {
         use_outbox(draws, plan);
-    } else if (draws.percent(15) && !plan.standby) {
+    } else if (draws.percent(22) && !plan.standby) {
         // A fail-over that loses how calls have ended has them made again, as it must. That would
         // hide those that must not be.
         use_webhook(plan);
+    } else if (draws.percent(35) && !plan.standby) {
+        // The same: a success that the fail-over has lost is one that nothing is found of.
+        use_http(draws, plan);
     }
 }
 

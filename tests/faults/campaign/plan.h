@@ -2,9 +2,11 @@
 // What one seed does: its messages, its workers, its faults and their times. Pure: the same seed
 // gives the same plan on every machine; nothing here knows a broker or a server. Values.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dedup/steps.h"
@@ -22,8 +24,9 @@ enum class Assignor : std::uint8_t { eager, cooperative, consumer_protocol };
 // opposite order.
 enum class Repeats : std::uint8_t { any, hot, recent, mirrored };
 
-// What effects have outside of the sinks' tables: a record in a topic as well, or a call alone.
-enum class Outside : std::uint8_t { nothing, outbox, webhook };
+// What there is outside of topics and the sinks' tables: a record in a topic for each effect, a
+// call in its place, or requests that come to the workers' own front doors, beside the messages.
+enum class Outside : std::uint8_t { nothing, outbox, webhook, http };
 
 struct TopicPlan {
     int partitions = 1;
@@ -67,6 +70,14 @@ struct FleetPlan {
     int batch_messages = 500;
 };
 
+// Of those who send requests.
+struct RequestPlan {
+    int clients = 0;
+    // Of a hundred: keys that several clients have at once, and requests with another body.
+    int shared = 0;
+    int other_bodies = 0;
+};
+
 struct FaultPlan {
     milliseconds at{0};
     FaultKind kind = FaultKind::kill_outside;
@@ -88,9 +99,17 @@ struct Plan {
     std::vector<FaultPlan> faults;  // by time
     bool standby = false;           // PostgreSQL has one, to fail over to
     Outside outside = Outside::nothing;
+    RequestPlan requests;
 };
 
+// Steps that a request comes by as well: it has no fence and no offset.
+inline constexpr std::array<Step, 5> request_steps{Step::before_begin, Step::after_claims,
+                                                   Step::after_sink, Step::before_commit,
+                                                   Step::after_commit};
+
 Plan draw_plan(std::uint64_t seed);
+// "outbox" and so on; empty for nothing.
+std::string_view name_of(Outside outside);
 // For people, one thing a line; the same plan gives the same text.
 std::string to_text(const Plan& plan);
 

@@ -57,11 +57,29 @@ std::string_view text_of(Outside outside) {
         case Outside::nothing: return "";
         case Outside::webhook: return "each effect is a call, under a lease\n";
         case Outside::outbox: return "each effect is published as well, through the outbox\n";
+        case Outside::http: return "requests come to routes of the workers as well\n";
     }
     return "";
 }
 
+std::string text_of(const RequestPlan& requests) {
+    if (requests.clients == 0) return "";
+    return "requests: of " + std::to_string(requests.clients) + " clients, " +
+           std::to_string(requests.shared) + " % under keys of several, " +
+           std::to_string(requests.other_bodies) + " % with another body\n";
+}
+
 }  // namespace
+
+std::string_view name_of(Outside outside) {
+    switch (outside) {
+        case Outside::nothing: return "";
+        case Outside::outbox: return "outbox";
+        case Outside::webhook: return "webhook";
+        case Outside::http: return "http";
+    }
+    return "";
+}
 
 std::string to_text(const Plan& plan) {
     std::ostringstream text;
@@ -87,8 +105,8 @@ std::string to_text(const Plan& plan) {
          << " workers, " << name_of(plan.fleet.assignor)
          << (plan.fleet.static_members ? ", static members" : "") << ", batches of "
          << plan.fleet.batch_messages << (plan.standby ? "; PostgreSQL with a standby" : "") << "\n"
-         << text_of(plan.outside) << "faults: " << plan.faults.size() << " within "
-         << plan.fault_phase.count() << " ms\n";
+         << text_of(plan.outside) << text_of(plan.requests) << "faults: " << plan.faults.size()
+         << " within " << plan.fault_phase.count() << " ms\n";
     for (const FaultPlan& fault : plan.faults) {
         text << "  at " << fault.at.count() << " ms " << campaign::name_of(fault.kind) << " for "
              << fault.lasts.count() << " ms, target " << fault.target << ", amount "

@@ -34,6 +34,8 @@ nlohmann::json to_json(const TierSum& tier) {
             {"duplicates", sum.duplicates},
             {"kills", sum.kills},
             {"kills_from_outside", sum.kills_from_outside},
+            {"requests", sum.requests},
+            {"seeds_by_kind", sum.kinds},
             {"lost", sum.lost},
             {"twice", sum.twice},
             {"violations", sum.violations.size()},
@@ -41,6 +43,13 @@ nlohmann::json to_json(const TierSum& tier) {
             {"longest_quiet_seconds", tier.longest_quiet},
             {"first_seed", sum.seed},
             {"failed_seeds", tier.failed}};
+}
+
+std::string kinds_of(const SeedResult& sum) {
+    std::string text = "Seeds with what is outside of their tables:";
+    for (const auto& [kind, count] : sum.kinds) text += " " + kind + " " + grouped(count) + ",";
+    text.back() = ';';
+    return text + " requests sent over HTTP: " + grouped(sum.requests) + ".";
 }
 
 TierSum all_of(const std::vector<TierSum>& tiers) {
@@ -69,6 +78,8 @@ void add(TierSum& tier, const SeedResult& seed) {
     if (tier.seeds++ == 0) sum.seed = seed.seed;
     sum.seed = std::min(sum.seed, seed.seed);
     for (const auto& [kind, count] : seed.faults) sum.faults[kind] += count;
+    for (const auto& [kind, count] : seed.kinds) sum.kinds[kind] += count;
+    sum.requests += seed.requests;
     sum.messages += seed.messages;
     sum.keys += seed.keys;
     sum.duplicates += seed.duplicates;
@@ -107,6 +118,9 @@ std::vector<TierSum> tiers_of(const std::string& text) {
         sum.duplicates = json.at("duplicates");
         sum.kills = json.at("kills");
         sum.kills_from_outside = json.at("kills_from_outside");
+        // Reports of before there were any have none.
+        sum.requests = json.value("requests", std::int64_t{0});
+        sum.kinds = json.value("seeds_by_kind", decltype(sum.kinds){});
         sum.lost = json.at("lost");
         sum.twice = json.at("twice");
         sum.violations.resize(json.at("violations").get<std::size_t>());
@@ -143,6 +157,7 @@ std::string page(const std::vector<TierSum>& tiers, const std::vector<std::strin
              << "Only those that took effect are counted.\n\n| fault | times |\n|---|---|\n";
         for (const auto& [kind, count] : tier.sum.faults)
             text << "| " << kind << " | " << grouped(count) << " |\n";
+        if (!tier.sum.kinds.empty()) text << "\n" << kinds_of(tier.sum) << "\n";
         if (tier.longest_quiet > 0)
             text << "\nThe longest time from the end of a seed's faults until nothing was left to "
                     "read: "
@@ -156,9 +171,11 @@ std::string page(const std::vector<TierSum>& tiers, const std::vector<std::strin
 
 std::string line(const SeedResult& seed) {
     std::ostringstream text;
-    text << "seed " << seed.seed << ": " << faults_of(seed) << " faults, " << seed.kills
-         << " kills, " << seed.messages << " messages, " << seed.keys << " keys, "
-         << seed.duplicates << " duplicates, lost " << seed.lost << ", twice " << seed.twice
+    text << "seed " << seed.seed;
+    for (const auto& [kind, count] : seed.kinds) text << " (" << kind << ")";
+    text << ": " << faults_of(seed) << " faults, " << seed.kills << " kills, " << seed.messages
+         << " messages, " << seed.keys << " keys, " << seed.duplicates << " duplicates, "
+         << seed.requests << " requests, lost " << seed.lost << ", twice " << seed.twice
          << ", violations " << seed.violations.size() << ", " << decimal(seed.seconds)
          << " s, quiet " << decimal(seed.quiet_seconds) << " s";
     return text.str();

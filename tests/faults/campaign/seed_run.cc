@@ -1,13 +1,16 @@
 #include "tests/faults/campaign/seed_run.h"
 
 #include <fstream>
+#include <list>
 
+#include "cli/embedded/reserved_port.h"
 #include "tests/faults/campaign/feeder.h"
 #include "tests/faults/campaign/fleet.h"
 #include "tests/faults/campaign/hook_server.h"
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/judge.h"
 #include "tests/faults/campaign/message_source.h"
+#include "tests/faults/campaign/request_clients.h"
 #include "tests/faults/campaign/tally.h"
 #include "tests/faults/campaign/watcher.h"
 #include "tests/faults/checker/load_postgres.h"
@@ -24,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds settle_limit{30'000};
 // I12: from the end of the faults until nothing is left to read.
 constexpr milliseconds quiet_limit{90'000};
+// Within it each request is told what became of it.
+constexpr milliseconds answer_limit{30'000};
 constexpr milliseconds drain_limit{20'000};
 constexpr milliseconds slow_look{250};
 constexpr int published_partitions = 3;
@@ -93,6 +98,8 @@ class SeedRun {
         Fleet fleet(plan_, names_, stage_.addresses(), tally_);
         fleet.on_start([&](pid_t process) { watcher.watch(process); });
         Feeder feeder(plan_, names_, stage_.direct_bootstrap_servers());
+        if (!names_.doors.empty())
+            clients_.emplace(plan_, names_.doors, names_.folder / requests_file);
         judged.failed_over = inject(fleet, feeder, watcher);
         quiet(fleet, feeder, result);
         if (hook_) hook_->finish();
@@ -124,8 +131,16 @@ class SeedRun {
             hook_.emplace(plan_, names_.folder / calls_file);
             names_.hook_port = hook_->port();
         }
+        if (plan_.outside == Outside::http) open_routes();
         checker::install_audit(stage_.direct_dsn(), names_.schema);
         if (plan_.standby) stage_.start_standby();
+    }
+
+    void open_routes() {
+        for (int slot = 0; slot < plan_.fleet.processes + guest_slots; ++slot)
+            names_.doors.push_back(ports_.emplace_back().number());
+        (*schema_).user_table("request_effects", request_columns);
+        (*schema_).database().execute(request_function(names_));
     }
 
     // Answers whether there was a fail-over.
@@ -157,6 +172,7 @@ class SeedRun {
         stage_.drop_standby();
         if (!fleet.settle(settle_limit)) tally_.violation("I12: the fleet did not come back");
         feeder.finish();
+        if (clients_) told_all(clients_->finish(answer_limit));
         const auto waiting = [&] { return behind(feeder.last_offsets()); };
         const bool drained = support::eventually(quiet_limit, [&] {
             fleet.look();
@@ -166,6 +182,12 @@ class SeedRun {
         if (!drained) tally_.violation("I12: the lag did not go to 0: " + waiting());
         tally_.write("quiet ends");
         fleet.stop(drain_limit);
+    }
+
+    void told_all(const std::vector<std::string>& untold) {
+        if (untold.empty()) return;
+        tally_.violation("I12: " + std::to_string(untold.size()) +
+                         " requests were not told what became of them, such as " + untold.front());
     }
 
     // The partitions whose fence has not passed the last message that a reader can see; then what
@@ -191,6 +213,8 @@ class SeedRun {
     }
 
     void take(SeedResult& result) {
+        const std::string_view kind = name_of(plan_.outside);
+        if (!kind.empty()) result.kinds[std::string(kind)] = 1;
         for (const auto& [kind, count] : tally_.faults()) {
             result.faults[std::string(name_of(kind))] = count;
             if (kind == FaultKind::kill_outside || kind == FaultKind::kill_at_step)
@@ -206,6 +230,8 @@ class SeedRun {
     Names names_;
     Tally tally_;
     std::optional<HookServer> hook_;
+    std::list<ReservedPort> ports_;
+    std::optional<RequestClients> clients_;
     std::optional<support::Database> session_;
 };
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tests/faults/campaign/message_source.h"
+#include "tests/faults/campaign/request_clients.h"
 
 namespace onceward::campaign {
 namespace {
@@ -104,7 +105,38 @@ void write_outbox(std::ostream& file, const TopicPlan& topic, const std::string&
          << id_header << ": {header: " << id_header << ", required: true}\n";
 }
 
+// Two routes with one ledger: to a function, which answers with a body, and to a table. Claims and
+// answers outlive the seed, in many generations.
+void write_routes(std::ostream& file, const Plan& plan, const Names& names, int slot) {
+    file << "http:\n  listen: 127.0.0.1:" << names.doors.at(static_cast<std::size_t>(slot))
+         << "\n  routes:\n";
+    for (const bool function : {true, false}) {
+        file << "    - method: POST\n      path: /" << (function ? function_route : table_route)
+             << "\n      wait: 200ms\n      sink:\n        "
+             << (function ? "function: " + names.request_function()
+                          : "table: " + names.request_table())
+             << "\n        columns: {key: {header: idempotency-key}, body: /body}\n"
+                "      ledger:\n        name: "
+             << names.group << "-requests\n        store: " << (plan.ledger.log ? "log" : "table")
+             << "\n        retention: 10m\n        rotate_after: "
+             << plan.ledger.rotate_after.count()
+             << "ms\n        rotate_claims: " << plan.ledger.rotate_claims << "\n";
+    }
+}
+
 }  // namespace
+
+const char* const request_columns =
+    "number bigint GENERATED ALWAYS AS IDENTITY, key text NOT NULL, body text NOT NULL";
+
+std::string request_function(const Names& names) {
+    return "CREATE FUNCTION " + names.request_function() +
+           "(requests jsonb[]) RETURNS TABLE (effect bigint) LANGUAGE plpgsql AS $$ BEGIN RETURN "
+           "QUERY INSERT INTO " +
+           names.request_table() +
+           " (key, body) SELECT r.request ->> 'key', r.request ->> 'body' FROM unnest(requests) "
+           "WITH ORDINALITY AS r (request, place) ORDER BY r.place RETURNING number; END $$";
+}
 
 const char* const sink_columns =
     "message_id bigint NOT NULL, key text, account text, amount bigint CHECK (amount >= 0),"
@@ -163,6 +195,7 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
         }
         if (plan.outside == Outside::outbox) write_outbox(file, topic, names.published);
     }
+    if (plan.outside == Outside::http) write_routes(file, plan, names, slot);
     return file.str();
 }
 

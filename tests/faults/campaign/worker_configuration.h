@@ -23,5 +23,9 @@ support::Properties group_properties(const FleetPlan& fleet);
 inline constexpr const char* worker_header = "Campaign-Worker";
 // The sink's columns. No unique constraint: what is applied twice must be there twice.
 extern const char* const sink_columns;
+// Those of the table where requests take effect, without one as well; and what makes the function
+// that is a way to it.
+extern const char* const request_columns;
+std::string request_function(const Names& names);
 
 }  // namespace onceward::campaign

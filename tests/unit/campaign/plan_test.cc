@@ -118,6 +118,28 @@ TEST(CampaignPlan, SeedsWithAWebhookLoseNoCommitsAndMakeFewerCalls) {
     EXPECT_EQ(draw_plan(5).outside, Outside::webhook);
 }
 
+TEST(CampaignPlan, SeedsWithRoutesHaveTwoDoorsAndKillsInRequestsTransactions) {
+    int routes = 0;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        EXPECT_EQ(plan.requests.clients > 0, plan.outside == Outside::http) << seed;
+        if (plan.outside != Outside::http) continue;
+        ++routes;
+        EXPECT_FALSE(plan.standby) << seed;
+        EXPECT_GE(plan.fleet.processes, 2) << seed;
+        EXPECT_LE(plan.fleet.processes, 3) << seed;
+        const auto kills = std::ranges::count_if(plan.faults, [](const FaultPlan& fault) {
+            return fault.kind == FaultKind::kill_at_step &&
+                   std::ranges::find(request_steps, fault.step) != request_steps.end();
+        });
+        EXPECT_GE(kills, 2) << seed;
+    }
+    EXPECT_GT(routes, static_cast<int>(many) / 10);
+    EXPECT_LT(routes, static_cast<int>(many) / 4);
+    // The test campaign_real runs this one.
+    EXPECT_EQ(draw_plan(3).outside, Outside::http);
+}
+
 TEST(CampaignMessages, TheSamePlanGivesTheSameMessages) {
     const Plan plan = draw_plan(5);
     const std::vector<Drawn> first = messages_of(plan);

@@ -22,6 +22,8 @@ SeedResult seed(std::uint64_t number) {
     result.duplicates = 5'000;
     result.kills = 4;
     result.kills_from_outside = 3;
+    result.requests = 400;
+    result.kinds = {{"http", 1}};
     result.seconds = 12;
     return result;
 }
@@ -47,6 +49,8 @@ TEST(CampaignReport, HasTheFieldsThatItsReadersWant) {
     EXPECT_EQ(report["duplicates"], 10'000);
     EXPECT_EQ(report["kills"], 8);
     EXPECT_EQ(report["kills_from_outside"], 6);
+    EXPECT_EQ(report["requests"], 800);
+    EXPECT_EQ(report["seeds_by_kind"]["http"], 2);
     EXPECT_EQ(report["lost"], 1);
     EXPECT_EQ(report["twice"], 0);
     EXPECT_EQ(report["violations"], 1);
@@ -74,6 +78,7 @@ TEST(CampaignReport, ThePageNamesAFailedSeedWithTheCommandThatRunsItAgain) {
     EXPECT_THAT(text, HasSubstr("- 2 cores\n"));
     EXPECT_THAT(text,
                 HasSubstr("| real | 2 | 10 | 8 (6) | 40,000 | 30,000 | 10,000 | 1 | 0 | 1 |"));
+    EXPECT_THAT(text, HasSubstr("http 2; requests sent over HTTP: 800."));
     EXPECT_THAT(text, HasSubstr("FIRST_SEED=8"));
     EXPECT_THAT(text, Not(HasSubstr("FIRST_SEED=7")));
 }
