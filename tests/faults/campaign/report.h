@@ -24,7 +24,8 @@ std::int64_t faults_of(const SeedResult& result);
 
 // {"tier": …, "seeds": …, "faults": …, "faults_by_kind": {…}, "messages": …, "keys": …,
 //  "duplicates": …, "kills": …, "kills_from_outside": …, "lost": …, "twice": …, "violations": …,
-//  "requests": …, "seeds_by_kind": {…}, "seconds": …, "failed_seeds": […], "tiers": […]}: the sum of all tiers, and each of them.
+//  "requests": …, "seeds_by_kind": {…}, "seconds": …, "failed_seeds": […], "tiers": […]}: the sum
+//  of all tiers, and each of them.
 std::string json_report(const std::vector<TierSum>& tiers, double seconds);
 // What json_report() told of a run: its tiers, without the texts of their violations. Throws
 // nlohmann's exceptions where `text` is none.

@@ -191,9 +191,9 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
 
 TEST(HttpConfiguration, NoHeaderOfTheClientsMayStandForItsTenantOrItsKey) {
     for (const char* name : {"onceward-tenant", "Idempotency-Key"}) {
-        const LoadResult result = load(
-            "http: {routes: [{method: POST, path: /a, topic: t, forward_headers: [" +
-            std::string(name) + "]}]}\n");
+        const LoadResult result =
+            load("http: {routes: [{method: POST, path: /a, topic: t, forward_headers: [" +
+                 std::string(name) + "]}]}\n");
         ASSERT_EQ(result.findings.size(), 1U) << name;
         EXPECT_THAT(result.findings[0].message, HasSubstr("Onceward's own word"));
     }

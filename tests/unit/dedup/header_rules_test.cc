@@ -34,9 +34,9 @@ TEST(HeaderRules, WhatConnectionNamesBelongsToTheHop) {
 
 // What one of the three lists has, the others have for the same reason.
 TEST(HeaderRules, WhatIsOfOneHopIsNeitherStoredNorForwardedNorSet) {
-    for (const char* name : {"Connection", "Keep-Alive", "Proxy-Authenticate",
-                             "Proxy-Authorization", "proxy-connection", "TE", "Trailer",
-                             "Transfer-Encoding", "Upgrade", "HTTP2-Settings"}) {
+    for (const char* name :
+         {"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+          "proxy-connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "HTTP2-Settings"}) {
         EXPECT_TRUE(is_of_one_hop(name)) << name;
         EXPECT_TRUE(is_never_stored(name)) << name;
         EXPECT_TRUE(is_never_forwarded(name)) << name;

@@ -135,10 +135,14 @@ TEST(UpstreamRules, HeadersOfTheHopTheKeyAndCredentialsStayHere) {
 
 // A server that makes variables of headers knows no difference between the two, and takes the last.
 TEST(UpstreamRules, NoHeaderGoesOnThatPassesForAnotherOne) {
-    const HttpHeaders headers{{"X-Tenant", "mine"},        {"X_Tenant", "another's"},
-                              {"X_KEY", "k"},              {"Idempotency_Key", "k"},
-                              {"X_Forwarded_For", "::1"},  {"X-Forwarded-User", "root"},
-                              {"onceward-tenant", "mine"}, {"X-HTTP-Method-Override", "DELETE"},
+    const HttpHeaders headers{{"X-Tenant", "mine"},
+                              {"X_Tenant", "another's"},
+                              {"X_KEY", "k"},
+                              {"Idempotency_Key", "k"},
+                              {"X_Forwarded_For", "::1"},
+                              {"X-Forwarded-User", "root"},
+                              {"onceward-tenant", "mine"},
+                              {"X-HTTP-Method-Override", "DELETE"},
                               {"X_Own", "1"}};
     EXPECT_THAT(forwarded_headers(headers, "X-Key", {}),
                 ElementsAre(Pair("X-Tenant", "mine"), Pair("X_Own", "1")));

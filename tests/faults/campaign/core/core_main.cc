@@ -29,7 +29,8 @@ int main(int argument_count, char** arguments) {
     program.add_flag("--keep-all", options.keep_all, "Keep those of all seeds");
     program.add_option("--json", json, "A file for the result");
     program.add_flag("--stop-at-first", options.stop_at_first, "Stop at the first violation");
-    program.add_flag("--list-mutants", list_mutants, "Print the names of those mutants that this tier notices");
+    program.add_flag("--list-mutants", list_mutants,
+                     "Print the names of those mutants that this tier notices");
     program.add_flag("--plan", print_plan, "Print the first seed's plan, and run nothing");
     program.add_flag("--each", options.each, "A line of progress for each seed");
     program.add_flag("--quiet", quiet, "No progress");
