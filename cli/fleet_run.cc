@@ -152,8 +152,11 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {
         servers.push_back(std::make_unique<Server>(part, observer));
-        connections.push_back(part.postgres);
         of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
+    }
+    // What ledgers keep is told of routes too, which may be alone on their server.
+    for (const Configuration& part : used_databases(configuration)) {
+        connections.push_back(part.postgres);
     }
     // A worker is on one server alone: where that is away, the topics of the others go on.
     WorkerSlots slots(configuration.group, of_workers, [&](int number) {
@@ -171,7 +174,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                     [&servers, &gateway](ProcessStatus& status) {
                         for (const auto& server : servers) {
                             const std::string& name = server->configuration.database;
-                            status.retention.push_back({name, server->retention.counts()});
+                            status.add_retention(name, server->retention.counts());
                             if (server->relay) {
                                 status.relays.push_back({name, server->relay->counts()});
                             }

@@ -203,7 +203,8 @@ void add_retention(Families& families, const RetentionState& state) {
     if (counts.last_success) {
         const std::chrono::duration<double> at = counts.last_success->time_since_epoch();
         families.gauge("onceward_retention_last_success_timestamp_seconds",
-                       "When a look last ended well, since 1970-01-01 UTC.", at.count(), labels);
+                       "When a look of each job last ended well, since 1970-01-01 UTC.", at.count(),
+                       labels);
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the admin port tells of a process: one moment of its workers. Plain values.
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -62,6 +63,16 @@ struct ProcessStatus {
     std::vector<RetentionState> retention;
     std::vector<RelayState> relays;
     std::vector<RouteTraffic> routes;  // of the front door, where there is one
+
+    // Of one more job: those of a server are told as one, since a metric has one value.
+    void add_retention(const std::string& database, const RetentionCounts& counts) {
+        const auto known = std::ranges::find(retention, database, &RetentionState::database);
+        if (known == retention.end()) {
+            retention.push_back({database, counts});
+        } else {
+            known->counts += counts;
+        }
+    }
 };
 
 }  // namespace onceward

@@ -88,6 +88,7 @@ std::uint16_t GatewayRun::port() const { return state_->server.port(); }
 void GatewayRun::complete(ProcessStatus& status) const {
     status.routes = state_->door.traffic();
     if (state_->sinks) state_->sinks->complete(status);
+    if (state_->upstreams) state_->upstreams->complete(status);
 }
 
 void serve_routes(const Configuration& configuration, StepObserver* observer) {

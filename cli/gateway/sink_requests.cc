@@ -73,11 +73,8 @@ void SinkRequests::submit(std::vector<KeyedRequest> requests, Then then) {
 }
 
 void SinkRequests::complete(ProcessStatus& status) const {
-    // Beside workers on that server theirs are told: a metric has one value.
-    if (std::ranges::find(status.retention, default_database, &RetentionState::database) ==
-        status.retention.end()) {
-        status.retention.push_back({default_database, retention_.counts()});
-    }
+    status.add_retention(default_database, retention_.counts());
+    // Beside workers on that server theirs is told: a metric has one value.
     if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==
                       status.relays.end()) {
         status.relays.push_back({default_database, relay_->counts()});

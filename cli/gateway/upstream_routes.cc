@@ -116,6 +116,10 @@ void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
     routes_.at(route)->submit(std::move(requests), std::move(then));
 }
 
+void UpstreamRoutes::complete(ProcessStatus& status) const {
+    status.add_retention(default_database, retention_.counts());
+}
+
 void UpstreamRoutes::look(std::size_t route, const Digest& key,
                           std::function<void(StatusOutcome)> then) {
     routes_.at(route)->look(route, key, std::move(then));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/admin/process_status.h"
 #include "cli/configuration/configuration.h"
 #include "dedup/guard.h"
 #include "dedup/retention.h"
@@ -26,6 +27,8 @@ class UpstreamRoutes final : public RequestTarget {
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
+    // What looks after its ledgers.
+    void complete(ProcessStatus& status) const;
 
   private:
     Guard guard_;

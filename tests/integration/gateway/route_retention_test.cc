@@ -1,7 +1,10 @@
 // `onceward retention` and the job itself on the ledgers of routes: what has expired goes, what is
 // in flight stays.
 
+#include "cli/admin/group_totals.h"
+#include "cli/admin/metrics.h"
 #include "tests/integration/gateway/route_scene.h"
+#include "tests/support/eventually.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -67,6 +70,49 @@ TEST_F(RouteRetention, AStepLetsGoOfWhatRequestsClaimedAndKeepsWhatIsInFlight) {
     EXPECT_EQ(rest.exit_code, 0) << rest.output;
     EXPECT_THAT(rest.output, HasSubstr("leases deleted 4502"));
     EXPECT_EQ(database().value("SELECT string_agg(state, ' ') FROM leases"), "in_flight");
+}
+
+// A process that serves routes of both kinds has a job for each; they are told as one.
+TEST_F(RouteRetention, TheMetricsTellWhatTheProcessDidForAllItsRoutes) {
+    ASSERT_EQ(order("k").status, 204);
+    ASSERT_EQ(charge("paid", "yes").status, 201);
+    three_days_pass();
+    serve();
+    ProcessStatus status;
+    EXPECT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
+        status = {};
+        gateway_->complete(status);
+        return status.retention.size() == 1 && status.retention[0].counts.leases == 1 &&
+               status.retention[0].counts.expired == 1 && status.retention[0].counts.last_success;
+    }));
+    const std::string text = metrics_text(status);
+    const std::string database = "{database=\"postgres\"";
+    EXPECT_THAT(text, HasSubstr("onceward_retention_leases_total" + database + "} 1\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_failures_total" + database + "} 0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_generations_total" + database +
+                                ",step=\"expired\"} 1\n"));
+    EXPECT_GE(status.retention[0].counts.runs, 2) << "one of each job at least";
+}
+
+// And what their ledgers keep, as those of topics.
+TEST_F(RouteRetention, TheGroupsLedgersAreThoseOfItsRoutesToo) {
+    ASSERT_EQ(order("k").status, 204);
+    ASSERT_EQ(charge("paid", "yes").status, 201);
+    GroupTotals totals(schema_.worker(), "shop", std::chrono::seconds(10));
+    ProcessStatus status;
+    status.group = "shop";
+    ASSERT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
+        status.durable = totals.get();
+        return status.durable.has_value();
+    }));
+    const std::string text = metrics_text(status);
+    for (const char* ledger : {"orders", "charges"}) {
+        const std::string labels = "{group=\"shop\",ledger=\"" + std::string(ledger) + "\"} ";
+        for (const char* name : {"claims", "bytes", "held_back_seconds"}) {
+            EXPECT_THAT(text, HasSubstr(std::string("onceward_ledger_") + name + labels));
+        }
+    }
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_claims{group=\"shop\",ledger=\"charges\"} 1\n"));
 }
 
 TEST_F(RouteRetention, ARequestsClaimIsKeptForItsRetention) {

@@ -37,12 +37,14 @@ class RouteScene : public testing::Test {
         std::ofstream(file_) << text;
         const LoadResult loaded = load_configuration_text(text, "routes.yaml");
         for (const Finding& finding : loaded.findings) ADD_FAILURE() << finding.message;
-        gateway_ = std::make_unique<GatewayRun>(loaded.configuration);
+        configuration_ = loaded.configuration;
+        serve();
     }
     ~RouteScene() override {
         let_go();
         std::filesystem::remove(file_);
     }
+    void serve() { gateway_ = std::make_unique<GatewayRun>(configuration_); }
     // Calls with the body `wait` have their answers from then on.
     void let_go() {
         if (!gone_) go_.set_value();
@@ -92,6 +94,7 @@ class RouteScene : public testing::Test {
     std::string table_;
     support::RecordingServer upstream_;
     std::filesystem::path file_;
+    Configuration configuration_;
     std::unique_ptr<GatewayRun> gateway_;
 };
 
