@@ -236,7 +236,7 @@ std::string text_with(const char* before, const nlohmann::json& of, const char* 
     return of.contains(name) ? before + of[name].get<std::string>() : "";
 }
 
-bool is_route_name(std::string_view source) { return source.find(' ') != std::string_view::npos; }
+bool is_route_name(std::string_view source) { return source.find(" /") != std::string_view::npos; }
 
 std::string place_text(const nlohmann::json& at) {
     if (at.contains("route")) return "a request to " + at["route"].get<std::string>();

@@ -13,6 +13,11 @@ bool has_source(const Configuration& part, const std::string& name) {
            std::ranges::any_of(part.route_upstreams, is_named);
 }
 
+// Of a route that is not there, or claims nothing.
+void throw_unless_claimed(const Configuration& configuration, const std::string& route) {
+    static_cast<void>(scope_of(configuration, route_named(configuration, route)));
+}
+
 // What is left of the configuration's servers.
 std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
                                   const Configuration& configuration) {
@@ -29,7 +34,12 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
         return parts;
     }
     const auto has_it = [&](const Configuration& part) { return has_source(part, source); };
-    if (std::ranges::any_of(parts, has_it)) keep(has_it);
+    if (std::ranges::any_of(parts, has_it)) {
+        keep(has_it);
+    } else if (is_route_name(source)) {
+        // Before anybody asks which server it is on.
+        throw_unless_claimed(configuration, source);
+    }
     return parts;
 }
 

@@ -113,6 +113,19 @@ TEST_F(RouteKeys, ARouteThatIsNotThereNamesThoseThatAre) {
         << "it would be the results of all routes";
 }
 
+TEST_F(RouteKeys, OfSeveralServersItIsAskedOfTheOneThatRoutesAreOn) {
+    ASSERT_EQ(order("k").status, 204);
+    std::ofstream(file_, std::ios::app)
+        << "databases:\n  - {name: east, dsn: host=nowhere}\n"
+           "topics:\n  - name: refunds\n    database: east\n"
+           "    key: {preset: idempotency-key}\n    sink: {table: refunds, columns: {id: /id}}\n";
+    const auto explain = [&](const std::string& route) {
+        return run({"explain", "k", "--route", route, "--tenant", "acme"});
+    };
+    EXPECT_EQ(explain(orders).exit_code, 0) << explain(orders).output;
+    EXPECT_THAT(explain("POST /order").output, HasSubstr("it has POST /orders/{id}"));
+}
+
 TEST_F(RouteKeys, AnImportedOneIsCarriedOutNoMore) {
     const std::filesystem::path keys =
         std::filesystem::path(testing::TempDir()) / support::unique_name("keys");
