@@ -296,6 +296,17 @@ TEST_F(UpstreamRouteTest, TheLeaseIsExtendedWhileTheCallRuns) {
     answer.wait();
 }
 
+TEST_F(UpstreamRouteTest, AQuestionThatPostgresDoesNotAnswerIsA503) {
+    options_.postgres.dsn = Secret("host=127.0.0.1 port=1");
+    start(1);
+    std::promise<StatusOutcome> promise;
+    route_->look(0, order("a", "").digest,
+                 [&](StatusOutcome outcome) { promise.set_value(std::move(outcome)); });
+    const StatusOutcome outcome = promise.get_future().get();
+    ASSERT_TRUE(std::holds_alternative<Problem>(outcome));
+    EXPECT_EQ(std::get<Problem>(outcome).kind, ProblemKind::unavailable);
+}
+
 TEST_F(UpstreamRouteTest, TheWholeWayFromAConfigurationToTheReplay) {
     serve(made);
     const std::string text =
