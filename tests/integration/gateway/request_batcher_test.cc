@@ -71,6 +71,7 @@ class RequestBatcherTest : public ::testing::TestWithParam<StoreKind> {
         switch (known->state) {
             case KeyStatus::State::unknown: return "unknown";
             case KeyStatus::State::in_flight: return "in flight";
+            case KeyStatus::State::outcome_unknown: return "outcome unknown";
             case KeyStatus::State::completed: return std::to_string(known->status);
         }
         return "";
