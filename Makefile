@@ -1,7 +1,7 @@
 # Every target installs first what it needs and is missing: see scripts/setup.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crash-test campaign compose-test \
+.PHONY: help demo build test crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers profile asan tsan format fuzz
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
@@ -47,6 +47,14 @@ campaign: ## The fault campaign: SEEDS=200 FIRST_SEED=1 MINUTES=0 LANES=2 TIER=b
 	    --minutes $(or $(MINUTES),0) --lanes $(or $(LANES),2) \
 	    $(if $(JSON),--json $(JSON)) $(if $(WRITE),--write $(WRITE)) \
 	    $(addprefix --add ,$(ADD))
+
+# FOLDER keeps what was done; LANES and SLICE: seeds side by side, and in one go.
+campaign-long: ## Real seeds for hours, resumed where it ended: SEEDS=500 MINUTES=60 WRITE=FILE
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release
+	@SEEDS='$(SEEDS)' FIRST_SEED='$(FIRST_SEED)' MINUTES='$(MINUTES)' LANES='$(LANES)' \
+	    SLICE='$(SLICE)' FOLDER='$(FOLDER)' WRITE='$(WRITE)' ADD='$(ADD)' scripts/campaign-long
 
 compose-test: ## Suites in containers: restarts, a fail-over, a partition, scaling, an upgrade
 	@scripts/setup test

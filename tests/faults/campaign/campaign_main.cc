@@ -134,7 +134,7 @@ std::vector<std::string> how(const Options& options, double seconds,
     }
     for (const TierSum& tier : added) {
         const std::string seeds = tier.tier == "core" ? " CORE_SEEDS=" : " SEEDS=";
-        lines.push_back("In a run of its own, added: `make campaign TIER=" + tier.tier + seeds +
+        lines.push_back("In runs of their own, added: `make campaign TIER=" + tier.tier + seeds +
                         std::to_string(tier.seeds) +
                         " FIRST_SEED=" + std::to_string(tier.sum.seed) + "`");
     }
@@ -153,10 +153,12 @@ int run(const Options& options) {
         std::ranges::move(tiers_of({std::istreambuf_iterator<char>(before), {}}),
                           std::back_inserter(added));
     }
+    added = one_of_each(added);
     std::vector<TierSum> tiers = added;
     const bool real = options.tier == "real", core = options.tier == "core";
     if (real || options.tier == "both") tiers.push_back(run_real(options));
     if (core || options.tier == "both") tiers.push_back(run_core(options));
+    tiers = one_of_each(tiers);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::cout << "\n" << table(tiers) << std::endl;
     write_file(options.json, json_report(tiers, seconds));

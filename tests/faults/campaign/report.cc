@@ -55,14 +55,7 @@ std::string kinds_of(const SeedResult& sum) {
 TierSum all_of(const std::vector<TierSum>& tiers) {
     TierSum all;
     all.tier = tiers.size() == 1 ? tiers[0].tier : "both";
-    std::vector<std::uint64_t> failed;
-    for (const TierSum& tier : tiers) {
-        add(all, tier.sum);
-        all.seeds += tier.seeds - 1;
-        failed.insert(failed.end(), tier.failed.begin(), tier.failed.end());
-        all.longest_quiet = std::max(all.longest_quiet, tier.longest_quiet);
-    }
-    all.failed = failed;
+    for (const TierSum& tier : tiers) add(all, tier);
     return all;
 }
 
@@ -91,6 +84,29 @@ void add(TierSum& tier, const SeedResult& seed) {
     sum.seconds += seed.seconds;
     tier.longest_quiet = std::max(tier.longest_quiet, seed.quiet_seconds);
     if (!seed.violations.empty()) tier.failed.push_back(seed.seed);
+}
+
+void add(TierSum& tier, const TierSum& more) {
+    if (more.seeds == 0) return;
+    std::vector<std::uint64_t> failed = tier.failed;
+    failed.insert(failed.end(), more.failed.begin(), more.failed.end());
+    add(tier, more.sum);
+    tier.seeds += more.seeds - 1;
+    tier.longest_quiet = std::max(tier.longest_quiet, more.longest_quiet);
+    tier.failed = std::move(failed);
+}
+
+std::vector<TierSum> one_of_each(const std::vector<TierSum>& tiers) {
+    std::vector<TierSum> sums;
+    for (const TierSum& tier : tiers) {
+        const auto known = std::ranges::find(sums, tier.tier, &TierSum::tier);
+        if (known == sums.end()) {
+            sums.push_back(tier);
+        } else {
+            add(*known, tier);
+        }
+    }
+    return sums;
 }
 
 std::string json_report(const std::vector<TierSum>& tiers, double seconds) {

@@ -20,6 +20,10 @@ struct TierSum {
 };
 
 void add(TierSum& tier, const SeedResult& seed);
+// The seeds of another run of the same tier.
+void add(TierSum& tier, const TierSum& more);
+// Runs of one tier become one, where the first of them stands.
+std::vector<TierSum> one_of_each(const std::vector<TierSum>& tiers);
 std::int64_t faults_of(const SeedResult& result);
 
 // {"tier": …, "seeds": …, "faults": …, "faults_by_kind": {…}, "messages": …, "keys": …,

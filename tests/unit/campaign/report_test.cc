@@ -73,6 +73,23 @@ TEST(CampaignReport, IsReadAgainForThePageOfALaterRun) {
     EXPECT_EQ(json_report(tiers_of(report), 20), report);
 }
 
+TEST(CampaignReport, RunsOfOneTierAreToldAsOne) {
+    TierSum later;
+    later.tier = "real";
+    add(later, seed(9));
+    TierSum core = tier_of_two();
+    core.tier = "core";
+    const std::vector<TierSum> sums = one_of_each({tier_of_two(), core, later});
+    ASSERT_EQ(sums.size(), 2U);
+    EXPECT_EQ(sums[0].tier, "real");
+    EXPECT_EQ(sums[0].seeds, 3);
+    EXPECT_EQ(sums[0].sum.seed, 7U);
+    EXPECT_EQ(sums[0].sum.messages, 60'000);
+    EXPECT_EQ(sums[0].sum.kinds.at("http"), 3);
+    EXPECT_EQ(sums[0].failed, std::vector<std::uint64_t>{8});
+    EXPECT_EQ(sums[1].seeds, 2);
+}
+
 TEST(CampaignReport, ThePageNamesAFailedSeedWithTheCommandThatRunsItAgain) {
     const std::string text = page({tier_of_two()}, {"2 cores"});
     EXPECT_THAT(text, HasSubstr("- 2 cores\n"));
