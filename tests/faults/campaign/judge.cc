@@ -45,7 +45,10 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
     const json scene{
         {"postgres", {{"dsn", stage.direct_dsn()}, {"schema", names.schema}, {"sinks", sinks}}},
         {"kafka",
-         {{"bootstrap_servers", stage.direct_bootstrap_servers()}, {"id_header", id_header}}},
+         {{"bootstrap_servers", stage.direct_bootstrap_servers()},
+          {"id_header", id_header},
+          // Else the end of each partition is told half a second late.
+          {"properties", {{"fetch.wait.max.ms", "20"}}}}},
         {"group", names.group},
         {"produced", "produced.ndjson"},
         {"published", names.published},
@@ -60,6 +63,8 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         complete["requests"] = {{"file", requests_file}, {"table", names.request_table()}};
     complete["sample"] = {
         {"every_ms", 400},
+        // What a fail-over loses of the audit only a look before it has seen.
+        {"owners_every", plan.standby ? 1 : 5},
         // A process that lives for seconds is still opening what it needs. That memory stays flat
         // over minutes is shown by tests/faults/soak_main.cc.
         {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};

@@ -10,7 +10,9 @@ namespace {
 
 constexpr milliseconds fault_phase{9000};
 constexpr milliseconds first_fault{300};  // the fleet has begun to join by then
-constexpr int calls_are_dearer = 8;
+// How many times fewer messages there are where each is dearer, or is not alone.
+constexpr int calls_are_dearer = 6;
+constexpr int records_are_dearer = 2;
 constexpr int requests_come_beside = 4;
 
 template <class Value>
@@ -48,7 +50,7 @@ WorkloadPlan draw_workload(Draws draws) {
     workload.repeats = one_of<Repeats>(
         draws,
         {{Repeats::any, 4}, {Repeats::hot, 2}, {Repeats::recent, 3}, {Repeats::mirrored, 3}});
-    workload.messages = number(draws, 12, 28) * 1000;
+    workload.messages = number(draws, 8, 18) * 1000;
     workload.portion = number(draws, 20, 300);
     workload.repeated = one_of<int>(draws, {{20, 1}, {100, 3}, {250, 3}, {600, 1}});
     workload.undecodable = one_of<int>(draws, {{0, 2}, {2, 3}, {10, 2}, {40, 1}});
@@ -67,7 +69,7 @@ LedgerPlan draw_ledger(Draws draws, bool recent) {
     ledger.retention = milliseconds(expires ? 3000 : 30'000);
     ledger.rotate_after =
         milliseconds(expires ? 600 : one_of<int>(draws, {{1000, 3}, {2500, 3}, {10'000, 1}}));
-    ledger.rotate_claims = one_of<int>(draws, {{1000, 1}, {3000, 2}, {1'000'000, 2}});
+    ledger.rotate_claims = one_of<int>(draws, {{1000, 1}, {2000, 2}, {1'000'000, 2}});
     // Last, so that the rest of a seed is what it was with tables alone.
     ledger.log = draws.percent(60);
     return ledger;
@@ -181,9 +183,16 @@ FaultPlan draw_fault(Draws& draws, FaultKind kind, milliseconds phase) {
     return fault;
 }
 
+// As many portions over the same time.
+void fewer_messages(WorkloadPlan& workload, int times) {
+    workload.messages /= times;
+    workload.portion = std::max(1, workload.portion / times);
+}
+
 // Kills between Kafka's answer and the row's end, which only the relay that leads comes by.
 void use_outbox(Draws& draws, Plan& plan) {
     plan.outside = Outside::outbox;
+    fewer_messages(plan.workload, records_are_dearer);
     const auto kills = draws.between(2, 5);
     for (std::int64_t i = 0; i < kills; ++i) {
         FaultPlan fault = draw_fault(draws, FaultKind::kill_at_step, plan.fault_phase);
@@ -195,8 +204,7 @@ void use_outbox(Draws& draws, Plan& plan) {
 // A call takes longer than a row does, and what has ended is to be there when it is judged.
 void use_webhook(Plan& plan) {
     plan.outside = Outside::webhook;
-    plan.workload.messages /= calls_are_dearer;
-    plan.workload.portion = std::max(1, plan.workload.portion / calls_are_dearer);
+    fewer_messages(plan.workload, calls_are_dearer);
     plan.ledger = {.retention = milliseconds(600'000),
                    .rotate_after = milliseconds(75'000),
                    .rotate_claims = 1'000'000};
@@ -206,8 +214,7 @@ void use_webhook(Plan& plan) {
 // alone would leave nobody to send a request to again.
 void use_http(Draws& draws, Plan& plan) {
     plan.outside = Outside::http;
-    plan.workload.messages /= requests_come_beside;
-    plan.workload.portion = std::max(1, plan.workload.portion / requests_come_beside);
+    fewer_messages(plan.workload, requests_come_beside);
     plan.fleet.processes = std::clamp(plan.fleet.processes, 2, 3);
     plan.requests.clients = number(draws, 3, 5);
     plan.requests.shared = one_of<int>(draws, {{15, 1}, {35, 2}, {60, 1}});

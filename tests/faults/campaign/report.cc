@@ -40,6 +40,7 @@ nlohmann::json to_json(const TierSum& tier) {
             {"twice", sum.twice},
             {"violations", sum.violations.size()},
             {"seconds", sum.seconds},
+            {"seconds_by_phase", sum.phases},
             {"longest_quiet_seconds", tier.longest_quiet},
             {"first_seed", sum.seed},
             {"failed_seeds", tier.failed}};
@@ -82,6 +83,7 @@ void add(TierSum& tier, const SeedResult& seed) {
     sum.twice += seed.twice;
     sum.violations.insert(sum.violations.end(), seed.violations.begin(), seed.violations.end());
     sum.seconds += seed.seconds;
+    for (const auto& [phase, seconds] : seed.phases) sum.phases[phase] += seconds;
     tier.longest_quiet = std::max(tier.longest_quiet, seed.quiet_seconds);
     if (!seed.violations.empty()) tier.failed.push_back(seed.seed);
 }
@@ -137,6 +139,7 @@ std::vector<TierSum> tiers_of(const std::string& text) {
         // Reports of before there were any have none.
         sum.requests = json.value("requests", std::int64_t{0});
         sum.kinds = json.value("seeds_by_kind", decltype(sum.kinds){});
+        sum.phases = json.value("seconds_by_phase", decltype(sum.phases){});
         sum.lost = json.at("lost");
         sum.twice = json.at("twice");
         sum.violations.resize(json.at("violations").get<std::size_t>());
@@ -193,7 +196,14 @@ std::string line(const SeedResult& seed) {
          << " messages, " << seed.keys << " keys, " << seed.duplicates << " duplicates, "
          << seed.requests << " requests, lost " << seed.lost << ", twice " << seed.twice
          << ", violations " << seed.violations.size() << ", " << decimal(seed.seconds)
-         << " s, quiet " << decimal(seed.quiet_seconds) << " s";
+         << " s, lag gone after " << decimal(seed.quiet_seconds) << " s";
+    const char* before = "; ";
+    for (const char* phase : {"prepare", "faults", "quiet", "judge", "clean"}) {
+        const auto took = seed.phases.find(phase);
+        if (took == seed.phases.end()) continue;
+        text << before << phase << " " << decimal(took->second);
+        before = ", ";
+    }
     return text.str();
 }
 

@@ -25,6 +25,8 @@ struct SeedResult {
     // One line each, with the invariant's number and the offending keys.
     std::vector<std::string> violations;
     double seconds = 0;
+    // Where they went: prepare, faults, quiet, judge, clean.
+    std::map<std::string, double> phases;
     // How long it took from the end of the faults until nothing was left to read.
     double quiet_seconds = 0;
 };

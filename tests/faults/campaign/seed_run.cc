@@ -94,6 +94,7 @@ class SeedRun {
         for (const FaultPlan& fault : plan_.faults)
             judged.committed_offset_moved |= fault.kind == FaultKind::foreign_commit;
         write_scene(plan_, names_, stage_, judged);
+        ended("prepare", result);
         Watcher watcher(names_.folder / "scene.json");
         Fleet fleet(plan_, names_, stage_.addresses(), tally_);
         fleet.on_start([&](pid_t process) { watcher.watch(process); });
@@ -101,9 +102,11 @@ class SeedRun {
         if (!names_.doors.empty())
             clients_.emplace(plan_, names_.doors, names_.folder / requests_file);
         judged.failed_over = inject(fleet, feeder, watcher);
+        ended("faults", result);
         quiet(fleet, feeder, result);
         if (hook_) hook_->finish();
         for (const std::string& line : watcher.finish()) tally_.violation(line);
+        ended("quiet", result);
         // After a fail-over the log is another server's.
         const std::int64_t seen = judged.failed_over ? 0 : deadlocks.seen();
         if (seen > 0)
@@ -111,6 +114,9 @@ class SeedRun {
         write_scene(plan_, names_, stage_, judged);
         run_checker(names_, result);
         take(result);
+        ended("judge", result);
+        clean();
+        ended("clean", result);
     }
 
   private:
@@ -184,6 +190,26 @@ class SeedRun {
         fleet.stop(drain_limit);
     }
 
+    void ended(const char* phase, SeedResult& result) {
+        result.phases[phase] = seconds_since(phase_begin_);
+        phase_begin_ = Clock::now();
+    }
+
+    // A broker that is killed looks through all that it has when it starts again: what seeds leave
+    // behind would make each a bit slower than the one before.
+    void clean() {
+        std::vector<std::string> topics = names_.topics;
+        topics.push_back(names_.side_topic);
+        if (!names_.published.empty()) topics.push_back(names_.published);
+        for (const std::string& topic : topics) {
+            try {
+                stage_.kafka().delete_topic(topic);
+            } catch (const std::exception& error) {
+                tally_.write("topic " + topic + " stays: " + error.what());
+            }
+        }
+    }
+
     void told_all(const std::vector<std::string>& untold) {
         if (untold.empty()) return;
         tally_.violation("I12: " + std::to_string(untold.size()) +
@@ -224,6 +250,7 @@ class SeedRun {
         for (const std::string& line : tally_.violations()) result.violations.push_back(line);
     }
 
+    Clock::time_point phase_begin_ = Clock::now();
     Stage& stage_;
     const Plan& plan_;
     SeedSchema schema_;

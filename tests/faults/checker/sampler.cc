@@ -157,11 +157,14 @@ SampleReport Sampler::run(const std::atomic<bool>& stop, std::chrono::seconds li
         return stop || (limit.count() > 0 && steady_clock::now() >= state.begin + limit);
     };
     // The last look is one at the end, however short the time was.
+    int looks = 0;
     for (bool last = false; !last;) {
         last = over();
         const auto next = steady_clock::now() + state.scene.sample.every;
         state.look([&] { state.sample_offsets(); });
-        state.look([&] { state.sample_owners(); });
+        if (last || ++looks % state.scene.sample.owners_every == 0) {
+            state.look([&] { state.sample_owners(); });
+        }
         state.look([&] { state.sample_resources(); });
         while (!over() && steady_clock::now() < next) {
             // Nobody notifies: `stop` may be set by a signal.

@@ -27,6 +27,9 @@ struct SampleOptions {
     std::vector<int> pids;  // of workers; connections are those of their application_name
     std::string application_name = "onceward";  // and what begins so
     std::chrono::milliseconds every{500};
+    // Owners are looked at with every n-th look, and the last: they stay written down, and a look
+    // reads the newest 5000 moves.
+    int owners_every = 1;
     Budgets budgets;
 };
 

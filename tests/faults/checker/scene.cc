@@ -140,6 +140,8 @@ void take_sample(const json& object, SampleOptions& sample) {
     std::int64_t every = sample.every.count();
     members.take("every_ms", every);
     sample.every = std::chrono::milliseconds(every);
+    members.take("owners_every", sample.owners_every);
+    if (sample.owners_every < 1) throw std::runtime_error("scene: owners_every is below 1");
     if (const json* object_of_budgets = members.find("budgets")) {
         Members budgets(*object_of_budgets, "budgets");
         budgets.take("rss_kib", sample.budgets.rss_kib);

@@ -18,8 +18,8 @@
 //    "rewound": false, "one_session_each": true,
 //    "halted": [{"topic": "payments", "partition": 1, "said": true}],
 //    "secrets": {"folder": ".", "canaries": ["..."], "except": ["onceward.yaml"]},
-//    "sample": {"pids": [1234], "every_ms": 500, "budgets": {"rss_kib": 65536, "fds": 16,
-//        "threads": 4, "connections": 4}}}
+//    "sample": {"pids": [1234], "every_ms": 500, "owners_every": 1, "budgets": {"rss_kib": 65536,
+//        "fds": 16, "threads": 4, "connections": 4}}}
 // Paths are relative to the scene file's folder. Mistakes are std::runtime_errors.
 
 #include <filesystem>

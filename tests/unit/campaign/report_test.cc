@@ -24,6 +24,7 @@ SeedResult seed(std::uint64_t number) {
     result.kills_from_outside = 3;
     result.requests = 400;
     result.kinds = {{"http", 1}};
+    result.phases = {{"faults", 9.0}, {"judge", 1.5}};
     result.seconds = 12;
     return result;
 }
@@ -49,6 +50,7 @@ TEST(CampaignReport, HasTheFieldsThatItsReadersWant) {
     EXPECT_EQ(report["duplicates"], 10'000);
     EXPECT_EQ(report["kills"], 8);
     EXPECT_EQ(report["kills_from_outside"], 6);
+    EXPECT_EQ(report["seconds_by_phase"]["judge"], 3.0);
     EXPECT_EQ(report["requests"], 800);
     EXPECT_EQ(report["seeds_by_kind"]["http"], 2);
     EXPECT_EQ(report["lost"], 1);
@@ -71,6 +73,12 @@ TEST(CampaignReport, BothTiersAreSummedAndShownOneByOne) {
 TEST(CampaignReport, IsReadAgainForThePageOfALaterRun) {
     const std::string report = json_report({tier_of_two()}, 20);
     EXPECT_EQ(json_report(tiers_of(report), 20), report);
+}
+
+TEST(CampaignReport, ALineTellsWhatASeedWasAndWhereItsTimeWent) {
+    const std::string text = line(seed(7));
+    EXPECT_THAT(text, HasSubstr("seed 7 (http): 5 faults"));
+    EXPECT_THAT(text, HasSubstr("; faults 9.0, judge 1.5"));
 }
 
 TEST(CampaignReport, RunsOfOneTierAreToldAsOne) {

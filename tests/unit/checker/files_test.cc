@@ -138,7 +138,7 @@ const char* const scene_text = R"({
     "retention_ms": 2500, "failed_over": true,
     "halted": [{"topic": "payments", "partition": 1, "said": true}],
     "secrets": {"folder": "logs", "canaries": ["hunter2"], "except": ["worker.yaml"]},
-    "sample": {"pids": [7], "every_ms": 100, "budgets": {"fds": 3}}})";
+    "sample": {"pids": [7], "every_ms": 100, "owners_every": 5, "budgets": {"fds": 3}}})";
 
 TEST(SceneFile, IsReadWithPathsFromItsOwnFolder) {
     const Folder folder;
@@ -167,6 +167,7 @@ TEST(SceneFile, IsReadWithPathsFromItsOwnFolder) {
     ASSERT_EQ(scene.evidence.halted.size(), 1u);
     EXPECT_TRUE(scene.evidence.halted[0].said);
     EXPECT_EQ(scene.sample.pids, std::vector<int>{7});
+    EXPECT_EQ(scene.sample.owners_every, 5);
     EXPECT_EQ(scene.sample.budgets.fds, 3);
 }
 
