@@ -84,16 +84,24 @@ std::optional<HookCall> hook_call(const std::string& bytes) {
     return call;
 }
 
+int hook_outcome(std::uint64_t seed, const std::string& key) {
+    Draws draws = Draws(seed).branch("outcome of " + key);
+    constexpr std::array<int, 4> refusals{400, 404, 409, 422};
+    return draws.permille(15) ? refusals[draws.below(refusals.size())] : 200;
+}
+
 HookAnswer hook_answer(std::uint64_t seed, const std::string& key, int number) {
-    if (number > most_failures) return {};
+    const int outcome = hook_outcome(seed, key);
+    if (number > most_failures) return {.status = outcome};
     Draws draws = Draws(seed).branch("call " + std::to_string(number) + " of " + key);
     const std::uint64_t chance = draws.below(1000);
     if (chance < 20) return {.status = 503};
     if (chance < 35) return {.status = 0};
-    if (chance < 45) return {.after = milliseconds(700)};  // nobody waits for it any longer
+    // Nobody waits for that any longer.
+    if (chance < 45) return {.status = outcome, .after = milliseconds(700)};
     // Time enough to be killed or frozen in.
-    if (chance < 200) return {.after = milliseconds(draws.between(20, 250))};
-    return {};
+    if (chance < 200) return {.status = outcome, .after = milliseconds(draws.between(20, 250))};
+    return {.status = outcome};
 }
 
 struct HookServer::Peers {

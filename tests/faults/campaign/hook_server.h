@@ -1,8 +1,8 @@
 #pragma once
 // The other side of a seed's webhooks: an HTTP server on 127.0.0.1 that writes down each call, one
 // JSON object a line as tests/faults/checker/produced_list.h has it. Some calls it refuses for now,
-// answers too late, or takes without a word: by the seed, the call's key and its number. One
-// thread, which ends with the object; used by one other thread.
+// answers too late, or takes without a word: by the seed, the call's key and its number. Some keys
+// it refuses for good. One thread, which ends with the object; used by one other thread.
 
 #include <chrono>
 #include <cstdint>
@@ -32,7 +32,9 @@ struct HookAnswer {
     int status = 200;  // 0: the connection ends without an answer
     milliseconds after{0};
 };
-// `number`: 1 for the first call of that key. What fails has to pass by the third time.
+// What a key is told in the end, the same each time: 200, or that it is refused for good.
+int hook_outcome(std::uint64_t seed, const std::string& key);
+// `number`: 1 for the first call of that key. What fails for now has to pass by the third time.
 HookAnswer hook_answer(std::uint64_t seed, const std::string& key, int number);
 
 class HookServer {

@@ -62,6 +62,9 @@ Violations check_transactions(const Joined& joined) {
     claims.into(violations);
     Finding letters("I4", "a dead letter's transaction has not moved the fence over its message");
     for (const DeadLetter& letter : joined.evidence().dead_letters) {
+        // One that comes with a lease's end may come before the fence passes its message: see I9.
+        const Message* message = joined.find(letter.place);
+        if (message != nullptr && message->failed) continue;
         if (joined.move_over(letter.place, letter.transaction) == nullptr) {
             letters.at([&] { return joined.describe(letter.place); });
         }

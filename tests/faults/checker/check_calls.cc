@@ -32,6 +32,12 @@ bool lets_go(const LeaseMove& move) {
            move.new_until_us <= move.at_us;
 }
 
+// Answered so, a call is never made again.
+bool refused_for_good(const Call& call) {
+    const bool passing = call.status == 408 || call.status == 425 || call.status == 429;
+    return call.status >= 400 && call.status < 500 && !passing;
+}
+
 // How a call stands to the lease that it was made under.
 enum class Standing : std::uint8_t {
     rightful,   // or under a lease that had run out and was taken over, which nobody can prevent
@@ -101,8 +107,8 @@ class Calls {
             std::ranges::sort(called.calls, {}, &Call::at_us);
             check(key, called);
         }
-        for (Finding* finding :
-             {&foreign_, &unanswered_, &more_, &unclaimed_, &late_, &two_keys_, &shared_}) {
+        for (Finding* finding : {&foreign_, &unanswered_, &unrefused_, &silent_, &apart_, &more_,
+                                 &unclaimed_, &late_, &two_keys_, &shared_}) {
             finding->into(violations);
         }
     }
@@ -118,6 +124,7 @@ class Calls {
             return call->status >= 200 && call->status < 300;
         });
         if (done && !answered) unanswered_.at(where);
+        check_failure(called, where);
         const int attempts = called.lease == nullptr ? 0 : called.lease->attempts;
         if (static_cast<int>(called.calls.size()) > attempts) {
             more_.at([&] {
@@ -131,6 +138,23 @@ class Calls {
         }
         if (called.calls.empty()) return;
         if (!downstream_.insert(called.calls.front()->key).second) shared_.at(where);
+    }
+
+    // Whoever was refused for good is told so by a dead letter that comes with the key's end.
+    template <typename Where>
+    void check_failure(const CalledKey& called, const Where& where) {
+        if (called.lease == nullptr || called.lease->state != LeaseState::failed) return;
+        if (std::ranges::none_of(called.calls,
+                                 [](const Call* call) { return refused_for_good(*call); })) {
+            unrefused_.at(where);
+        }
+        const DeadLetter* letter = joined_.find(called.lease->place)->dead_letter;
+        if (letter == nullptr) return silent_.at(where);
+        const bool together = std::ranges::any_of(called.moves, [&](const LeaseMove* move) {
+            return move->new_state == LeaseState::failed &&
+                   move->transaction == letter->transaction;
+        });
+        if (joined_.evidence().settings.audited && !together) apart_.at(where);
     }
 
     template <typename Where>
@@ -150,6 +174,9 @@ class Calls {
     std::set<std::string> downstream_;
     Finding foreign_{"I9", "a call was made for what is no committed message"};
     Finding unanswered_{"I9", "a key is done, and no call of it was answered so"};
+    Finding unrefused_{"I9", "a key has failed, and no call of it was refused for good"};
+    Finding silent_{"I9", "a key has failed without a dead letter of its message"};
+    Finding apart_{"I9", "a failed key and its dead letter are from different transactions"};
     Finding more_{"I9", "a key was called more often than its tries were written down"};
     Finding unclaimed_{"I9", "a key was called by who had no claim of it"};
     Finding late_{"I9", "a key was called again after it was done"};

@@ -34,6 +34,8 @@ bool fits(const Joined& joined, const Message& message) {
         return true;
     }
     if (outcome == Outcome::duplicate && joined.differs(message)) return false;
+    // I9 looks into that.
+    if (outcome == Outcome::dead_letter && message.failed) return joined.can_be_applied(message);
     const bool once = outcome == Outcome::applied || outcome == Outcome::duplicate;
     const auto by = [&](Policy policy) {
         switch (policy) {
@@ -60,13 +62,8 @@ bool fits(const Joined& joined, const Message& message) {
 
 void check_keys(const Joined& joined, Violations& violations) {
     Finding missing("I1", "a key of which a message could be applied has no effect");
-    // Where a generation was dropped, an upsert's claim is no longer there to be counted.
     for (const Key& key : joined.keys()) {
-        const bool unknown =
-            joined.generations_dropped() && joined.topic(key.sample->place.topic).upsert;
-        if (key.must_be_applied && key.applied == 0 && !unknown) {
-            missing.at([&] { return "key " + joined.describe(key); });
-        }
+        if (joined.is_lost(key)) missing.at([&] { return "key " + joined.describe(key); });
     }
     missing.into(violations);
     Finding twice("I1", "a key has more than one effect");

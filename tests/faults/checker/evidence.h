@@ -193,6 +193,7 @@ struct Lease {
 // One change of such a row, by a trigger of audit.sql as the fences' moves are.
 struct LeaseMove {
     std::int64_t sequence = 0;
+    Transaction transaction = 0;
     int ledger = 0;
     std::string digest{};
     int session = 0;

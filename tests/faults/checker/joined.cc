@@ -56,6 +56,7 @@ Joined::Joined(const Evidence& evidence) : evidence_(evidence) {
     }
     join_rows();
     join_keys();
+    join_failures();
     settle_outcomes();
 }
 
@@ -175,6 +176,17 @@ void Joined::join_keys() {
     }
 }
 
+// The place of a lease is that of the message by which its key was claimed last.
+void Joined::join_failures() {
+    for (const Lease& lease : evidence_.leases) {
+        if (lease.state != LeaseState::failed) continue;
+        Message* message = find(lease.place);
+        if (message == nullptr || message->key < 0) continue;
+        message->failed = true;
+        keys_[static_cast<std::size_t>(message->key)].failed = true;
+    }
+}
+
 // Keys are one for topics that share an operation and a ledger; with `reach: partition` each
 // partition has its own.
 int Joined::key_of(const ProducedMessage& message, std::unordered_map<std::string, int>& numbers) {
@@ -205,8 +217,8 @@ void Joined::settle_outcomes() {
 Outcome Joined::outcome(const Message& message) const {
     const TopicSettings& settings = topic(message.place.topic);
     const Nature nature = message.produced->nature;
-    const bool key_applied =
-        message.key >= 0 && keys_[static_cast<std::size_t>(message.key)].applied > 0;
+    const Key* key = message.key < 0 ? nullptr : &keys_[static_cast<std::size_t>(message.key)];
+    const bool key_ended = key != nullptr && (key->applied > 0 || key->failed);
     if (times_applied(message) > 0) return Outcome::applied;
     if (message.dead_letters > 0) {
         return nature == Nature::good && differs(message) ? Outcome::conflict
@@ -218,7 +230,7 @@ Outcome Joined::outcome(const Message& message) const {
     if (nature == Nature::without_key && settings.without_key == Policy::skip) {
         return Outcome::skipped;
     }
-    if (key_applied && (nature != Nature::undecodable || !settings.key_in_payload)) {
+    if (key_ended && (nature != Nature::undecodable || !settings.key_in_payload)) {
         return Outcome::duplicate;
     }
     return message.in_log ? Outcome::nowhere : Outcome::vanished;

@@ -33,6 +33,7 @@ struct Message {
     bool in_log = true;     // false: compacted away; it may have been read before, or not
     bool passed = false;    // between the fence's first and next offset
     bool in_range = false;  // in a skipped range
+    bool failed = false;    // its call was refused for good, and its key has failed with it
     Outcome outcome = Outcome::waiting;
     int effects = 0;
     int claims = 0;
@@ -58,6 +59,7 @@ struct PartitionView {
 struct Key {
     const ProducedMessage* sample = nullptr;
     bool must_be_applied = false;  // a message of it that can be applied was passed
+    bool failed = false;           // its lease has ended so: what comes under it is a duplicate
     int applied = 0;
     const ProducedMessage* applied_by = nullptr;  // one of those that were applied
 };
@@ -82,6 +84,9 @@ class Joined {
     Transaction transaction(const Message& message) const;
     // Whether the message can be applied, for certain.
     bool can_be_applied(const Message& message) const;
+    // Whether the key lacks an effect that it must have. Where a generation was dropped, an
+    // upsert's claim is no longer there to be counted.
+    bool is_lost(const Key& key) const;
     // Whether its key was applied with another fingerprint.
     bool differs(const Message& message) const;
     // When its transaction moved the fence, by the audit; 0: not known.
@@ -101,6 +106,7 @@ class Joined {
     void add_what_was_deleted();
     void join_rows();
     void join_keys();
+    void join_failures();
     void settle_outcomes();
     Outcome outcome(const Message& message) const;
     int key_of(const ProducedMessage& message, std::unordered_map<std::string, int>& numbers);

@@ -61,6 +61,11 @@ bool Joined::can_be_applied(const Message& message) const {
     return false;
 }
 
+bool Joined::is_lost(const Key& key) const {
+    const bool unknown = generations_dropped_ && topic(key.sample->place.topic).upsert;
+    return key.must_be_applied && key.applied == 0 && !key.failed && !unknown;
+}
+
 bool Joined::differs(const Message& message) const {
     if (message.key < 0 || !topic(message.place.topic).fingerprints) return false;
     const ProducedMessage* applied = keys_[static_cast<std::size_t>(message.key)].applied_by;

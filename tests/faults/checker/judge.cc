@@ -29,9 +29,7 @@ Numbers numbers_of(const Joined& joined) {
         }
     }
     for (const Key& key : joined.keys()) {
-        const bool unknown =
-            joined.generations_dropped() && joined.topic(key.sample->place.topic).upsert;
-        if (key.must_be_applied && key.applied == 0 && !unknown) ++numbers.lost;
+        if (joined.is_lost(key)) ++numbers.lost;
     }
     const RequestLosses requests = count_request_losses(joined.evidence());
     numbers.lost += requests.lost;

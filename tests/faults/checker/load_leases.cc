@@ -18,22 +18,24 @@ void read_moves(PgSession& session, const std::string& schema, Evidence& evidenc
         "SELECT sequence, ledger, digest, session, worker, claimed, coalesce(old_owner::text, ''),"
         " new_owner, old_state, new_state, (extract(epoch FROM old_until) * 1000000)::bigint,"
         " (extract(epoch FROM new_until) * 1000000)::bigint,"
-        " (extract(epoch FROM at) * 1000000)::bigint FROM " +
+        " (extract(epoch FROM at) * 1000000)::bigint, xmin FROM " +
         schema + ".checker_lease_moves ORDER BY sequence");
     for (int row = 0; row < rows.size(); ++row) {
-        evidence.lease_moves.push_back({.sequence = rows.number(row, 0),
-                                        .ledger = static_cast<int>(rows.number(row, 1)),
-                                        .digest = rows.text(row, 2),
-                                        .session = static_cast<int>(rows.number(row, 3)),
-                                        .worker = rows.text(row, 4),
-                                        .claimed = rows.text(row, 5) == "t",
-                                        .old_owner = rows.text(row, 6),
-                                        .new_owner = rows.text(row, 7),
-                                        .old_state = state_of(rows.text(row, 8)),
-                                        .new_state = state_of(rows.text(row, 9)),
-                                        .old_until_us = rows.number(row, 10),
-                                        .new_until_us = rows.number(row, 11),
-                                        .at_us = rows.number(row, 12)});
+        evidence.lease_moves.push_back(
+            {.sequence = rows.number(row, 0),
+             .transaction = static_cast<Transaction>(rows.number(row, 13)),
+             .ledger = static_cast<int>(rows.number(row, 1)),
+             .digest = rows.text(row, 2),
+             .session = static_cast<int>(rows.number(row, 3)),
+             .worker = rows.text(row, 4),
+             .claimed = rows.text(row, 5) == "t",
+             .old_owner = rows.text(row, 6),
+             .new_owner = rows.text(row, 7),
+             .old_state = state_of(rows.text(row, 8)),
+             .new_state = state_of(rows.text(row, 9)),
+             .old_until_us = rows.number(row, 10),
+             .new_until_us = rows.number(row, 11),
+             .at_us = rows.number(row, 12)});
     }
 }
 

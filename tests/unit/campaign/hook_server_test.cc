@@ -35,17 +35,22 @@ TEST(CampaignHook, ACallIsTakenWhenAllOfItIsThere) {
 TEST(CampaignHook, SomeCallsFailAndNoneMoreThanThreeTimes) {
     int failed = 0;
     int late = 0;
+    int refused = 0;
     for (int i = 0; i < 1000; ++i) {
         const std::string key = "key " + std::to_string(i);
         const HookAnswer first = hook_answer(7, key, 1);
         EXPECT_EQ(first.status, hook_answer(7, key, 1).status) << "the same again";
-        failed += first.status == 200 ? 0 : 1;
+        const int outcome = hook_outcome(7, key);
+        refused += outcome == 200 ? 0 : 1;
+        failed += first.status == outcome ? 0 : 1;
         late += first.after > milliseconds(0) ? 1 : 0;
-        EXPECT_EQ(hook_answer(7, key, 4).status, 200);
+        EXPECT_EQ(hook_answer(7, key, 4).status, outcome);
+        EXPECT_EQ(hook_answer(7, key, 9).status, outcome) << "it is refused for good";
         EXPECT_EQ(hook_answer(7, key, 4).after, milliseconds(0));
     }
     EXPECT_NEAR(failed, 35, 25);
     EXPECT_NEAR(late, 165, 60);
+    EXPECT_NEAR(refused, 15, 14);
 }
 
 TEST(CampaignHook, PayloadsTellTheirMessagesIds) {

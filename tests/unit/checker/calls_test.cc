@@ -95,6 +95,32 @@ class CallsUnderLeases : public ::testing::Test {
         call_again(8).worker = "worker-2";
     }
     LeaseMove& taken() { return moves().back(); }
+    // The first key's call is refused for good: its end and a dead letter of its message are
+    // written in one transaction, and the fence counts it so.
+    void fail() {
+        const Place place = evidence_.claims.front().place;
+        evidence_.claims.erase(evidence_.claims.begin());
+        leases()[0].state = end().new_state = LeaseState::failed;
+        call().status = 422;
+        end().transaction = 4242;
+        evidence_.dead_letters.push_back({.place = place,
+                                          .transaction = 4242,
+                                          .identity = "topic",
+                                          .has_timestamp = true,
+                                          .error_class = "sink",
+                                          .reason = "422",
+                                          .attempts = 1});
+        const auto count = [](Totals& totals) {
+            --totals.applied;
+            ++totals.dead_lettered;
+        };
+        count(std::ranges::find(evidence_.fences, place.in(), &Fence::name)->totals);
+        for (FenceMove& move : evidence_.moves) {
+            const bool over = move.name == place.in() && move.old_next <= place.offset &&
+                              place.offset < move.new_next;
+            if (over) count(move.counted);
+        }
+    }
     bool found(const std::string& part) { return holds(judge(evidence_), "I9", part); }
     std::vector<std::string> violations() {
         std::vector<std::string> texts;
@@ -202,6 +228,35 @@ TEST_F(CallsUnderLeases, KeysThatGoAlongAreOneForEachKey) {
 TEST_F(CallsUnderLeases, ACallForAMessageThatNobodyMayReadIsFound) {
     call_again(12).message = 9999;
     EXPECT_TRUE(found("no committed message"));
+}
+
+TEST_F(CallsUnderLeases, AKeyThatIsRefusedForGoodHasADeadLetterAndIsNotLost) {
+    fail();
+    EXPECT_THAT(violations(), testing::IsEmpty());
+    EXPECT_EQ(judge(evidence_).numbers.lost, 0);
+    EXPECT_EQ(judge(evidence_).numbers.dead_letters, 1);
+}
+
+TEST_F(CallsUnderLeases, AFailedKeyThatNobodyHasRefusedIsFound) {
+    fail();
+    for (const int passing : {200, 0, 503, 429}) {
+        call().status = passing;
+        EXPECT_TRUE(found("no call of it was refused")) << passing;
+    }
+}
+
+TEST_F(CallsUnderLeases, AFailedKeyWithoutItsDeadLetterIsFound) {
+    fail();
+    end().transaction = 4243;
+    EXPECT_TRUE(found("from different transactions"));
+    evidence_.dead_letters.clear();
+    EXPECT_TRUE(found("without a dead letter"));
+}
+
+TEST_F(CallsUnderLeases, ADeadLetterOfAMessageWhoseKeyIsDoneIsFound) {
+    fail();
+    leases()[0].state = LeaseState::done;
+    EXPECT_TRUE(holds(judge(evidence_), "I1", "dead letter"));
 }
 
 // I1 and I6 are judged by the rows of leases, as there are no others.
