@@ -97,7 +97,8 @@ Answer Client::send(const Request& request, const std::stop_token& stop) {
             Answer answer{.status = response.status,
                           .headers = response.headers,
                           .body = response.body,
-                          .replayed = header_of(response.headers, "Idempotent-Replayed") == "true",
+                          .replayed = parse_replayed(
+                              header_of(response.headers, "Idempotent-Replayed")),
                           .key = key.text,
                           .attempts = attempts};
             std::optional<Problem> problem = parse_problem(answer);
@@ -109,7 +110,7 @@ Answer Client::send(const Request& request, const std::stop_token& stop) {
             progress.in_doubt = progress.in_doubt || leaves_doubt(answer.status);
             const bool settled = settles(answer.status, answer.replayed, progress.in_doubt);
             if (settled && request.operation && options_.store != nullptr) {
-                options_.store->forget(*request.operation, key.text);
+                forget(*request.operation, key.text);
             }
             if (verdict == Verdict::done) return answer;
             wait = next_pause(options_.retries, verdict, progress, retry_after);
@@ -145,6 +146,14 @@ Client::Key Client::key_of(const Request& request) {
                                0, false);
     }
     return {found.key, request.key || found.key != minted};
+}
+
+// The answer is there, and worth more than the store's trouble: an entry that stays is answered
+// with the same again, or is too old one day.
+void Client::forget(const std::string& operation, const std::string& key) try {
+    options_.store->forget(operation, key);
+} catch (const StoreFailed& error) {
+    options_.warn(std::string("a key that has ended stays in its store: ") + error.what());
 }
 
 void Client::judge_key(const std::string& key) {

@@ -29,7 +29,8 @@ struct Options {
     Headers headers{};                          // with each request, such as Authorization
     std::string key_header = "Idempotency-Key";
     bool bare_keys = false;  // without the quotes of the IETF's draft
-    // Told of weak keys; by default a line on the standard error stream.
+    // Told of weak keys and of a store that does not forget; by default a line on the standard
+    // error stream.
     std::function<void(const std::string&)> warn{};
 };
 
@@ -58,6 +59,7 @@ class Client {
         bool in_doubt = false;  // it may have been sent before
     };
     Key key_of(const Request& request);
+    void forget(const std::string& operation, const std::string& key);
     void judge_key(const std::string& key);
     Sending sending(const Request& request) const;
 

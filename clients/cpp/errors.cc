@@ -49,9 +49,15 @@ ProblemError::ProblemError(Answer answer, std::optional<Problem> problem, bool s
       problem_(std::move(problem)) {}
 
 std::string header_of(const Headers& headers, std::string_view name) {
-    const auto found = std::ranges::find(headers, lower(name),
-                                         [](const auto& header) { return lower(header.first); });
-    return found == headers.end() ? "" : found->second;
+    const std::string wanted = lower(name);
+    std::string joined;
+    bool found = false;
+    for (const auto& [known, value] : headers) {
+        if (lower(known) != wanted) continue;
+        joined += (found ? ", " : "") + value;
+        found = true;
+    }
+    return joined;
 }
 
 std::optional<Problem> parse_problem(const Answer& answer) {

@@ -118,7 +118,8 @@ std::optional<Problem> parse_problem(const Answer& answer);
 // Throws the error of that answer's kind.
 [[noreturn]] void throw_problem(Answer answer, std::optional<Problem> problem, bool settled);
 
-// The value of the first header of that name, in any case; '' where there is none.
+// The value of the header of that name, in any case; '' where there is none. Of several all, with a
+// comma between them, as RFC 9110, 5.3 has it: what wants one value takes no notice of two.
 std::string header_of(const Headers& headers, std::string_view name);
 
 }  // namespace onceward::client

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace onceward::client {
 namespace {
@@ -19,6 +20,29 @@ bool asks_for_another_try(int status) { return status == 408 || status == 425 ||
 milliseconds random_up_to(milliseconds most) {
     thread_local std::minstd_rand random(std::random_device{}());
     return milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, most.count())(random));
+}
+
+// Of a list with commas, without the blanks around them; at least one.
+std::vector<std::string_view> parts_of(std::string_view list) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        std::string_view part = list.substr(0, comma);
+        while (part.starts_with(' ') || part.starts_with('\t')) part.remove_prefix(1);
+        while (part.ends_with(' ') || part.ends_with('\t')) part.remove_suffix(1);
+        parts.push_back(part);
+        if (comma == list.size()) return parts;
+        list.remove_prefix(comma + 1);
+    }
+}
+
+std::optional<seconds> seconds_of(std::string_view text) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
+    text = text.substr(0, 9);
+    seconds::rep count = 0;
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    return seconds(count);
 }
 
 }  // namespace
@@ -55,15 +79,27 @@ milliseconds in_flight_pause(const Retries& retries, std::optional<milliseconds>
     return retry_after.value_or(milliseconds(1000)) + random_up_to(retries.backoff);
 }
 
+bool parse_replayed(std::string_view value) {
+    return std::ranges::all_of(parts_of(value), [](std::string_view part) {
+        return std::ranges::equal(part, std::string_view("true"), {}, [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        });
+    });
+}
+
 std::optional<milliseconds> parse_retry_after(std::string_view value, seconds now_since_1970) {
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    if (!value.empty() && std::ranges::all_of(value, is_digit)) {
-        value = value.substr(0, 9);
-        seconds::rep count = 0;
-        std::from_chars(value.data(), value.data() + value.size(), count);
-        return seconds(count);
+    std::optional<seconds> most;
+    for (const std::string_view part : parts_of(value)) {
+        const std::optional<seconds> one = seconds_of(part);
+        if (!one) {
+            most.reset();
+            break;
+        }
+        most = std::max(most.value_or(*one), *one);
     }
-    if (!value.ends_with("GMT")) return std::nullopt;
+    if (most) return most;
+    // libcurl would take the first of two dates.
+    if (!value.ends_with("GMT") || value.find("GMT") + 3 != value.size()) return std::nullopt;
     const time_t moment = curl_getdate(std::string(value).c_str(), nullptr);
     if (moment < 0) return std::nullopt;
     return std::max(seconds(0), seconds(moment) - now_since_1970);

@@ -35,6 +35,10 @@ struct Reading {
 };
 Verdict judge(const Reading& reading);
 
+// Of Idempotent-Replayed, in any case: `true`, also several times. Where one says otherwise nothing
+// is known, and the answer counts as the first one.
+bool parse_replayed(std::string_view value);
+
 // Whether the request may have taken effect, or still may, whatever the answer says.
 bool leaves_doubt(int status);
 
@@ -47,7 +51,7 @@ std::chrono::milliseconds pause(const Retries& retries, int failures,
 std::chrono::milliseconds in_flight_pause(const Retries& retries,
                                           std::optional<std::chrono::milliseconds> retry_after);
 
-// Seconds, or a date (RFC 9110, 10.2.3); none for anything else.
+// Seconds, or a date (RFC 9110, 10.2.3); none for anything else. Of several seconds the most.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value,
                                                            std::chrono::seconds now_since_1970);
 

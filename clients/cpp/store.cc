@@ -51,11 +51,21 @@ class File {
     int handle_;
 };
 
+// Takes the file away again, whatever came of it.
+struct Temporary {
+    fs::path path;
+    explicit Temporary(fs::path at) : path(std::move(at)) {}
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    ~Temporary() { unlink(path.c_str()); }
+};
+
 // Nothing where there is no such file.
 std::optional<Entry> read(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        if (!fs::exists(path)) return std::nullopt;
+        std::error_code unknown;
+        if (!fs::exists(path, unknown) && !unknown) return std::nullopt;
         fail(path, "it cannot be read");
     }
     const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -82,22 +92,20 @@ FileStore::FileStore(fs::path folder) : folder_(std::move(folder)) {
 
 Entry FileStore::claim(const Entry& entry) {
     const fs::path path = path_of(entry.operation);
-    const fs::path temporary = folder_ / ("." + random_hex() + ".new");
+    const Temporary temporary(folder_ / ("." + random_hex() + ".new"));
     const nlohmann::json document = {
         {"operation", entry.operation},
         {"key", entry.key},
         {"fingerprint", entry.fingerprint},
         {"created_at", static_cast<double>(entry.created_at.count()) / 1000}};
     {
-        const File file(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC);
+        const File file(temporary.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC);
         file.write(document.dump());
         file.sync();
     }
     // Whole or not at all, and only where none is there: of two processes one wins.
-    const bool made = link(temporary.c_str(), path.c_str()) == 0;
-    const int error = errno;
-    unlink(temporary.c_str());
-    if (!made && error != EEXIST) fail(path, std::strerror(error));
+    const bool made = link(temporary.path.c_str(), path.c_str()) == 0;
+    if (!made && errno != EEXIST) fail(path);
     std::optional<Entry> found = made ? entry : read(path);
     if (!found) fail(path, "it went away meanwhile");
     // Also of one that was there: who wrote it may not have come this far.
@@ -115,10 +123,13 @@ void FileStore::forget(const std::string& operation, const std::string& key) {
 
 std::vector<Entry> FileStore::entries() {
     std::vector<Entry> all;
-    for (const auto& file : fs::directory_iterator(folder_)) {
-        if (file.path().extension() != ".json") continue;
-        if (std::optional<Entry> entry = read(file.path())) all.push_back(*std::move(entry));
+    std::error_code error;
+    for (fs::directory_iterator file(folder_, error), end; !error && file != end;
+         file.increment(error)) {
+        if (file->path().extension() != ".json") continue;
+        if (std::optional<Entry> entry = read(file->path())) all.push_back(*std::move(entry));
     }
+    if (error) fail(folder_, error.message());
     std::ranges::sort(
         all, {}, [](const Entry& entry) { return std::tie(entry.created_at, entry.operation); });
     return all;

@@ -2,9 +2,11 @@
 
 from datetime import datetime, timezone
 
+import httpx
 import pytest
 
 from onceward_client import Retries, mint_key
+from onceward_client.answers import is_replayed
 from onceward_client.keys import check_key, weakness
 from onceward_client.policy import in_flight_pause, parse_retry_after, pause, settles
 
@@ -55,8 +57,17 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert parse_retry_after("7", now) == 7.0
     assert parse_retry_after("Sun, 22 Nov 2026 12:00:09 GMT", now) == 9.0
     assert parse_retry_after("Sun, 22 Nov 2026 11:00:00 GMT", now) == 0.0
-    for text in [None, "", "-1", "soon", "1.5"]:
+    assert parse_retry_after("1, 7,3", now) == 7.0
+    dates = "Sun, 22 Nov 2026 12:00:09 GMT, Sun, 22 Nov 2026 12:00:10 GMT"
+    for text in [None, "", "-1", "soon", "1.5", "1, soon", dates]:
         assert parse_retry_after(text, now) is None
+
+
+def test_an_answer_is_replayed_where_every_header_says_so() -> None:
+    for values in [["true"], ["True"], ["true", "true"]]:
+        assert is_replayed(httpx.Headers([("Idempotent-Replayed", value) for value in values]))
+    for values in [[], ["false"], ["true", "false"], ["yes"]]:
+        assert not is_replayed(httpx.Headers([("Idempotent-Replayed", value) for value in values]))
 
 
 @pytest.mark.parametrize(

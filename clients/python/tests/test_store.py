@@ -137,6 +137,30 @@ def test_a_damaged_entry_is_an_error_and_no_new_key(tmp_path: Path) -> None:
     assert len(server.seen) == 1
 
 
+def test_whatever_the_disk_refuses_is_a_store_error(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "keys")
+    (tmp_path / "keys").rmdir()
+    with pytest.raises(StoreError):
+        store.claim(Entry("order-7", "key", "f", time.time()))
+    with pytest.raises(StoreError):
+        store.entries()
+    (tmp_path / "keys").write_text("no folder")
+    with pytest.raises(StoreError):
+        FileStore(tmp_path / "keys" / "below")
+
+
+def test_an_answer_is_worth_more_than_a_store_that_does_not_forget(tmp_path: Path) -> None:
+    class Unforgetting(FileStore):
+        def forget(self, operation: str, key: str) -> None:
+            raise StoreError("the disk is gone")
+
+    with ScriptedServer(Reply(201)) as server:
+        with Client(server.url, Options(retries=ONCE, store=Unforgetting(tmp_path))) as client:
+            with pytest.warns(UserWarning, match="the disk is gone"):
+                answer = client.request("POST", "/orders", json={}, operation="order-7")
+    assert answer.status == 201
+
+
 def test_of_many_who_begin_an_operation_one_wins(tmp_path: Path) -> None:
     found: list[str] = []
 

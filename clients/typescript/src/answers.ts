@@ -22,9 +22,13 @@ export class Answer {
     readonly attempts: number,
   ) {}
 
-  /** It is of an earlier attempt: `Idempotent-Replayed: true`. */
+  /**
+   * It is of an earlier attempt: `Idempotent-Replayed: true`, also several times. Where one says
+   * otherwise the answer counts as the first one.
+   */
   get replayed(): boolean {
-    return (this.headers.get("Idempotent-Replayed") ?? "").trim().toLowerCase() === "true";
+    const values = (this.headers.get("Idempotent-Replayed") ?? "").split(",");
+    return values.every((value) => value.trim().toLowerCase() === "true");
   }
 
   text(): string {

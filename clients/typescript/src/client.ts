@@ -9,6 +9,7 @@ import {
   OncewardError,
   OperationChangedError,
   OperationExpiredError,
+  StoreError,
   problemError,
 } from "./errors.js";
 import { checkKey, headerValue, mintKey, weakness } from "./keys.js";
@@ -30,7 +31,7 @@ export interface Options {
   /** With each request, such as Authorization. */
   headers?: Record<string, string>;
   fetch?: typeof fetch;
-  /** Told of weak keys; otherwise process.emitWarning(). */
+  /** Told of weak keys and of a store that does not forget; otherwise process.emitWarning(). */
   warn?: (message: string) => void;
 }
 
@@ -107,7 +108,7 @@ export class Client {
     progress.inDoubt ||= policy.leavesDoubt(status);
     const settled = policy.settles(status, replayed, progress.inDoubt);
     if (settled && call.operation !== undefined) {
-      await this.options.store?.forget(call.operation, key);
+      await this.forget(call.operation, key);
     }
     if (verdict === "done") return answer;
     const error = problemError(answer, problem, settled);
@@ -193,14 +194,27 @@ export class Client {
     return { key: found.key, inDoubt: given || found.key !== minted };
   }
 
+  // The answer is there, and worth more than the store's trouble: an entry that stays is answered
+  // with the same again, or is too old one day.
+  private async forget(operation: string, key: string): Promise<void> {
+    try {
+      await this.options.store?.forget(operation, key);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.warn(`a key that has ended stays in its store: ${error.message}`, "StoreWarning");
+    }
+  }
+
+  private warn(text: string, kind: string): void {
+    if (this.options.warn !== undefined) this.options.warn(text);
+    else process.emitWarning(text, kind);
+  }
+
   private judgeKey(key: string): void {
     checkKey(key);
     const why = weakness(key, this.previous);
     this.previous = key;
-    if (why === undefined) return;
-    const warn =
-      this.options.warn ?? ((text: string) => process.emitWarning(text, "WeakKeyWarning"));
-    warn(`weak idempotency key: ${why}`);
+    if (why !== undefined) this.warn(`weak idempotency key: ${why}`, "WeakKeyWarning");
   }
 }
 

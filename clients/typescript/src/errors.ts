@@ -72,7 +72,7 @@ export class OperationChangedError extends OncewardError {}
  */
 export class OperationExpiredError extends OncewardError {}
 
-/** The store cannot be read. Nothing was sent, as a new key might be a second one. */
+/** The store cannot be read or written. Nothing was sent, as a new key might be a second one. */
 export class StoreError extends Error {
   override name = "StoreError";
 }

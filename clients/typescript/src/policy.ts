@@ -73,10 +73,18 @@ export function inFlightPause(retries: Retries, retryAfter?: number): number {
   return (retryAfter ?? 1000) + Math.random() * retries.backoff;
 }
 
-/** Milliseconds of seconds or of a date (RFC 9110, 10.2.3); undefined for anything else. */
+/**
+ * Milliseconds of seconds or of a date (RFC 9110, 10.2.3); undefined for anything else. Of several
+ * seconds the most.
+ */
 export function parseRetryAfter(value: string | null, now = Date.now()): number | undefined {
   const text = (value ?? "").trim();
-  if (/^[0-9]+$/.test(text)) return Number(text.slice(0, 9)) * 1000;
+  const parts = text.split(",").map((part) => part.trim());
+  if (parts.every((part) => /^[0-9]+$/.test(part))) {
+    return Math.max(...parts.map((part) => Number(part.slice(0, 9)) * 1000));
+  }
+  // Of two dates none counts.
+  if (text.indexOf("GMT") !== text.length - 3) return undefined;
   if (!/^[A-Z][a-z]{2,8},? .*GMT$/.test(text)) return undefined;
   const moment = Date.parse(text);
   return Number.isNaN(moment) ? undefined : Math.max(0, moment - now);

@@ -1,7 +1,7 @@
 // Where keys outlive the process: an interface, and files that are synced to the disk.
 
 import { createHash, randomBytes } from "node:crypto";
-import { link, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import { link, mkdir, open, readdir, readFile, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import { StoreError } from "./errors.js";
@@ -34,28 +34,40 @@ export interface Store {
 export class FileStore implements Store {
   constructor(private readonly folder: string) {}
 
-  async claim(entry: Entry): Promise<Entry> {
+  claim(entry: Entry): Promise<Entry> {
+    return withDiskTrouble(() => this.claimNow(entry));
+  }
+
+  forget(operation: string, key: string): Promise<void> {
+    return withDiskTrouble(() => this.forgetNow(operation, key));
+  }
+
+  entries(): Promise<Entry[]> {
+    return withDiskTrouble(() => this.entriesNow());
+  }
+
+  private async claimNow(entry: Entry): Promise<Entry> {
     await mkdir(this.folder, { recursive: true });
     const path = this.path(entry.operation);
     const temporary = join(this.folder, `.${randomBytes(16).toString("hex")}.new`);
     const { createdAt, ...rest } = entry;
-    await writeSynced(temporary, JSON.stringify({ ...rest, created_at: createdAt / 1000 }));
     let found = entry;
     try {
+      await writeSynced(temporary, JSON.stringify({ ...rest, created_at: createdAt / 1000 }));
       // Whole or not at all, and only where none is there: of two processes one wins.
       await link(temporary, path);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
       found = await read(path);
     } finally {
-      await unlink(temporary);
+      await rm(temporary, { force: true });
     }
     // Also of one that was there: who wrote it may not have come this far.
     await this.syncFolder();
     return found;
   }
 
-  async forget(operation: string, key: string): Promise<void> {
+  private async forgetNow(operation: string, key: string): Promise<void> {
     const path = this.path(operation);
     try {
       if ((await read(path)).key !== key) return;
@@ -67,11 +79,13 @@ export class FileStore implements Store {
     await this.syncFolder();
   }
 
-  async entries(): Promise<Entry[]> {
+  private async entriesNow(): Promise<Entry[]> {
     await mkdir(this.folder, { recursive: true });
     const names = (await readdir(this.folder)).filter((name) => name.endsWith(".json"));
-    const found = await Promise.all(names.map((name) => read(join(this.folder, name))));
-    return found.sort((one, other) => one.createdAt - other.createdAt);
+    const reads = names.map((name) => readIfThere(join(this.folder, name)));
+    const found = (await Promise.all(reads)).flatMap((entry) => entry ?? []);
+    const byName = (one: Entry, other: Entry): number => (one.operation < other.operation ? -1 : 1);
+    return found.sort((one, other) => one.createdAt - other.createdAt || byName(one, other));
   }
 
   private path(operation: string): string {
@@ -96,6 +110,26 @@ async function writeSynced(path: string, text: string): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+// What the disk says is a StoreError as well: whoever catches that has caught all of it.
+async function withDiskTrouble<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof StoreError || codeOf(error) === "") throw error;
+    throw new StoreError(`the key store: ${String((error as Error).message)}`, { cause: error });
+  }
+}
+
+// Undefined where its operation has ended meanwhile.
+async function readIfThere(path: string): Promise<Entry | undefined> {
+  try {
+    return await read(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Answer } from "../src/answers.js";
 import { checkKey, mintKey, weakness } from "../src/keys.js";
 import * as policy from "../src/policy.js";
 
@@ -57,8 +58,24 @@ test("Retry-After is seconds or a date", () => {
   assert.equal(policy.parseRetryAfter("7", now), 7000);
   assert.equal(policy.parseRetryAfter("Sun, 22 Nov 2026 12:00:09 GMT", now), 9000);
   assert.equal(policy.parseRetryAfter("Sun, 22 Nov 2026 11:00:00 GMT", now), 0);
-  for (const text of [null, "", "-1", "soon", "1.5"]) {
+  assert.equal(policy.parseRetryAfter("1, 7,3", now), 7000);
+  const dates = "Sun, 22 Nov 2026 12:00:09 GMT, Sun, 22 Nov 2026 12:00:10 GMT";
+  for (const text of [null, "", "-1", "soon", "1.5", "1, soon", dates]) {
     assert.equal(policy.parseRetryAfter(text, now), undefined);
+  }
+});
+
+test("an answer is replayed where every header says so", () => {
+  const answer = (...values: string[]): Answer => {
+    const headers = new Headers();
+    for (const value of values) headers.append("Idempotent-Replayed", value);
+    return new Answer(201, headers, new Uint8Array(), "key", 1);
+  };
+  for (const values of [["true"], ["True"], ["true", "true"]]) {
+    assert.ok(answer(...values).replayed);
+  }
+  for (const values of [[], ["false"], ["true", "false"], ["yes"]]) {
+    assert.ok(!answer(...values).replayed);
   }
 });
 

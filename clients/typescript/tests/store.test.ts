@@ -129,6 +129,27 @@ test("a damaged entry is an error and no new key", () =>
     assert.equal(server.seen.length, 1);
   }));
 
+test("whatever the disk refuses is a store error", () =>
+  withStore([{}], async (_, folder) => {
+    await writeFile(join(folder, "file"), "no folder");
+    const store = new FileStore(join(folder, "file"));
+    const entry = { operation: "order-7", key: "key", fingerprint: "f", createdAt: Date.now() };
+    await assert.rejects(store.claim(entry), StoreError);
+    await assert.rejects(store.forget("order-7", "key"), StoreError);
+    await assert.rejects(store.entries(), StoreError);
+  }));
+
+test("an answer is worth more than a store that does not forget", () =>
+  withStore([{ status: 201 }], async (server, folder) => {
+    const store = new FileStore(folder);
+    store.forget = () => Promise.reject(new StoreError("the disk is gone"));
+    const warnings: string[] = [];
+    const options = { store, warn: (text: string) => void warnings.push(text) };
+    const call = { json: {}, operation: "order-7" };
+    const answer = await new Client(server.url, options).request("POST", "/orders", call);
+    assert.deepEqual([answer.status, warnings.length], [201, 1]);
+  }));
+
 test("of many who begin an operation one wins", () =>
   withStore([{}], async (_, folder) => {
     const begin = (number: number): Promise<{ key: string }> =>

@@ -270,5 +270,49 @@ TEST_F(ClientTest, ReadsWhatAnotherLanguagesClientHasStored) {
     EXPECT_EQ(ask_for("order-7").key, "k");
 }
 
+// As a front door behind another one may send them.
+TEST_F(ClientTest, ReadsAHeaderThatComesTwice) {
+    Response twice{.status = 201,
+                   .headers = {{"Idempotent-Replayed", "true"}, {"idempotent-replayed", "True"}},
+                   .body = "{}"};
+    script_.outcomes = {twice};
+    EXPECT_TRUE(ask().replayed);
+    twice.headers[1].second = "false";
+    script_ = {.outcomes = {twice}};
+    EXPECT_FALSE(ask().replayed);
+    const Response busy{
+        .status = 503, .headers = {{"Retry-After", "0"}, {"Retry-After", "61"}}, .body = {}};
+    script_ = {.outcomes = {busy, replayed}};
+    EXPECT_THROW(ask(), ServerFailed) << "the longer pause is above the longest";
+    EXPECT_THAT(script_.seen, SizeIs(1));
+}
+
+TEST_F(ClientTest, WhateverTheDiskRefusesIsAFailureOfTheStore) {
+    options_.store = &store_;
+    script_.outcomes = {plain(200)};
+    std::filesystem::remove_all(folder_);
+    EXPECT_THROW(ask_for("order-7"), StoreFailed);
+    EXPECT_THROW(store_.entries(), StoreFailed);
+    EXPECT_THAT(script_.seen, IsEmpty());
+    std::ofstream(folder_) << "no folder";
+    EXPECT_THROW(store_.entries(), StoreFailed);
+    EXPECT_THROW(FileStore(folder_ / "below"), StoreFailed);
+}
+
+// Nothing could be sent again: the operation has ended.
+TEST_F(ClientTest, AnAnswerIsWorthMoreThanAStoreThatDoesNotForget) {
+    struct Unforgetting final : Store {
+        Entry claim(const Entry& entry) override { return entry; }
+        void forget(const std::string&, const std::string&) override {
+            throw StoreFailed("the disk is gone");
+        }
+        std::vector<Entry> entries() override { return {}; }
+    } store;
+    options_.store = &store;
+    script_.outcomes = {plain(201)};
+    EXPECT_EQ(ask_for("order-7").status, 201);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("the disk is gone")));
+}
+
 }  // namespace
 }  // namespace onceward::client

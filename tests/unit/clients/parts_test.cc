@@ -66,8 +66,17 @@ TEST(ClientPolicy, RetryAfterIsSecondsOrADate) {
     EXPECT_EQ(parse_retry_after("7", noon), 7000ms);
     EXPECT_EQ(parse_retry_after("Sun, 22 Nov 2026 12:00:09 GMT", noon), 9000ms);
     EXPECT_EQ(parse_retry_after("Sun, 22 Nov 2026 11:00:00 GMT", noon), 0ms);
-    for (const char* text : {"", "-1", "soon", "1.5", "GMT"}) {
+    EXPECT_EQ(parse_retry_after("1, 7,3", noon), 7000ms);
+    for (const char* text : {"", "-1", "soon", "1.5", "GMT", "1, soon",
+                             "Sun, 22 Nov 2026 12:00:09 GMT, Sun, 22 Nov 2026 12:00:10 GMT"}) {
         EXPECT_EQ(parse_retry_after(text, noon), std::nullopt) << text;
+    }
+}
+
+TEST(ClientPolicy, AnAnswerIsReplayedWhereEveryHeaderSaysSo) {
+    for (const char* text : {"true", "True", "true, true"}) EXPECT_TRUE(parse_replayed(text));
+    for (const char* text : {"", "false", "true, false", "true,", "yes"}) {
+        EXPECT_FALSE(parse_replayed(text)) << text;
     }
 }
 

@@ -18,6 +18,7 @@ from .errors import (
     OncewardError,
     OperationChangedError,
     OperationExpiredError,
+    StoreError,
     problem_error,
 )
 from .policy import (
@@ -89,8 +90,14 @@ class Keys:
         return found.key, given is not None or found != made
 
     def settled(self, operation: str | None, key: str) -> None:
-        if operation is not None and self.store is not None:
+        if operation is None or self.store is None:
+            return
+        try:
             self.store.forget(operation, key)
+        except StoreError as error:
+            # The answer is there, and worth more: an entry that stays is answered with the same
+            # again, or is too old one day.
+            warnings.warn(f"a key that has ended stays in its store: {error}", stacklevel=4)
 
 
 def fingerprint_of(request: httpx.Request) -> str:

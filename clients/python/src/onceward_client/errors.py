@@ -79,7 +79,7 @@ class OperationExpiredError(OncewardError):
 
 
 class StoreError(Exception):
-    """The store cannot be read. Nothing was sent, as a new key might be a second one."""
+    """The store cannot be read or written. Nothing was sent, as a new key might be a second one."""
 
 
 def problem_error(answer: Answer, problem: Problem | None, *, settled: bool) -> ProblemError:

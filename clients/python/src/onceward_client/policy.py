@@ -73,10 +73,13 @@ def in_flight_pause(retries: Retries, retry_after: float | None) -> float:
 
 
 def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Seconds, or a date (RFC 9110, 10.2.3); none for anything else."""
+    """Seconds, or a date (RFC 9110, 10.2.3); none for anything else; of several the most."""
     text = (value or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
+    parts = [part.strip() for part in text.split(",")]
+    if all(part.isascii() and part.isdigit() for part in parts):
+        return max(float(part[:9]) for part in parts)
+    if text.count("GMT") != 1 or not text.endswith("GMT"):  # of two dates the first would count
+        return None
     try:
         moment = parsedate_to_datetime(text)
     except (TypeError, ValueError):

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -43,38 +45,49 @@ class FileStore:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        with _disk_trouble():
+            self._folder.mkdir(parents=True, exist_ok=True)
 
     def claim(self, entry: Entry) -> Entry:
         path = self._path(entry.operation)
         temporary = self._folder / f".{secrets.token_hex(16)}.new"
-        with open(temporary, "x", encoding="utf-8") as file:
-            json.dump(asdict(entry), file)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            # Whole or not at all, and only where none is there: of two processes one wins.
-            os.link(temporary, path)
-        except FileExistsError:
-            entry = _read(path)
-        finally:
-            temporary.unlink()
-        # Also of one that was there: who wrote it may not have come this far.
-        self._sync_folder()
+        with _disk_trouble():
+            try:
+                with open(temporary, "x", encoding="utf-8") as file:
+                    json.dump(asdict(entry), file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                # Whole or not at all, and only where none is there: of two processes one wins.
+                os.link(temporary, path)
+            except FileExistsError:
+                entry = _read(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            # Also of one that was there: who wrote it may not have come this far.
+            self._sync_folder()
         return entry
 
     def forget(self, operation: str, key: str) -> None:
         path = self._path(operation)
-        try:
-            if _read(path).key != key:
+        with _disk_trouble():
+            try:
+                if _read(path).key != key:
+                    return
+                path.unlink()
+            except FileNotFoundError:
                 return
-            path.unlink()
-        except FileNotFoundError:
-            return
-        self._sync_folder()
+            self._sync_folder()
 
     def entries(self) -> list[Entry]:
-        found = [_read(path) for path in self._folder.glob("*.json")]
+        found = []
+        with _disk_trouble():
+            for path in self._folder.iterdir():
+                if path.suffix != ".json":
+                    continue
+                try:
+                    found.append(_read(path))
+                except FileNotFoundError:  # its operation has ended meanwhile
+                    continue
         return sorted(found, key=lambda entry: (entry.created_at, entry.operation))
 
     def _path(self, operation: str) -> Path:
@@ -88,6 +101,15 @@ class FileStore:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextmanager
+def _disk_trouble() -> Iterator[None]:
+    """What the disk says is a StoreError as well: whoever catches that has caught all of it."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"the key store: {error}") from error
 
 
 def _read(path: Path) -> Entry:
