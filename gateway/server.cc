@@ -24,6 +24,20 @@ std::optional<asio::ssl::context> tls_of(const ServerOptions& options) {
     return context;
 }
 
+// DANGER: what one connection's bytes bring about must not end the process: Beast throws out of its
+// parser for a field above 64 KiB, of which the one behind a body has no other limit. Whatever was
+// to be called then is gone, and its connection with it.
+void run_to_its_end(asio::io_context& loop) {
+    while (true) {
+        try {
+            loop.run();
+            return;
+        } catch (const std::exception& error) {
+            log_error("http.connection_failed", {{"error", error.what()}});
+        }
+    }
+}
+
 }  // namespace
 
 struct HttpServer::State {
@@ -127,7 +141,7 @@ HttpServer::HttpServer(const ServerOptions& options, Handler handler) try
 }
 
 void HttpServer::start() {
-    state_->thread = std::thread([state = state_.get()] { state->loop.run(); });
+    state_->thread = std::thread([state = state_.get()] { run_to_its_end(state->loop); });
 }
 
 std::uint16_t HttpServer::port() const { return state_->port; }

@@ -53,6 +53,14 @@ inline std::string date_text() {
     return {text.data(), length};
 }
 
+// DANGER: a header that is longer than 64 KiB throws in the event loop, which ends the process, and
+// ends it again with each replay of that answer.
+inline bool fits_a_head(std::string_view name, std::string_view value) {
+    constexpr std::size_t most = 65'000;
+    return !name.empty() && name.size() <= most && value.size() <= most &&
+           valid_header_value(value);
+}
+
 // An answer without a body, whatever a sink has made of it.
 inline bool bodyless(int status) { return status < 200 || status == 204 || status == 304; }
 
@@ -183,8 +191,19 @@ class StreamConnection final : public OpenConnection,
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = this->shared_from_this()](error_code error, std::size_t) {
                                     if (error) return self->failed(error);
+                                    self->keep_head();
                                     self->read_body();
                                 });
+    }
+
+    // DANGER: before the body. The parser puts the fields behind a chunked body, its trailer, among
+    // those of the head: there a client could say what a proxy before us takes off, such as a
+    // tenant (RFC 9110, 6.5.1).
+    void keep_head() {
+        headers_.clear();
+        for (const auto& field : parser_->get()) {
+            headers_.emplace_back(text_of(field.name_string()), text_of(field.value()));
+        }
     }
 
     void read_body() {
@@ -233,9 +252,7 @@ class StreamConnection final : public OpenConnection,
         HttpRequest request;
         request.method = text_of(message.method_string());
         request.target = text_of(message.target());
-        for (const auto& field : message) {
-            request.headers.emplace_back(text_of(field.name_string()), text_of(field.value()));
-        }
+        request.headers = std::move(headers_);
         request.body = std::move(message.body());
         // DANGER: the connection goes along to its own thread. Kept here, it could end in the
         // thread that answers.
@@ -254,7 +271,7 @@ class StreamConnection final : public OpenConnection,
         response_.result(static_cast<unsigned>(from.status));
         response_.set(http::field::date, date_text());
         for (const auto& [name, value] : from.headers) {
-            if (valid_header_value(value)) response_.insert(name, value);
+            if (fits_a_head(name, value)) response_.insert(name, value);
         }
         if (!bodyless(from.status)) response_.body() = std::move(from.body);
         keep_alive_ = keep_alive_ && !common_.draining;
@@ -300,6 +317,7 @@ class StreamConnection final : public OpenConnection,
     asio::steady_timer deadline_;
     boost::beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
+    HttpHeaders headers_;  // of the request's head
     http::response<http::empty_body> continue_;
     http::response<http::string_body> response_;
     std::optional<http::response_serializer<http::string_body>> serializer_;

@@ -20,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 class ServerTest : public ::testing::Test {
   protected:
@@ -144,6 +145,50 @@ TEST_F(ServerTest, WhatIsNoRequestIsA400) {
         RawClient one(server_->port());
         one.send(bytes);
         EXPECT_EQ(type(one.receive()), "400 malformed-request") << bytes;
+    }
+}
+
+// What a proxy before us takes off or sets in the head, a client must not say behind its body.
+TEST_F(ServerTest, FieldsBehindTheBodyAreNoHeaders) {
+    start();
+    RawClient one(server_->port());
+    one.send("POST / HTTP/1.1\r\nHost: a\r\nX-Head: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+             "4\r\nbody\r\n0\r\nX-Tenant: another's\r\nX-Head: 2\r\n\r\n");
+    const auto response = one.receive();
+    ASSERT_TRUE(response);
+    EXPECT_THAT(response->body, HasSubstr("X-Head=1\n"));
+    EXPECT_THAT(response->body, Not(HasSubstr("X-Tenant")));
+    EXPECT_THAT(response->body, Not(HasSubstr("X-Head=2")));
+    EXPECT_TRUE(response->body.ends_with("body"));
+    EXPECT_EQ(one.ask("GET", "/next")->status, 200);
+}
+
+// The parser throws for it, in the thread that serves all connections.
+TEST_F(ServerTest, AFieldAboveAllLimitsEndsItsConnectionAlone) {
+    start();
+    RawClient other(server_->port());
+    ASSERT_TRUE(other.ask("GET", "/"));
+    RawClient one(server_->port());
+    one.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Long: " +
+             std::string(70'000, 'a') + "\r\n\r\n");
+    EXPECT_TRUE(one.readable(20'000)) << "its end, or an answer";
+    EXPECT_EQ(other.ask("GET", "/")->status, 200);
+    EXPECT_EQ(client().ask("GET", "/")->status, 200);
+}
+
+TEST_F(ServerTest, AnAnswersHeaderThatNoHeadCanHoldIsLeftOut) {
+    start([](HttpRequest, HttpServer::Answer answer) {
+        answer({.status = 201,
+                .headers = {{"X-Long", std::string(70'000, 'a')}, {"X-Own", "1"}},
+                .body = "made"});
+    });
+    RawClient one(server_->port());
+    for (int i = 0; i < 2; ++i) {
+        const auto response = one.ask("GET", "/");
+        ASSERT_TRUE(response);
+        EXPECT_EQ(response->status, 201);
+        EXPECT_EQ(response->headers.at("x-own"), "1");
+        EXPECT_FALSE(response->headers.contains("x-long"));
     }
 }
 
