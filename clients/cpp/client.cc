@@ -94,13 +94,13 @@ Answer Client::send(const Request& request, const std::stop_token& stop) {
             }
         } else {
             const Response& response = std::get<Response>(outcome);
-            Answer answer{.status = response.status,
-                          .headers = response.headers,
-                          .body = response.body,
-                          .replayed = parse_replayed(
-                              header_of(response.headers, "Idempotent-Replayed")),
-                          .key = key.text,
-                          .attempts = attempts};
+            Answer answer{
+                .status = response.status,
+                .headers = response.headers,
+                .body = response.body,
+                .replayed = parse_replayed(header_of(response.headers, "Idempotent-Replayed")),
+                .key = key.text,
+                .attempts = attempts};
             std::optional<Problem> problem = parse_problem(answer);
             const std::string name = problem ? problem->name() : "";
             const auto retry_after =

@@ -152,8 +152,9 @@ TEST_F(ServerTest, WhatIsNoRequestIsA400) {
 TEST_F(ServerTest, FieldsBehindTheBodyAreNoHeaders) {
     start();
     RawClient one(server_->port());
-    one.send("POST / HTTP/1.1\r\nHost: a\r\nX-Head: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
-             "4\r\nbody\r\n0\r\nX-Tenant: another's\r\nX-Head: 2\r\n\r\n");
+    one.send(
+        "POST / HTTP/1.1\r\nHost: a\r\nX-Head: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "4\r\nbody\r\n0\r\nX-Tenant: another's\r\nX-Head: 2\r\n\r\n");
     const auto response = one.receive();
     ASSERT_TRUE(response);
     EXPECT_THAT(response->body, HasSubstr("X-Head=1\n"));
