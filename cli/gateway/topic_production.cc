@@ -34,6 +34,8 @@ TopicProduction::~TopicProduction() {
 
 void TopicProduction::produce(TopicRecord record, Done done) {
     const std::size_t bytes = size_of(record);
+    // It would find no room however empty the queue is.
+    if (bytes > options_.waiting_bytes) return done(EventFate::too_large);
     {
         const std::lock_guard lock(mutex_);
         if (bytes_ + bytes <= options_.waiting_bytes) {

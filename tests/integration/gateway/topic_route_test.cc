@@ -158,6 +158,11 @@ TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheClientIsA413AndTheOthersLand) 
     EXPECT_EQ(post(key, "smaller").status, 202);
 }
 
+TEST_F(TopicRouteTest, AnEventThatIsLargerThanAllThatMayWaitIsRefusedForGood) {
+    TopicProduction production({.kafka = here(), .waiting_bytes = 1000});
+    EXPECT_EQ(fates(production, {2000}), std::vector{EventFate::too_large});
+}
+
 TEST_F(TopicRouteTest, HowLargeAnEventMayBeIsSetWithKafkasOwnProperty) {
     kafka().create_topic(topic_, 3, {{"max.message.bytes", "2000000"}});
     start("", "", ", properties: {message.max.bytes: 2000000}");
