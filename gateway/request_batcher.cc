@@ -81,6 +81,7 @@ std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const As
             queued->request.wait_until = now + std::min(options_.wait, options_.longest_request);
             queue_.push_back(std::move(queued));
             wake_.notify_one();
+            if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
         }
         case InFlight::Admission::Kind::wait:
@@ -223,12 +224,35 @@ void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcom
     for (const Asking& other : waited) other.tell(repeated);
 }
 
-// A batch may take long; whoever waits for it does not have to wait longer than it said.
+// REQUIRES: the mutex is held.
+std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline() const {
+    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
+        next = queue_.front()->request.deadline;
+    }
+    return next;
+}
+
+// What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
+std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::take_overdue(
+    Clock::time_point now) {
+    std::vector<std::unique_ptr<Queued>> overdue;
+    while (!queue_.empty() &&
+           (queue_.front()->request.deadline <= now ||
+            (!overdue.empty() && queue_.front()->group == overdue.back()->group))) {
+        overdue.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    return overdue;
+}
+
+// A batch may take long; whoever waits for it, or for its turn behind it, does not have to wait
+// longer than it said.
 void RequestBatcher::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-        const auto next = in_flight_.next_deadline();
-        const auto changed = [&] { return in_flight_.next_deadline() != next; };
+        const auto next = next_deadline();
+        const auto changed = [&] { return next_deadline() != next; };
         if (next) {
             wake_watch_.wait_until(lock, stop, *next, changed);
         } else {
@@ -240,9 +264,13 @@ void RequestBatcher::watch(const std::stop_token& stop) {
             late.push_back(std::move(found->second));
             waiting_.erase(found);
         }
-        if (late.empty()) continue;
+        std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
+        if (late.empty() && overdue.empty()) continue;
         lock.unlock();
         for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        for (const auto& one : overdue) {
+            answer(one->request.at.request.digest, one->asking, ask_again_soon());
+        }
         lock.lock();
     }
 }

@@ -46,6 +46,8 @@ class RequestBatcher final : public RequestTarget {
     };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
+    std::optional<Clock::time_point> next_deadline() const;
+    std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
@@ -59,7 +61,7 @@ class RequestBatcher final : public RequestTarget {
     std::mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    std::deque<std::unique_ptr<Queued>> queue_;
+    std::deque<std::unique_ptr<Queued>> queue_;  // in the order of their deadlines
     std::deque<std::unique_ptr<Queued>> held_;  // elsewhere; in the order of their next tries
     std::vector<Look> looks_;
     InFlight in_flight_;
