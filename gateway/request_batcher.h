@@ -59,10 +59,10 @@ class RequestBatcher final : public RequestTarget {
 
     RequestBatcherOptions options_;
     std::mutex mutex_;
-    std::condition_variable_any wake_;        // work
-    std::condition_variable_any wake_watch_;  // a deadline
+    std::condition_variable_any wake_;           // work
+    std::condition_variable_any wake_watch_;     // a deadline
     std::deque<std::unique_ptr<Queued>> queue_;  // in the order of their deadlines
-    std::deque<std::unique_ptr<Queued>> held_;  // elsewhere; in the order of their next tries
+    std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
     std::vector<Look> looks_;
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Asking> waiting_;
