@@ -115,7 +115,8 @@ class SeedRun {
         run_checker(names_, result);
         take(result);
         ended("judge", result);
-        clean();
+        // Else the stage is not used again.
+        if (result.violations.empty()) clean();
         ended("clean", result);
     }
 
