@@ -313,7 +313,8 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].rate.key",
      .type = OptionType::number,
      .default_text = "0",
-     .meaning = "The same for one key: against a client that asks again without a pause.",
+     .meaning = "The same for one key, also of each item of a bulk: against a client that asks "
+                "again without a pause.",
      .bind = [](To& to, const In& value) { to.route->key_rate.per_second = value.number; },
      .maximum = 1'000'000},
     {.path = "http.routes[].rate.key_burst",

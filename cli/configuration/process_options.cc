@@ -53,7 +53,8 @@ const OptionSpec process_entries[] = {
     {.path = "kafka.properties",
      .type = OptionType::properties,
      .meaning = "librdkafka's properties, passed on as they are: SASL, TLS, time-outs, fetch "
-                "sizes, `group.protocol`. Those that would break the guarantee are refused.",
+                "sizes, `group.protocol`; `message.max.bytes` holds for what is produced as well. "
+                "Those that would break the guarantee are refused.",
      .bind = [](To& to, const In& value) { to.configuration.kafka.properties = value.properties; }},
     {.path = "postgres.dsn",
      .type = OptionType::secret,
