@@ -289,8 +289,9 @@ TEST_P(ResultsTest, NoResultIsReadWhileTheLedgersLockIsHeld) {
     log.append(1, {.key = "same"});
     log.append(1, {.key = "own"});
     std::promise<void> first_wrote, second_wrote;
+    bool holds = true;
     StepHook at_first([&](Step step) {
-        if (step != Step::after_sink) return;
+        if (step != Step::after_sink || !std::exchange(holds, false)) return;
         first_wrote.set_value();
         second_wrote.get_future().wait();
     });
