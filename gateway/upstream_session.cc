@@ -13,6 +13,7 @@
 #include "gateway/request_digest.h"
 #include "gateway/request_transaction.h"
 #include "gateway/upstream_rules.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -111,6 +112,9 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
                     {{"route", options_.name}, {"digest", hex(request.digest)}});
     }
     attempt.held_until = asked + options_.ledger.lease;
+    // DANGER: a COMMIT that is cancelled in its wait for a standby commits all the same, and a
+    // fail-over loses it: with it the lease of a call that is under way.
+    transaction.prepared(sql::sink_no_timeout);
     transaction.commit();
     return std::nullopt;
 }
@@ -178,6 +182,7 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
     const ResultStore::Stored stored{request.digest, request.tenant, result, attempt.token};
     results_->put(transaction, {&stored, 1});
     if (results_->settle(transaction) == Settlement::again) try_again("the ledger was rotated");
+    transaction.prepared(sql::sink_no_timeout);
     transaction.commit();
     results_->committed();
     return answered;

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "cli/configuration/load.h"
+#include "cli/embedded/private_postgres.h"
 #include "cli/gateway/gateway_run.h"
 #include "cli/gateway/upstream_routes.h"
 #include "dedup/ledger.h"
@@ -208,6 +209,27 @@ TEST_F(UpstreamRouteTest, AClaimThatCameTooLateIsLetGoWithoutACall) {
     EXPECT_EQ(server_->calls().size(), 1U);
     EXPECT_EQ(state("late"), "failed 1 free");
     EXPECT_EQ(ask("late"), "201 made body");
+}
+
+// A fail-over would lose the lease, and the new server know nothing of the call.
+TEST_F(UpstreamRouteTest, NoCallIsMadeBeforeTheStandbyHasItsLease) {
+    PrivatePostgres primary;
+    create_worker_role(primary.dsn());
+    FreshSchema schema(PostgresAddress{primary.dsn(), ""});
+    options_.postgres = schema.worker();
+    options_.postgres.statement_timeout = 1s;
+    options_.upstream.concurrency = 1;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    Database& database = schema.database();
+    primary.set("synchronous_standby_names", "missing");
+    ASSERT_TRUE(eventually(
+        10s, [&] { return database.value("SHOW synchronous_standby_names") == "missing"; }));
+    auto answer = submit(order("a", "body"));
+    EXPECT_FALSE(eventually(3s, [&] { return server_->calls().size() > 1; }));
+    primary.set("synchronous_standby_names", "");
+    EXPECT_EQ(answer.get(), "201 made body");
+    route_.reset();
 }
 
 TEST_F(UpstreamRouteTest, AFinalFailureIsReplayedAndAPassingOneFreesTheKey) {
