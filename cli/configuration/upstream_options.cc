@@ -55,8 +55,9 @@ const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.concurrency",
      .type = OptionType::integer,
      .default_text = "8",
-     .meaning = "Calls under way at once, of each process; further requests wait, for 30 seconds at "
-                "most.",
+     .meaning =
+         "Calls under way at once, of each process; further requests wait, for 30 seconds at "
+         "most.",
      .cost = "Each is a thread and a session with PostgreSQL.",
      .bind =
          [](To& to, const In& value) {
