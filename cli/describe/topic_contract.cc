@@ -1,71 +1,114 @@
 #include "cli/describe/topic_contract.h"
 
+#include "cli/describe/key_contract.h"
 #include "gateway/describe.h"
 
 namespace onceward {
 namespace {
 
-std::string source_words(const KeySource& source) {
-    switch (source.kind) {
-        case KeySource::Kind::header: return "the header " + source.name;
-        case KeySource::Kind::record_key: return "the record's key";
-        case KeySource::Kind::field: return "the field " + source.name;
-        case KeySource::Kind::cloudevents: return "CloudEvents' source and id";
-        case KeySource::Kind::payload_sha256: return "the payload itself";
-        case KeySource::Kind::coordinates: return "Kafka's topic, partition and offset";
-    }
-    return {};
-}
-
-std::string key_words(const KeyOptions& key) {
-    std::string text;
-    for (const KeySource& source : key.sources) {
-        text += (text.empty() ? "minted by the producer: " : ", else ") + source_words(source);
-    }
-    return text;
-}
-
 std::string conflict_words(const FingerprintOptions& fingerprint) {
     switch (fingerprint.of) {
-        case FingerprintOptions::Of::none:
-            return "none: whatever comes under the same key is a "
-                   "repeat";
-        case FingerprintOptions::Of::payload:
-            return "the same key with another payload is not "
-                   "applied";
-        case FingerprintOptions::Of::fields:
-            return "the same key with other values in the chosen "
-                   "fields is not applied";
+        case FingerprintOptions::Of::none: return "";
+        case FingerprintOptions::Of::payload: return "another payload";
+        case FingerprintOptions::Of::fields: return "other values in the chosen fields";
     }
     return {};
 }
 
-std::string line(const std::string& name, const std::string& text) {
-    return "  " + name + std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') + text + "\n";
+std::string conflict_end(RejectPolicy::OnConflict action) {
+    switch (action) {
+        case RejectPolicy::OnConflict::dead_letter:
+            return "is not applied: a dead letter of the class `conflict`";
+        case RejectPolicy::OnConflict::ignore: return "is not applied: counted, and lost";
+        case RejectPolicy::OnConflict::halt:
+            return "is not applied: the topic halts in front of it";
+    }
+    return {};
 }
+
+class TopicPage {
+  public:
+    TopicPage(const TopicConfiguration& topic, const LedgerOptions& ledger)
+        : topic_(topic), ledger_(ledger) {}
+
+    std::string text() {
+        text_ = "topic " + topic_.name + "\n";
+        for (const auto& [name, words] : key_contract(topic_.key, topic_.reject)) line(name, words);
+        const bool partition = ledger_.reach == Reach::partition;
+        line("scope", "operation `" + topic_.key.operation + "`" +
+                          (topic_.key.tenant ? ", within the tenant of the message" : "") +
+                          (partition ? ", within its partition" : ""));
+        if (ledger_.store == StoreKind::lease) {
+            add_call();
+        } else {
+            line("claimed", "in the transaction that writes: both or none");
+            for (const OutboxOptions* outbox : outboxes_of(topic_)) {
+                line("published", "to `" + outbox->topic +
+                                      "`, at least once for each key that is applied; all copies "
+                                      "have the same `onceward-id`");
+            }
+        }
+        add_repeat();
+        line("remembered", duration_words(ledger_.retention) + " of the log's time" +
+                               (ledger_.store == StoreKind::lease ? " after its end" : "") +
+                               ", ledger `" + ledger_.name +
+                               "`: produce again within that; later the key is new");
+        return text_ + "\n";
+    }
+
+  private:
+    void line(const std::string& name, const std::string& words) {
+        text_ +=
+            "  " + name + std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') + words + "\n";
+    }
+    // What docs/semantics.md has under "Effects outside PostgreSQL".
+    void add_call() {
+        line("claimed", "before the call, in a transaction of its own, under a lease of " +
+                            duration_words(std::chrono::ceil<std::chrono::seconds>(ledger_.lease)) +
+                            "; the call's end is written in another one");
+        std::string passing = "3xx, 5xx, 408, 425, 429";
+        if (const auto* webhook = std::get_if<WebhookOptions>(&topic_.sink)) {
+            for (const int status : webhook->retry_on) passing += ", " + std::to_string(status);
+            line("downstream", webhook->key_header +
+                                   ", derived from the key, the same on each try: where the other "
+                                   "side honours it, its effect happens once");
+        }
+        line("called", "at least once: again after " + passing +
+                           ", where its answer was lost, and where the lease ended without one");
+        const bool halts = topic_.reject.action == RejectPolicy::Action::halt;
+        line("failed",
+             halts ? "a refusal for good (any other 4xx) halts the topic in front of the message "
+                     "and lets its key go"
+                   : "a refusal for good (any other 4xx) is a dead letter, and the key's end: its "
+                     "repeats are repeats of a failure, until the dead letter is redriven "
+                     "or the key forgotten");
+    }
+    void add_repeat() {
+        line("repeat",
+             "counted, without effect; one that comes meanwhile waits for the first "
+             "one's end");
+        if (replies(topic_)) {
+            line("reply", "at the topic `" + topic_.answers.reply.topic +
+                              "`, at least once; a repeat gets the first one's result again, "
+                              "marked `onceward-replayed: true`");
+        }
+        const std::string other = conflict_words(topic_.key.fingerprint);
+        line("conflict", other.empty() ? "none: whatever comes under the same key is a repeat"
+                                       : "the same key with " + other + " " +
+                                             conflict_end(topic_.reject.conflict_action()));
+    }
+
+    const TopicConfiguration& topic_;
+    const LedgerOptions& ledger_;
+    std::string text_;
+};
 
 }  // namespace
 
 std::string topic_contracts(const Configuration& configuration) {
     std::string text;
     for (const TopicConfiguration& topic : configuration.topics) {
-        const LedgerOptions& ledger = configuration.ledgers.at(topic.ledger);
-        const bool partition = ledger.reach == Reach::partition;
-        text += "topic " + topic.name + "\n";
-        text += line("key", key_words(topic.key));
-        text += line("scope", "operation `" + topic.key.operation + "`" +
-                                  (topic.key.tenant ? ", within the tenant of the message" : "") +
-                                  (partition ? ", within its partition" : ""));
-        text += line("claimed", "in the transaction that writes: both or none");
-        text += line("repeat",
-                     "counted, without effect; one that comes meanwhile waits for the "
-                     "first one's end");
-        text += line("conflict", conflict_words(topic.key.fingerprint));
-        text += line("remembered", duration_words(ledger.retention) +
-                                       " of the log's time, ledger `" + ledger.name +
-                                       "`: produce again within that; later the key "
-                                       "is new");
-        text += "\n";
+        text += TopicPage(topic, configuration.ledgers.at(topic.ledger)).text();
     }
     return text;
 }
