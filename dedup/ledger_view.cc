@@ -39,6 +39,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
         view.leases_waiting += rows.integer(row, 15);
         view.oldest_lease =
             std::max(view.oldest_lease, std::chrono::seconds(rows.integer(row, 16)));
+        view.takes_requests = rows.boolean(row, 17);
     }
     return ledgers;
 }

@@ -33,6 +33,9 @@ struct LedgerView {
     std::int64_t leases_held = 0;
     std::int64_t leases_waiting = 0;
     std::chrono::seconds oldest_lease{0};
+    // Whether requests claim in it, of routes or of once(): what has no log, and no fence that
+    // counts what was applied.
+    bool takes_requests = false;
 };
 
 // By name: the one that is named, those that the group feeds, or all.

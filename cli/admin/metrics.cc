@@ -165,6 +165,9 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
     families.gauge("onceward_ledger_held_back_seconds",
                    "How long the oldest sealed claims were kept beyond their retention.",
                    seconds(ledger.held_back), labels);
+    families.gauge("onceward_ledger_takes_requests",
+                   "1 if requests claim in it, of routes or of once(), which no fence counts.",
+                   ledger.takes_requests ? 1 : 0, labels);
     if (ledger.store != "lease") return;
     const std::pair<const char*, std::int64_t> states[] = {{"held", ledger.leases_held},
                                                            {"waiting", ledger.leases_waiting}};

@@ -1,6 +1,6 @@
 -- A row for each generation of the ledgers: of the one that is named, of those that a group feeds,
 -- or of all. By the wall clock, which decides nothing: how long it has been kept beyond its
--- retention, and how old it is.
+-- retention, and how old it is. The last column: whether requests claim there, which have no log.
 SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM l.retention)::bigint, g.generation, g.created_at::text,
     g.sealed_at IS NOT NULL, CASE WHEN l.store = 'lease' THEN counted.leases ELSE s.claims END,
@@ -19,7 +19,9 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
         - l.retention))::bigint,
     extract(epoch FROM clock_timestamp() - g.created_at)::bigint,
     in_flight.held, in_flight.let_go,
-    coalesce(ceil(extract(epoch FROM clock_timestamp() - in_flight.oldest)), 0)::bigint
+    coalesce(ceil(extract(epoch FROM clock_timestamp() - in_flight.oldest)), 0)::bigint,
+    EXISTS (SELECT FROM {schema}.ledger_feeds f
+        WHERE f.ledger = l.ledger AND f.longest_request IS NOT NULL)
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
     CROSS JOIN LATERAL (SELECT

@@ -111,6 +111,7 @@ TEST_F(RouteRetention, TheGroupsLedgersAreThoseOfItsRoutesToo) {
         for (const char* name : {"claims", "bytes", "held_back_seconds"}) {
             EXPECT_THAT(text, HasSubstr(std::string("onceward_ledger_") + name + labels));
         }
+        EXPECT_THAT(text, HasSubstr("onceward_ledger_takes_requests" + labels + "1\n"));
     }
     EXPECT_THAT(text, HasSubstr("onceward_ledger_claims{group=\"shop\",ledger=\"charges\"} 1\n"));
 }

@@ -57,6 +57,7 @@ TEST_F(RetentionByHand, AViewAddsUpTheGenerationsOfItsLedger) {
     watermarks("3 days");
     const LedgerView ledger = view("orders", "billing").at(0);
     EXPECT_EQ(ledger.generations, 2);
+    EXPECT_FALSE(ledger.takes_requests) << "a topic feeds it";
     EXPECT_GT(ledger.claims, 0);
     EXPECT_GE(ledger.bytes, 3 * 8192);
     EXPECT_NEAR(static_cast<double>(ledger.held_back.count()), 48 * 3600, 60);

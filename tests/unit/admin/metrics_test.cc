@@ -124,6 +124,10 @@ TEST(Metrics, ALedgerTellsWhatItKeepsAndHowLongItIsHeldBack) {
     EXPECT_THAT(text, HasSubstr("onceward_ledger_bytes" + labels + "108000000\n"));
     EXPECT_THAT(text, HasSubstr("onceward_ledger_retention_seconds" + labels + "86400\n"));
     EXPECT_THAT(text, HasSubstr("onceward_ledger_held_back_seconds" + labels + "90\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_takes_requests" + labels + "0\n"));
+    process.durable->ledgers[0].takes_requests = true;
+    EXPECT_THAT(metrics_text(process),
+                HasSubstr("onceward_ledger_takes_requests" + labels + "1\n"));
 }
 
 TEST(Metrics, LeasesTellWhatIsInFlightAndWhatWasTakenOver) {
