@@ -64,9 +64,11 @@ def test_retry_after_is_seconds_or_a_date() -> None:
 
 
 def test_an_answer_is_replayed_where_every_header_says_so() -> None:
-    for values in [["true"], ["True"], ["true", "true"]]:
+    replayed: list[list[str]] = [["true"], ["True"], ["true", "true"]]
+    for values in replayed:
         assert is_replayed(httpx.Headers([("Idempotent-Replayed", value) for value in values]))
-    for values in [[], ["false"], ["true", "false"], ["yes"]]:
+    first: list[list[str]] = [[], ["false"], ["true", "false"], ["yes"]]
+    for values in first:
         assert not is_replayed(httpx.Headers([("Idempotent-Replayed", value) for value in values]))
 
 

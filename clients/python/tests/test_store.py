@@ -19,6 +19,7 @@ from onceward_client import (
     Entry,
     FileStore,
     NotAuthorizedError,
+    OncewardError,
     OperationChangedError,
     OperationExpiredError,
     Options,
@@ -39,7 +40,12 @@ def ask(server: ScriptedServer, folder: Path, amount: str = "1.50") -> Answer:
 
 def test_a_key_outlives_the_caller_until_the_outcome_is_known(tmp_path: Path) -> None:
     with ScriptedServer(CUT, UNAVAILABLE, Reply(401), REPLAYED) as server:
-        for error in (ConnectionFailedError, ServerError, NotAuthorizedError):
+        errors: list[type[OncewardError]] = [
+            ConnectionFailedError,
+            ServerError,
+            NotAuthorizedError,
+        ]
+        for error in errors:
             with pytest.raises(error) as raised:
                 ask(server, tmp_path)
             assert raised.value.settled is False
