@@ -85,8 +85,8 @@ int forget_tenant(const ForgetOptions& options) {
     if (options.question.tenant.empty()) {
         throw UsageError("name a key, or with --tenant whose results are to be erased");
     }
-    if (!options.question.route.empty()) {
-        throw UsageError("results are erased ledger by ledger: name the route's with --ledger");
+    if (!options.question.route.empty() || of_operation_alone(options.question)) {
+        throw UsageError("results are erased ledger by ledger: name it with --ledger");
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(operator_setups(options.common, "forget"), [&](const auto& setup) {
@@ -115,6 +115,20 @@ int forget_tenant(const ForgetOptions& options) {
                       ? "erased: " + std::to_string(sum) + ". Claims stay, and so do dead letters\n"
                       : "nothing was changed; do it with --yes\n");
     return answer;
+}
+
+// What comes of one that comes again.
+struct Repeated {
+    const char* what;
+    const char* effect;
+};
+
+Repeated repeated_of(const KeyQuestion& question) {
+    if (!question.route.empty()) {
+        return {"request with this key that comes again", "CARRIED OUT again"};
+    }
+    if (of_operation_alone(question)) return {"call with this key", "CARRIED OUT again"};
+    return {"message under this key that comes again", "APPLIED again"};
 }
 
 int forget(const ForgetOptions& options) {
@@ -151,14 +165,13 @@ int forget(const ForgetOptions& options) {
         std::cout << "no ledger knows this key\n";
         return exit_not_found;
     }
-    const std::string again = question.route.empty() ? "message under this key that comes again "
-                                                     : "request with this key that comes again ";
-    const std::string effect = question.route.empty() ? "APPLIED again" : "CARRIED OUT again";
+    const Repeated repeated = repeated_of(question);
     if (options.yes) {
-        std::cout << "taken out: " << evicted << ". A " << again << "is " << effect << '\n';
+        std::cout << "taken out: " << evicted << ". A " << repeated.what << " is "
+                  << repeated.effect << '\n';
     } else {
-        std::cout << "would be taken out; a " << again << "would then be " << effect
-                  << "\nnothing was changed; do it with --yes\n";
+        std::cout << "would be taken out; a " << repeated.what << " would then be "
+                  << repeated.effect << "\nnothing was changed; do it with --yes\n";
     }
     return exit_ok;
 }
@@ -179,7 +192,8 @@ void add_forget(CLI::App& program, Commands& commands) {
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(
-        "forget KEY with --topic or --route takes a claim out; forget --tenant T erases results.\n"
+        "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
+        "erases results.\n"
         "Exit codes: 0 taken out, erased or planned, 3 no ledger knows the key, or has "
         "results of the tenant.");
     commands.add(*command, [options] {

@@ -6,6 +6,7 @@
 
 #include "cli/usage_error.h"
 #include "dedup/explain_statement.h"
+#include "dedup/once.h"
 #include "gateway/structured_field.h"
 #include "schemas/queries.h"
 
@@ -59,10 +60,20 @@ KeyScope configured_scope(const KeyQuestion& question, const Configuration& conf
     return scope;
 }
 
+KeyScope scope_of_question(const KeyQuestion& question, const Configuration* configuration) {
+    if (of_operation_alone(question)) {
+        // No configuration knows what a service calls.
+        return {.owner = "operation " + question.operation,
+                .operation = question.operation,
+                .kinds = {std::string(kind_of_calls)}};
+    }
+    return configuration == nullptr ? scope_without_configuration(question)
+                                    : configured_scope(question, *configuration);
+}
+
 // What was asked for goes before what is configured.
 KeyScope asked_scope(const KeyQuestion& question, const Configuration* configuration) {
-    KeyScope scope = configuration == nullptr ? scope_without_configuration(question)
-                                              : configured_scope(question, *configuration);
+    KeyScope scope = scope_of_question(question, configuration);
     if (!question.operation.empty()) scope.operation = question.operation;
     if (!question.kinds.empty()) scope.kinds = question.kinds;
     if (scope.has_tenant && question.tenant.empty()) {
@@ -111,11 +122,16 @@ void add_place(nlohmann::json& at, const Result& rows, int row, int column) {
 
 }  // namespace
 
+bool of_operation_alone(const KeyQuestion& question) {
+    return question.topic.empty() && question.route.empty() && !question.operation.empty();
+}
+
 const std::string& source_of(const KeyQuestion& question) {
-    if (question.topic.empty() && question.route.empty() && !question.is_digest) {
+    if (question.topic.empty() && question.route.empty() && question.operation.empty() &&
+        !question.is_digest) {
         throw UsageError(
-            "whose key is it? Name the message's topic with --topic, or the request's route with "
-            "--route");
+            "whose key is it? Name the message's topic with --topic, the request's route with "
+            "--route, or the operation of a call of once() with --operation");
     }
     return question.route.empty() ? question.topic : question.route;
 }

@@ -30,12 +30,15 @@ struct KeyCandidate {
     Digest digest;
 };
 
-// The topic or the route that is asked about. Throws UsageError where neither is named, unless the
-// key is a digest.
+// Whether the key is one of an operation alone, as calls of once() have them.
+bool of_operation_alone(const KeyQuestion& question);
+
+// The topic or the route that is asked about; '' of an operation alone and of a digest. Throws
+// UsageError where none of these is named.
 const std::string& source_of(const KeyQuestion& question);
 
 // As the topic's or the route's configuration makes them, where there is one; else of every kind
-// that needs none.
+// that needs none. Of an operation alone: as once() makes them, unless kinds are named.
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
 

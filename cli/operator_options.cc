@@ -73,12 +73,15 @@ void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& 
         ->excludes(topic);
     add_operator_options(command, options);
     command.add_option("--group", question.group, "The consumer group, without a configuration");
-    command.add_option("--operation", question.operation,
-                       "The key's operation; default: the configuration's, else GROUP/TOPIC");
+    command.add_option(
+        "--operation", question.operation,
+        "The key's operation; default: the configuration's, else GROUP/TOPIC. Without "
+        "--topic and --route: that of a call of once()");
     command.add_option("--tenant", question.tenant, "The key's tenant");
     command.add_option("--kind", question.kinds,
                        "Where the key came from, such as header:Idempotency-Key, field:/id or "
-                       "record_key; default: every kind of the configuration");
+                       "record_key; default: every kind of the configuration, `once` of a call of "
+                       "once()");
     command.add_option("--source", question.cloudevents_source,
                        "A CloudEvent's source; KEY is then its id");
     command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");

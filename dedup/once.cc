@@ -35,7 +35,7 @@ Digest digest_of_key(const OnceKey& key) {
     if (key.operation.empty()) {
         throw std::invalid_argument("a key is a key of an operation: name it");
     }
-    return digest_of({key.operation, key.tenant, "once", key.text});
+    return digest_of({key.operation, key.tenant, kind_of_calls, key.text});
 }
 
 void pause_before(int attempt) {

@@ -52,6 +52,9 @@ class OnceLedger {
     RegisteredLedger registered_;
 };
 
+// What stands in the place of a key's source where no message and no request brought it.
+inline constexpr std::string_view kind_of_calls = "once";
+
 struct OnceKey {
     std::string_view operation;  // which command
     std::string_view tenant{};   // whose; '' where there are none

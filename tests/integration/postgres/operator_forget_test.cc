@@ -1,6 +1,7 @@
 // `onceward forget`: a key's claim is taken out, with the reason written down.
 
 #include "dedup/migration.h"
+#include "dedup/once.h"
 #include "dedup/sealing.h"
 #include "tests/integration/postgres/operator_scene.h"
 
@@ -124,6 +125,48 @@ TEST_F(Forgotten, TheTenantTheKindAndTheLedgerAreThoseThatWereNamed) {
     EXPECT_EQ(claims(1), 1);
     EXPECT_EQ(forget({"--reason", "r", "--yes", "--tenant", "acme"}).exit_code, 0);
     EXPECT_EQ(claims(1), 0);
+}
+
+TEST_F(Forgotten, ACallOfOnceIsNamedByItsOperationAlone) {
+    Connection service(schema_.worker());
+    const OnceLedger calls(service, {.ledger = "payments"});
+    int ran = 0;
+    const auto pay = [&](std::string_view tenant) {
+        return once(service, {.operation = "pay", .tenant = tenant, .text = "k-1"}, calls,
+                    [&](Transaction&) { return MessageResult{.status = 201 + ran++}; })
+            .kind;
+    };
+    ASSERT_EQ(pay("acme"), OnceAnswer::Kind::applied);
+    EXPECT_EQ(run({"explain", "k-1"}).exit_code, 64);
+    EXPECT_EQ(run({"explain", "k-1", "--operation", "pay"}).exit_code, 3) << "of another tenant";
+    EXPECT_EQ(run({"explain", "k-1", "--operation", "refund", "--tenant", "acme"}).exit_code, 3);
+    const Outcome told = run({"explain", "k-1", "--operation", "pay", "--tenant", "acme"});
+    EXPECT_EQ(told.exit_code, 0) << told.output;
+    EXPECT_THAT(told.output, HasSubstr("from a call of once(); key kind once, ledger payments"));
+    EXPECT_THAT(told.output, HasSubstr("result: done, status 201"));
+    std::vector<std::string> words{"forget", "k-1",    "--operation", "pay",      "--tenant",
+                                   "acme",   "--kind", "once",        "--reason", "a test"};
+    const Outcome plan = run_as_owner(words);
+    EXPECT_THAT(plan.output, HasSubstr("a call with this key would then be CARRIED OUT again"));
+    ASSERT_EQ(pay("acme"), OnceAnswer::Kind::replayed);
+    words.emplace_back("--yes");
+    const Outcome done = run_as_owner(words);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(pay("acme"), OnceAnswer::Kind::applied);
+    EXPECT_EQ(ran, 2);
+    // Without a key the results of the whole tenant would go.
+    words.erase(words.begin() + 1);
+    EXPECT_EQ(run_as_owner(words).exit_code, 64);
+    EXPECT_EQ(pay("acme"), OnceAnswer::Kind::replayed);
+}
+
+// Also where the topics that share it are not configured here.
+TEST_F(Forgotten, AnOperationAloneHasMessagesKeysWhereTheKindIsNamed) {
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    EXPECT_EQ(run({"explain", "k-1", "--operation", "billing/orders"}).exit_code, 3);
+    const Outcome told =
+        run({"explain", "k-1", "--operation", "billing/orders", "--kind", "record_key"});
+    EXPECT_EQ(told.exit_code, 0) << told.output;
 }
 
 TEST_F(Forgotten, AReasonIsNeededAndAnOperatorsRole) {
