@@ -25,7 +25,8 @@
 namespace onceward {
 
 struct OnceOptions {
-    std::string ledger = "once";  // its store is `table`, its reach `global`
+    // Its store is `table`, its reach `global`. Why no other: docs/semantics.md, Calls.
+    std::string ledger = "once";
     // How long a result is kept at least. A retry that comes later runs the function again.
     std::chrono::seconds retention{24 * 3600};
     // A key's first call, with all that it waits for, takes no longer. Longer keeps claims longer
