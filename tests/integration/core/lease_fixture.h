@@ -92,6 +92,8 @@ struct LeaseWorkerOptions {
     std::function<std::set<Partition>()> leaving = {};
     StepObserver* observer = nullptr;
     bool keeps_answers = false;
+    AnswerOptions answers{};
+    Replies* replies = nullptr;  // where answers are kept
     std::function<void(LeaseEvent)> tell = {};
 };
 
@@ -112,7 +114,8 @@ class LeaseTest : public CoreTest {
             }
             if (options.keeps_answers) {
                 results.emplace(registered.ledger, StoreKind::lease, 1 << 20);
-                answers.emplace(AnswerOptions{}, BatchContext{"group", "topic"}, *results, nullptr);
+                answers.emplace(options.answers, BatchContext{"group", "topic"}, *results,
+                                options.replies);
                 kept.emplace(*answers);
             }
             processor.emplace(BatchContext{"group", "topic"}, options.policy,

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "sinks/outbox_rows.h"
 #include "sinks/webhook/webhook_sink.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -92,6 +93,33 @@ TEST_F(Calls, ARefusalIsADeadLetterAndTheRestGoesOn) {
     EXPECT_EQ(scene_.database().value("SELECT concat_ws(' ', record_offset, reason) FROM "
                                       "dead_letters"),
               "7 answered 422");
+}
+
+TEST_F(Calls, EachIsRepliedToAndARepeatAsTheFirst) {
+    RecordingServer server([](const RecordedCall& call, int) {
+        const bool refused = call.body == "{\"id\": 1}";
+        return RecordedAnswer{
+            refused ? 422 : 201, {{"Set-Cookie", "a=b"}}, refused ? "refused" : "done"};
+    });
+    WorkerOptions replying = options(server);
+    WorkerTopic& topic = replying.topics[0];
+    topic.ledger.stores_results = true;
+    topic.answers.emplace().reply.topic = "replies";
+    topic.replies = [this] { return std::make_unique<OutboxReplies>(scene_.group()); };
+    scene_.start(replying);
+    const std::vector<support::ProducedMessage> sent = scene_.make(2, 0);
+    for (int round = 0; round < 2; ++round) scene_.kafka().produce(scene_.topic(), sent);
+    ASSERT_TRUE(eventually(patience, [&] { return passed() == 4; }));
+    const auto has = [](const std::string& header) {
+        return "position('" + header + "'::bytea in headers) > 0";
+    };
+    EXPECT_EQ(
+        scene_.database().value(
+            "SELECT string_agg(concat_ws(' ', convert_from(payload, 'UTF8'), " +
+            has("onceward-failed") + ", " + has("onceward-replayed") + ", " + has("set-cookie") +
+            "), ', ' ORDER BY payload, outbox.position) FROM outbox WHERE topic = 'replies'"),
+        "done f f f, done f t f, refused t f f, refused t t f");
+    EXPECT_EQ(server.calls().size(), 2U);
 }
 
 // The other side is away: nothing is dead-lettered, the fence stands, and all goes on by itself.
