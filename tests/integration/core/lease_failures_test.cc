@@ -187,6 +187,56 @@ TEST_F(LeaseTest, AnotherFingerprintIsAConflictWithThePlaceOfTheFirst) {
               "conflict 2 1 t");
 }
 
+TEST_F(LeaseTest, AConflictThatIsIgnoredIsCountedAndLeavesNothingElse) {
+    ScriptedLog log(1);
+    for (const char* payload : {"1", "2"}) {
+        log.append(0, {.key = "a", .payload = payload, .fingerprint = digest_of_bytes(payload)});
+    }
+    log.append(0, {.key = "behind"});
+    ScriptedEffects effects(always_done);
+    LeaseWorkerOptions ignoring;
+    ignoring.policy.on_conflict = RejectPolicy::OnConflict::ignore;
+    LeaseWorker(*this, log, effects, ignoring).run_all();
+    EXPECT_EQ(totals(), "2 0 1 0 0");
+    EXPECT_EQ(fence(0), 3);
+    EXPECT_EQ(effects.calls, (std::map<std::string, int>{{"a", 1}, {"behind", 1}}));
+    EXPECT_EQ(lease("a"), "done 1 t");
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 0);
+}
+
+// What is rejected otherwise goes to the dead letters all the same.
+TEST_F(LeaseTest, OnConflictHaltStopsInFrontOfItAndGoesOnOnceItIsToBeIgnored) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "bad", .rejection = Rejection{}});
+    for (const char* payload : {"1", "2"}) {
+        log.append(0, {.key = "a", .payload = payload, .fingerprint = digest_of_bytes(payload)});
+    }
+    log.append(0, {.key = "behind"});
+    ScriptedEffects effects(always_done);
+    LeaseWorkerOptions options;
+    options.policy.on_conflict = RejectPolicy::OnConflict::halt;
+    {
+        LeaseWorker halting(*this, log, effects, options);
+        halting.start();
+        try {
+            halting.run();
+            FAIL() << "the topic did not halt";
+        } catch (const TopicHalted& halted) {
+            EXPECT_EQ(halted.offset, Offset{2});
+            EXPECT_THAT(halted.what(), ::testing::HasSubstr("on_conflict: halt"));
+        }
+    }
+    EXPECT_EQ(fence(0), 2);
+    EXPECT_EQ(totals(), "1 0 0 1 0");
+    EXPECT_EQ(lease("a"), "done 1 t");
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 1);
+    options.policy.on_conflict = RejectPolicy::OnConflict::ignore;
+    LeaseWorker(*this, log, effects, options).run_all();
+    EXPECT_EQ(totals(), "2 0 1 1 0");
+    EXPECT_EQ(fence(0), 4);
+    EXPECT_EQ(effects.calls, (std::map<std::string, int>{{"a", 1}, {"behind", 1}}));
+}
+
 TEST_F(LeaseTest, EndedLeasesThatAreHeldBackOrWaitForTheirHoursAreTold) {
     ScriptedLog log(1);
     append_keys(log, 0, "a", 1);
