@@ -240,6 +240,20 @@ TEST_F(RelayTest, ASleepingRelayIsWokenByACommit) {
     EXPECT_TRUE(all_sent());
 }
 
+TEST_F(RelayTest, ARowThatNobodyTellsOfIsSentByTheNextLook) {
+    RelayOptions looking = options();
+    looking.poll_every = 2s;
+    RunningRelay relay(looking);
+    const auto sleeps = [&] { return stays(300ms, [&] { return locks() == 2; }); };
+    ASSERT_TRUE(eventually(patience, sleeps)) << "it has not looked and found nothing";
+    scene_.database().execute(
+        "INSERT INTO outbox (consumer_group, topic, id, payload) VALUES ($1, $2, "
+        "gen_random_uuid(), 'untold')",
+        {scene_.group(), target_});
+    EXPECT_TRUE(all_sent(30s)) << "nobody looked";
+    EXPECT_EQ(read().size(), 1U);
+}
+
 TEST_F(RelayTest, ARelayDoesNotSleepWhileSomebodyWritesWhoWillNotWakeIt) {
     RelayOptions slow = options();
     slow.poll_every = 10min;
