@@ -141,6 +141,22 @@ TEST(Log, TheSameKeyWithAnotherFieldIsAConflictAndWithOtherWordsADuplicate) {
               10);
 }
 
+TEST(Log, AKeyThatComesTooOftenGoesToTheDeadLettersAndOthersPass) {
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.topics[0].reject.hot_key = {.most = 3, .within = 24h};
+    scene.start(std::move(options));
+    const std::vector<support::ProducedMessage> one = scene.make(1, 0);
+    scene.kafka().produce(scene.topic(), std::vector<support::ProducedMessage>(5, one[0]));
+    scene.kafka().produce(scene.topic(), scene.make(10, 0));
+    ASSERT_TRUE(eventually(patience, [&] { return scene.applied() == 11; }));
+    EXPECT_EQ(scene.fence(0, "applied, duplicates, conflicts, dead_lettered"), "11 2 0 2");
+    EXPECT_EQ(scene.database().value(
+                  "SELECT string_agg(concat_ws(' ', error_class, record_offset), ', ' ORDER BY "
+                  "record_offset) FROM dead_letters"),
+              "hot_key 3, hot_key 4");
+}
+
 TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd) {
     Scene scene;
     using End = support::Kafka::Transaction;
