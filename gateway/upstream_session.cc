@@ -48,18 +48,20 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None
     // behind the deadline either: its client is told to come again.
     bool claimed = false;
-    const bool reached = until(deadline, [&] {
+    const bool asked = until(deadline, [&] {
         other = claim(attempt);
         claimed = !other && Clock::now() + options_.upstream.timeout < attempt.held_until;
         if (!other && !claimed) try_again("the claim took half of its lease");
     });
-    if (!reached || (claimed && Clock::now() >= deadline)) {
+    if (!asked || (claimed && Clock::now() >= deadline)) {
         // Nothing was called; a claim that is in doubt, or came too late, is let go.
         release(attempt, Clock::now());
         return {.outcome = ask_again_later()};
     }
     if (other) return {.outcome = std::move(*other)};
+    reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
+    reached(options_.observer, Step::after_sink);
     const CallEnd end = end_of(answer);
     if (end != CallEnd::final_answer) {
         log_warning("http.upstream", {{"route", options_.name},
@@ -88,6 +90,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
 std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     const KeyedRequest& request = attempt.request;
     const auto asked = Clock::now();
+    reached(options_.observer, Step::before_begin);
     Leases leases = leases_of(attempt);
     results_->begin();
     OwnedTransaction transaction(*connection_);
@@ -183,7 +186,9 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
     results_->put(transaction, {&stored, 1});
     if (results_->settle(transaction) == Settlement::again) try_again("the ledger was rotated");
     transaction.prepared(sql::sink_no_timeout);
+    reached(options_.observer, Step::before_commit);
     transaction.commit();
+    reached(options_.observer, Step::after_commit);
     results_->committed();
     return answered;
 }

@@ -17,6 +17,7 @@
 #include "dedup/postgres/connection.h"
 #include "dedup/result.h"
 #include "dedup/result_store.h"
+#include "dedup/steps.h"
 #include "gateway/front_door.h"
 #include "gateway/upstream_client.h"
 
@@ -40,6 +41,9 @@ struct UpstreamRequestOptions {
     // The sessions, for the process's guard.
     std::function<void(int pid)> session_opened = {};
     std::function<void(int pid)> session_closed = {};
+    // May be null. Of each call: before its claim, behind that one's COMMIT, with the upstream's
+    // word in hand, and around the COMMIT of its end.
+    StepObserver* observer = nullptr;
 };
 
 class UpstreamSession {

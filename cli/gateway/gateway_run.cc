@@ -45,7 +45,7 @@ struct GatewayRun::State {
                     : std::make_unique<SinkRequests>(configuration, observer)),
           upstreams(configuration.route_upstreams.empty()
                         ? nullptr
-                        : std::make_unique<UpstreamRoutes>(configuration)),
+                        : std::make_unique<UpstreamRoutes>(configuration, observer)),
           door(options, {.topics = topics.get(),
                          .sinks = sinks.get(),
                          .upstreams = upstreams.get(),

@@ -96,7 +96,7 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
     return std::make_unique<WebUpstream>(upstream, answer_bytes);
 }
 
-UpstreamRoutes::UpstreamRoutes(const Configuration& configuration)
+UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, StepObserver* observer)
     : guard_(GuardOptions{.connection = configuration.postgres}),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_upstreams))) {
@@ -104,6 +104,7 @@ UpstreamRoutes::UpstreamRoutes(const Configuration& configuration)
         UpstreamRequestOptions options = requests_of(configuration, place, message);
         options.session_opened = [this](int pid) { guard_.watch(pid); };
         options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.observer = observer;
         routes_.emplace(place, std::make_unique<UpstreamRequests>(std::move(options)));
     }
     retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });

@@ -10,6 +10,7 @@
 #include "cli/configuration/configuration.h"
 #include "dedup/guard.h"
 #include "dedup/retention.h"
+#include "dedup/steps.h"
 #include "gateway/upstream_requests.h"
 
 namespace onceward {
@@ -22,7 +23,8 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
 
 class UpstreamRoutes final : public RequestTarget {
   public:
-    explicit UpstreamRoutes(const Configuration& configuration);
+    // `observer` may be null; it outlives this.
+    explicit UpstreamRoutes(const Configuration& configuration, StepObserver* observer = nullptr);
     ~UpstreamRoutes() override;
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
