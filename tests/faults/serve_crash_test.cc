@@ -4,23 +4,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/reserved_port.h"
+#include "tests/faults/crash_scene.h"
 #include "tests/faults/request_judge.h"
+#include "tests/faults/serving.h"
 #include "tests/integration/gateway/raw_client.h"
-#include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
@@ -29,20 +26,12 @@ namespace onceward::faults {
 namespace {
 
 using std::chrono::milliseconds;
-using support::CuttingProxy;
 using support::RawClient;
 using support::RawResponse;
 
 // Where a request can be killed: it has no fence and no offset.
 constexpr std::array<const char*, 5> steps{"before_begin", "after_claims", "after_sink",
                                            "before_commit", "after_commit"};
-// Only a test that fails waits so long.
-// Where a client finds a process: by itself, and behind what ends each connection at the first byte
-// of its answer.
-struct Doors {
-    std::uint16_t open = 0;
-    std::uint16_t cutting = 0;
-};
 
 class Client {
   public:
@@ -115,62 +104,6 @@ class Client {
     std::atomic<int>& common_;
     std::vector<std::string> keys_;
     SeenRequests seen_;
-};
-
-// A place for one process after the other, always at the same port.
-class Serving {
-  public:
-    Serving(const std::filesystem::path& folder, const std::string& name, const std::string& routes)
-        : configuration_(folder / (name + ".yaml")), log_(folder / (name + ".log")) {
-        std::ofstream file(configuration_);
-        file << "http:\n  listen: 127.0.0.1:" << port_.number() << "\n" << routes;
-        file.flush();
-        if (!file) throw std::runtime_error("cannot write the configuration");
-        cutting_.cut_at(CuttingProxy::Direction::to_client, 1);
-    }
-    Doors doors() const { return {port_.number(), cutting_.port()}; }
-    std::uint64_t cuts() const { return cutting_.byte_cuts(); }
-    std::string log() const { return tail_of(log_); }
-
-    void start() {
-        launch({ONCEWARD_EXECUTABLE, "serve", "--config", configuration_.string()}, {});
-        ASSERT_TRUE(support::eventually(patience, [&] {
-            return support::accepts_connections(port_.number());
-        })) << log();
-    }
-    void kill_after(milliseconds moment) {
-        ASSERT_FALSE(process_->wait(moment)) << "it left unasked\n" << log();
-        process_->send(SIGKILL);
-        ASSERT_TRUE(process_->wait(patience));
-    }
-    // Starts one that kills itself there, and waits for that.
-    void die_at(const std::string& step) {
-        launch({ONCEWARD_FAULTY_EXECUTABLE, "serve", configuration_.string()},
-               {"ONCEWARD_KILL_AT=" + step});
-        const std::optional<int> status = process_->wait(patience);
-        ASSERT_TRUE(status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
-            << step << " was not reached\n"
-            << log();
-    }
-    void stop() {
-        process_->send(SIGTERM);
-        const std::optional<int> status = process_->wait(patience);
-        EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) << log();
-    }
-
-  private:
-    void launch(std::vector<std::string> command, std::vector<std::string> environment) {
-        ChildOptions options;
-        options.command = std::move(command);
-        options.environment = std::move(environment);
-        options.output = log_;
-        process_.emplace(options);
-    }
-
-    ReservedPort port_;
-    std::filesystem::path configuration_, log_;
-    CuttingProxy cutting_{CuttingProxy::Protocol::bytes, port_.number()};
-    std::optional<ChildProcess> process_;
 };
 
 class ServeUnderKills : public ::testing::Test {

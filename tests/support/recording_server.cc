@@ -59,7 +59,13 @@ struct RecordingServer::State {
         const RecordedAnswer answered = answer(call, number);
         response.status = answered.status;
         for (const auto& [name, value] : answered.headers) response.set_header(name, value);
-        response.set_content(answered.body, "text/plain");
+        if (answered.cut_off) {
+            response.set_content_provider(
+                answered.body.size() + 1, "text/plain",
+                [](std::size_t, std::size_t, httplib::DataSink&) { return false; });
+        } else {
+            response.set_content(answered.body, "text/plain");
+        }
         const std::lock_guard lock(mutex);
         --at_once;
     }

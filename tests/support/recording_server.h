@@ -28,6 +28,8 @@ struct RecordedAnswer {
     int status = 200;
     std::multimap<std::string, std::string> headers = {};
     std::string body = "";
+    // The connection ends before the body's first byte.
+    bool cut_off = false;
 };
 
 class RecordingServer {
