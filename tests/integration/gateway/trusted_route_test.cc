@@ -1,0 +1,175 @@
+// Whom a route to a table believes, through the program's own parts with a real server: bearer
+// tokens against a key set that an issuer serves.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "cli/configuration/load.h"
+#include "cli/gateway/gateway_run.h"
+#include "cli/gateway/key_set_fetch.h"
+#include "tests/integration/gateway/raw_client.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+#include "tests/support/recording_server.h"
+#include "tests/support/unique.h"
+#include "tests/unit/gateway/signing_key.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+using test::SigningKey;
+
+std::int64_t seconds_since_1970() {
+    return std::chrono::duration_cast<std::chrono::seconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+class TrustedRouteTest : public ::testing::Test {
+  protected:
+    void serve() {
+        const std::string columns = "      sink: {table: " + table_ + ", columns: {id: ";
+        const std::string text =
+            "group: shop\nkafka: {bootstrap_servers: '127.0.0.1:1'}\npostgres: {dsn: '" +
+            schema_.worker().dsn.reveal() + "', schema: " + schema_.name() +
+            "}\nhttp:\n  listen: 127.0.0.1:0\n  tokens: {jwks: '" + issuer_.url() +
+            "', issuer: 'https://issuer.example', audiences: [shop]}\n  routes:\n"
+            "    - method: POST\n      path: /orders/{id}\n      tenant: {claim: org}\n" +
+            columns +
+            "{header: '{id}'}, amount: /amount}}\n"
+            "    - method: POST\n      path: /limited/{id}\n      tenant: {claim: org}\n"
+            "      rate: {tenant: 0.001, tenant_burst: 1}\n" +
+            columns + "{header: '{id}'}, amount: /amount}}\n";
+        const LoadResult loaded = load_configuration_text(text, "test.yaml");
+        for (const Finding& finding : loaded.findings) ADD_FAILURE() << finding.message;
+        gateway_ = std::make_unique<GatewayRun>(loaded.configuration);
+    }
+    void publish(const SigningKey& key) {
+        const std::lock_guard lock(mutex_);
+        published_ = {.status = 200, .body = test::key_set({key.public_part()})};
+    }
+    void publish(RecordedAnswer answer) {
+        const std::lock_guard lock(mutex_);
+        published_ = std::move(answer);
+    }
+    static std::string token(const SigningKey& key, const std::string& tenant,
+                             const std::string& audience = "shop") {
+        return key.sign({{"iss", "https://issuer.example"},
+                         {"aud", audience},
+                         {"org", tenant},
+                         {"exp", seconds_since_1970() + 600}},
+                        "ES256");
+    }
+    RawResponse post(const std::string& path, const std::string& token, const std::string& body) {
+        const std::string authorization =
+            token.empty() ? "" : "Authorization: Bearer " + token + "\r\n";
+        RawClient client(gateway_->port());
+        return client.ask("POST", path, "Idempotency-Key: k\r\n" + authorization, body).value();
+    }
+    static std::string refusal(const RawResponse& response) {
+        const std::string whole = nlohmann::json::parse(response.body).at("type");
+        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+    }
+    std::string rows() {
+        return schema_.database().value(
+            "SELECT coalesce(string_agg(concat_ws('|', id, amount), ' ' ORDER BY id, amount), '') "
+            "FROM " +
+            table_);
+    }
+
+    FreshSchema schema_;
+    std::string table_ = schema_.user_table("orders", "id text, amount numeric");
+    std::mutex mutex_;
+    RecordedAnswer published_{.status = 500};
+    RecordingServer issuer_{[this](const RecordedCall&, int) {
+        const std::lock_guard lock(mutex_);
+        return published_;
+    }};
+    std::unique_ptr<GatewayRun> gateway_;
+};
+
+TEST_F(TrustedRouteTest, OneKeyOfTwoTenantsIsTwoEffects) {
+    const SigningKey key = SigningKey::p256("one");
+    publish(key);
+    serve();
+    EXPECT_EQ(post("/orders/7", token(key, "acme"), R"({"amount":1})").status, 204);
+    EXPECT_EQ(post("/orders/7", token(key, "other"), R"({"amount":2})").status, 204);
+    const RawResponse again = post("/orders/7", token(key, "acme"), R"({"amount":1})");
+    EXPECT_EQ(again.status, 204);
+    EXPECT_EQ(again.headers.at("idempotent-replayed"), "true");
+    EXPECT_EQ(rows(), "7|1 7|2");
+}
+
+TEST_F(TrustedRouteTest, WhatTheIssuerDidNotSignForThisServiceIsA401AndHasNoEffect) {
+    const SigningKey key = SigningKey::p256("one");
+    publish(key);
+    serve();
+    const std::string body = R"({"amount":1})";
+    const SigningKey impostor = SigningKey::p256("one");
+    EXPECT_EQ(refusal(post("/orders/7", token(impostor, "acme"), body)), "401 token-refused");
+    EXPECT_EQ(refusal(post("/orders/7", token(key, "acme", "else"), body)), "401 token-refused");
+    EXPECT_EQ(refusal(post("/orders/7", "", body)), "401 token-missing");
+    EXPECT_EQ(rows(), "");
+    EXPECT_EQ(post("/orders/7", token(key, "acme"), body).status, 204) << "the key is free";
+}
+
+// Not before ten seconds after the fetch at the start.
+TEST_F(TrustedRouteTest, AKeyThatTheIssuerRotatedIsFetchedAndTheOldOneIsRefused) {
+    const SigningKey old_key = SigningKey::p256("one"), new_key = SigningKey::p256("two");
+    publish(old_key);
+    serve();
+    ASSERT_EQ(post("/orders/7", token(old_key, "acme"), R"({"amount":1})").status, 204);
+    publish(new_key);
+    EXPECT_TRUE(eventually(60s, [&] {
+        return post("/orders/8", token(new_key, "other"), R"({"amount":2})").status == 204;
+    }));
+    EXPECT_EQ(refusal(post("/orders/7", token(old_key, "acme"), R"({"amount":1})")),
+              "401 token-refused");
+    EXPECT_EQ(rows(), "7|1 8|2");
+}
+
+TEST_F(TrustedRouteTest, WithoutTheIssuersKeysNobodyIsBelieved) {
+    serve();
+    const std::string mine = token(SigningKey::p256("one"), "acme");
+    EXPECT_EQ(refusal(post("/orders/7", mine, R"({"amount":1})")), "503 unavailable");
+    EXPECT_EQ(rows(), "");
+}
+
+TEST_F(TrustedRouteTest, ATenantsRateIsItsOwn) {
+    const SigningKey key = SigningKey::p256("one");
+    publish(key);
+    serve();
+    const std::string body = R"({"amount":1})";
+    EXPECT_EQ(post("/limited/7", token(key, "acme"), body).status, 204);
+    const RawResponse refused = post("/limited/7", token(key, "acme"), body);
+    EXPECT_EQ(refusal(refused), "429 too-many-requests");
+    EXPECT_TRUE(refused.headers.contains("retry-after"));
+    EXPECT_EQ(post("/limited/7", token(key, "other"), body).status, 204);
+    EXPECT_EQ(rows(), "7|1 7|1");
+}
+
+TEST_F(TrustedRouteTest, AKeySetIsTakenFromA200OrAFileAndFromNothingElse) {
+    publish(RecordedAnswer{.status = 200, .body = "keys"});
+    EXPECT_EQ(fetch_key_set(issuer_.url()), "keys");
+    const RecordedAnswer refused[] = {
+        {.status = 404, .body = "keys"},
+        {.status = 302, .headers = {{"Location", issuer_.url()}}, .body = "keys"},
+        {.status = 200, .body = std::string((1 << 20) + 1, ' ')}};
+    for (const RecordedAnswer& answer : refused) {
+        publish(answer);
+        EXPECT_THROW(fetch_key_set(issuer_.url()), std::runtime_error) << answer.status;
+    }
+    EXPECT_EQ(issuer_.calls().size(), 4U) << "a redirect was followed";
+    const auto file = std::filesystem::path(testing::TempDir()) / unique_name("keys");
+    EXPECT_THROW(fetch_key_set(file.string()), std::runtime_error);
+    std::ofstream(file) << "of a file";
+    EXPECT_EQ(fetch_key_set(file.string()), "of a file");
+    std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace onceward::support
