@@ -1,7 +1,7 @@
 // Whom a route to a table believes, through the program's own parts with a real server: bearer
-// tokens against a key set that an issuer serves.
+// tokens against a key set that an issuer serves, and a provider's signature with its time.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <fstream>
 #include <mutex>
@@ -10,6 +10,7 @@
 #include "cli/configuration/load.h"
 #include "cli/gateway/gateway_run.h"
 #include "cli/gateway/key_set_fetch.h"
+#include "gateway/signature.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
@@ -22,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::SigningKey;
+using testing::HasSubstr;
 
 std::int64_t seconds_since_1970() {
     return std::chrono::duration_cast<std::chrono::seconds>(
@@ -43,7 +45,11 @@ class TrustedRouteTest : public ::testing::Test {
             "{header: '{id}'}, amount: /amount}}\n"
             "    - method: POST\n      path: /limited/{id}\n      tenant: {claim: org}\n"
             "      rate: {tenant: 0.001, tenant_burst: 1}\n" +
-            columns + "{header: '{id}'}, amount: /amount}}\n";
+            columns +
+            "{header: '{id}'}, amount: /amount}}\n"
+            "    - method: POST\n      path: /webhooks\n      key: {field: /id}\n"
+            "      signature: {scheme: stripe, secret: canary-secret, tolerance: 5m}\n" +
+            columns + "/id, amount: /amount}}\n";
         const LoadResult loaded = load_configuration_text(text, "test.yaml");
         for (const Finding& finding : loaded.findings) ADD_FAILURE() << finding.message;
         gateway_ = std::make_unique<GatewayRun>(loaded.configuration);
@@ -69,6 +75,17 @@ class TrustedRouteTest : public ::testing::Test {
             token.empty() ? "" : "Authorization: Bearer " + token + "\r\n";
         RawClient client(gateway_->port());
         return client.ask("POST", path, "Idempotency-Key: k\r\n" + authorization, body).value();
+    }
+    // As Stripe signs it at that time.
+    RawResponse deliver(const std::string& body, std::int64_t at, const std::string& secret) {
+        const std::string time = std::to_string(at);
+        RawClient client(gateway_->port());
+        return client
+            .ask("POST", "/webhooks",
+                 "Stripe-Signature: t=" + time + ",v1=" + hmac_sha256(secret, time + "." + body) +
+                     "\r\n",
+                 body)
+            .value();
     }
     static std::string refusal(const RawResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
@@ -150,6 +167,25 @@ TEST_F(TrustedRouteTest, ATenantsRateIsItsOwn) {
     EXPECT_TRUE(refused.headers.contains("retry-after"));
     EXPECT_EQ(post("/limited/7", token(key, "other"), body).status, 204);
     EXPECT_EQ(rows(), "7|1 7|1");
+}
+
+// Stripe signs each of its tries anew, with the time of the try; the event's id stays.
+TEST_F(TrustedRouteTest, AStripeEventIsOneEffectAndCountsNearItsSignedTimeAlone) {
+    serve();
+    const std::string event = R"({"id":"evt_1","amount":3})";
+    const std::int64_t now = seconds_since_1970();
+    for (const std::int64_t at : {now - 3600, now + 3600}) {
+        const RawResponse refused = deliver(event, at, "canary-secret");
+        EXPECT_EQ(refusal(refused), "401 signature-refused");
+        EXPECT_THAT(refused.body, HasSubstr("of another time"));
+    }
+    EXPECT_EQ(refusal(deliver(event, now, "other")), "401 signature-refused");
+    EXPECT_EQ(rows(), "");
+    EXPECT_EQ(deliver(event, now - 120, "canary-secret").status, 204);
+    const RawResponse again = deliver(event, now, "canary-secret");
+    EXPECT_EQ(again.status, 204);
+    EXPECT_EQ(again.headers.at("idempotent-replayed"), "true");
+    EXPECT_EQ(rows(), "evt_1|3");
 }
 
 TEST_F(TrustedRouteTest, AKeySetIsTakenFromA200OrAFileAndFromNothingElse) {
