@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test crash-test campaign campaign-long compose-test \
-	campaign-core campaign-mutants bench bench-peers profile asan tsan format fuzz
+	campaign-core campaign-mutants bench bench-peers bench-http profile asan tsan format fuzz
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -87,6 +87,10 @@ bench-peers: ## Beside Debezium, spring-kafka, kcat | psql (ARGUMENTS='--message
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward
 	@bench/peers/run $(ARGUMENTS)
+
+# RATE, P99_MS, SECONDS_EACH and CONNECTIONS: see scripts/bench-http.
+bench-http: ## The goals for a front door that runs: URL=http://... BODY='{"amount": 1}' (needs wrk)
+	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile
