@@ -89,7 +89,7 @@ bench-peers: ## Beside Debezium, spring-kafka, kcat | psql (ARGUMENTS='--message
 	@bench/peers/run $(ARGUMENTS)
 
 # RATE, P99_MS, SECONDS_EACH and CONNECTIONS: see scripts/bench-http.
-bench-http: ## The goals for a front door that runs: URL=http://... BODY='{"amount": 1}' (needs wrk)
+bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
