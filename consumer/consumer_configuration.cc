@@ -98,9 +98,15 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
     const auto group_protocol = options.properties.find("group.protocol");
     const bool classic =
         group_protocol == options.properties.end() || group_protocol->second.reveal() != "consumer";
-    // KIP-848's brokers choose the assignor themselves. cooperative-sticky: before librdkafka 2.10
-    // a commit during a rebalance loses the assignment.
-    if (classic && rd_kafka_version() >= 0x020a0000) {
+    // KIP-848's brokers choose the assignor themselves.
+    if (classic && !options.instance_id.empty()) {
+        // DANGER: a cooperative rebalance (KIP-429) has two rounds, and a static member that comes
+        // back gets the share that it had without one (KIP-345). Between the rounds that is the
+        // share of the first; the second is never called, and what was given up for it belongs to
+        // nobody. An eager one deals all partitions out at once.
+        set(raw, "partition.assignment.strategy", "roundrobin");
+    } else if (classic && rd_kafka_version() >= 0x020a0000) {
+        // Before librdkafka 2.10 a commit during a cooperative rebalance loses the assignment.
         set(raw, "partition.assignment.strategy", "cooperative-sticky");
     }
     set(raw, "queued.max.messages.kbytes", queued_kilobytes);

@@ -60,6 +60,14 @@ void check_session(const Configuration& configuration, Report& report) {
         }
         return;
     }
+    if (!configuration.kafka.instance_id.empty() &&
+        property_text(configuration, "partition.assignment.strategy").find("cooperative") !=
+            std::string::npos) {
+        report.error_at(of("partition.assignment.strategy"),
+                        "With `kafka.instance_id` a worker that is restarted within a cooperative "
+                        "rebalance leaves partitions to nobody. Remove one of the two, or write "
+                        "`group.protocol: consumer`.");
+    }
     if (heartbeat >= session) {
         report.error_at(has(configuration, "heartbeat.interval.ms") ? of("heartbeat.interval.ms")
                                                                     : of("session.timeout.ms"),

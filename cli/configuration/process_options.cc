@@ -48,7 +48,7 @@ const OptionSpec process_entries[] = {
                 "process needs a name of its own, such as `${HOSTNAME}`.",
      .cost = "A restart within the session timeout then moves no partition; a process that is "
              "gone for good is noticed only after that timeout, and so are the members from before "
-             "a change of the topics.",
+             "a change of the topics. Rebalances are eager ones (`roundrobin`): each moves all.",
      .bind = [](To& to, const In& value) { to.configuration.kafka.instance_id = value.text; }},
     {.path = "kafka.properties",
      .type = OptionType::properties,

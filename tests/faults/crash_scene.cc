@@ -68,8 +68,8 @@ void CrashScene::write_configuration() {
                                               ? support::kafka_bootstrap_servers()
                                               : options_.bootstrap_servers;
     const std::string dsn = options_.dsn.empty() ? schema_.server().worker_dsn : options_.dsn;
-    file << "group: " << group_ << "\nkafka:\n  bootstrap_servers: " << bootstrap_servers
-         << "\n  properties:\n";
+    file << "group: " << group_ << "\nkafka:\n  bootstrap_servers: " << bootstrap_servers << "\n"
+         << options_.kafka_more << "  properties:\n";
     for (const auto& [name, value] : properties) file << "    " << name << ": " << value << "\n";
     file << "postgres:\n  dsn: \"" << dsn << "\"\n  schema: " << schema_.name() << "\n"
          << "  lock_timeout: " << options_.lock_timeout << "\n"
@@ -116,13 +116,15 @@ void CrashScene::send(int messages) {
     sent_.insert(sent_.end(), sent.begin(), sent.end());
 }
 
-ChildProcess CrashScene::start_worker(const std::optional<std::string>& fault) {
+ChildProcess CrashScene::start_worker(const std::optional<std::string>& fault,
+                                      std::vector<std::string> environment) {
     const std::string configuration = (folder_ / "onceward.yaml").string();
     ChildOptions options;
     options.output = folder_ / ("worker-" + std::to_string(++workers_started_) + ".log");
+    options.environment = std::move(environment);
     if (fault) {
         options.command = {ONCEWARD_FAULTY_EXECUTABLE, configuration};
-        options.environment = {*fault};
+        options.environment.push_back(*fault);
     } else {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration};
     }

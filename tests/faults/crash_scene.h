@@ -28,6 +28,7 @@ struct SceneOptions {
     std::string drain_timeout = "1s";
     // Longer than what a test blocks on purpose.
     std::string lock_timeout = "1s";
+    std::string kafka_more{};  // lines of the configuration's `kafka`
     std::string more{};        // lines of the configuration
     std::string topic_more{};  // and of its topic
 };
@@ -49,8 +50,9 @@ class CrashScene {
     int sent() const { return static_cast<int>(sent_.size()); }
 
     // A worker of the program itself, or of the faulty one where a fault is given, such as
-    // `ONCEWARD_KILL_AT=after_sink:2`.
-    ChildProcess start_worker(const std::optional<std::string>& fault = {});
+    // `ONCEWARD_KILL_AT=after_sink:2`. `environment`: more of such entries.
+    ChildProcess start_worker(const std::optional<std::string>& fault = {},
+                              std::vector<std::string> environment = {});
     // SIGTERM; fails the test unless it leaves with 0.
     void stop_worker(ChildProcess& worker);
 
