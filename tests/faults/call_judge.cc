@@ -70,7 +70,11 @@ class CalledKey {
         if (is_outcome_unknown(answer)) {
             if (promise_.honours_key) complain("left in doubt, and its upstream honours the key");
         } else if (is_problem(answer, "key-reused")) {
-            if (answer.amount == first_amount) complain("a conflict with nothing");
+            // Beside another body of the key that is under way it is told so too: which of the two
+            // landed is not known then.
+            if (answer.amount == first_amount && !evidence_.reused.contains(key_)) {
+                complain("a conflict with nothing");
+            }
         } else if (!may_be_told(answer)) {
             complain("status " + std::to_string(answer.status) + " " + answer.type);
         }

@@ -45,6 +45,7 @@ struct CallEvidence {
     // Two calls of a held key are at least so far apart.
     std::chrono::milliseconds apart{0};
     std::set<std::string> sent{};       // keys
+    std::set<std::string> reused{};     // those that were sent with another body as well
     std::set<std::string> undecided{};  // those that got no definitive answer
     std::vector<SeenCall> calls{};
     std::vector<ToldAnswer> answers{};

@@ -146,6 +146,7 @@ class Caller {
     void add_to(CallEvidence& evidence) const {
         evidence.sent.insert(sent_.begin(), sent_.end());
         evidence.undecided.insert(undecided_.begin(), undecided_.end());
+        evidence.reused.insert(reused_.begin(), reused_.end());
         evidence.answers.insert(evidence.answers.end(), answers_.begin(), answers_.end());
     }
 
@@ -168,7 +169,10 @@ class Caller {
         if (!decided) open_.insert(key);
         const std::string& earlier = sent_[draw(sent_.size())];
         if (draw(2) == 0 && attempt(earlier, first_amount)) open_.erase(earlier);
-        if (decided && draw(6) == 0) attempt(key, first_amount + 1);
+        if (decided && draw(6) == 0) {
+            reused_.insert(key);
+            attempt(key, first_amount + 1);
+        }
     }
     // Whether it is decided.
     bool attempt(const std::string& key, std::int64_t amount) try {
@@ -202,7 +206,7 @@ class Caller {
     std::string name_;
     std::atomic<int>& common_;
     std::vector<std::string> sent_;
-    std::set<std::string> open_, undecided_;
+    std::set<std::string> open_, undecided_, reused_;
     std::vector<ToldAnswer> answers_;
 };
 
@@ -233,7 +237,7 @@ class UpstreamUnderKills : public ::testing::Test {
                     "}, honours_key: " + (promise.honours_key ? "true" : "false") +
                     ", on_unknown: " + (promise.held ? "hold" : "release") +
                     "}\n      ledger: {name: bank/" + route +
-                    ", store: lease, lease: 4s, retention: 1h}\n";
+                    ", store: lease, lease: 4s, retention: 1h, rotate_after: 7m}\n";
         }
         return text + "group: bank\nkafka: {bootstrap_servers: '127.0.0.1:1'}\npostgres: {dsn: '" +
                schema_.server().worker_dsn + "', schema: " + schema_.name() + "}\n";

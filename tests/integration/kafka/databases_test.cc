@@ -43,7 +43,10 @@ class TwoDatabases : public testing::Test {
         }
         // Line 5 is that of the server `east`.
         std::ofstream(file_) << "group: " << group_ << "\nkafka: {bootstrap_servers: '"
-                             << support::kafka_bootstrap_servers() << "'}\npostgres: {dsn: '"
+                             << support::kafka_bootstrap_servers()
+                             // What a process leaves behind that could not close its members.
+                             << "', properties: {session.timeout.ms: 6000, "
+                                "heartbeat.interval.ms: 1000}}\npostgres: {dsn: '"
                              << west_->dsn() << "', schema: " << schema_
                              << "}\ndatabases:\n  - {name: east, dsn: '" << east_->dsn()
                              << "'}\nworkers: 2\nadmin: {listen: '127.0.0.1:" << port_.number()
