@@ -309,7 +309,7 @@ TEST_F(TwoDatabases, StaticMembersLeaveATopicThatIsMovedAndGoOnWithTheirOthers) 
     ASSERT_EQ(onceward({"migrate", "up"}).exit_code, 0);
     const std::string fees = support::unique_name("fees");
     support::kafka().create_topic(fees, 2);
-    replace("kafka: {", "kafka: {instance_id: process, properties: {session.timeout.ms: 6000}, ");
+    replace("kafka: {", "kafka: {instance_id: process, ");
     replace(refunds_ + "\n    database: east", refunds_ + "\n    database: postgres");
     std::ofstream(file_, std::ios::app) << topic(fees, "east");
     send(fees, 60, 20);
