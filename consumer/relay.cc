@@ -26,9 +26,7 @@ ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     options.linger = milliseconds{1};
     // Longer only keeps a key waiting: it is held, and tried again.
     options.delivery_timeout = std::min(options.delivery_timeout, milliseconds{30'000});
-    // A topic that takes less than Kafka's usual megabyte refuses a batch whole: a small one has
-    // nothing of others in it, unless that topic takes even less.
-    options.properties.emplace("batch.size", "65536");
+    options.properties.emplace("batch.size", lone_record_batch_bytes);
     constexpr std::size_t room_for_id = 1024;
     std::size_t largest = std::max<std::size_t>(record_max + room_for_id, 1'000'000);
     Secret& allowed = options.properties["message.max.bytes"];

@@ -11,10 +11,6 @@ constexpr auto linger = 2ms;         // a request waits for it
 constexpr auto look_every = 2ms;     // for deliveries, while some are under way
 constexpr auto producer_pause = 1s;  // before a producer is made anew
 
-// A broker refuses a batch whole that is larger than its topic takes. In one of this size no large
-// record stands beside others, so that none is sent twice, unless the topic takes even less.
-constexpr const char* batch_bytes = "65536";
-
 std::size_t size_of(const TopicRecord& record) {
     std::size_t bytes = record.payload.size() + (record.key ? record.key->size() : 0) + 100;
     for (const auto& [name, value] : record.headers) bytes += name.size() + value.size();
@@ -106,14 +102,15 @@ void TopicProduction::send(std::vector<Item> items) {
         under_way_.emplace(tag_, std::move(item));
     }
     if (!tags.empty() && !producer_) {
-        producer_ = make({{"batch.size", batch_bytes}}, [this](const Delivery& delivery) {
-            // DANGER: it may be another's size; its own delivery says nothing of that.
-            if (!delivery.error.empty() && is_too_large(delivery.code)) {
-                refused_.push_back(delivery.tag);
-            } else {
-                delivered(delivery);
-            }
-        });
+        producer_ =
+            make({{"batch.size", lone_record_batch_bytes}}, [this](const Delivery& delivery) {
+                // DANGER: it may be another's size; its own delivery says nothing of that.
+                if (!delivery.error.empty() && is_too_large(delivery.code)) {
+                    refused_.push_back(delivery.tag);
+                } else {
+                    delivered(delivery);
+                }
+            });
     }
     for (const std::uint64_t tag : tags) send(*producer_, tag);
 }
