@@ -15,6 +15,7 @@
 
 #include "tests/faults/campaign/draws.h"
 #include "tests/faults/campaign/message_source.h"
+#include "tests/faults/campaign/request_clients.h"
 #include "tests/faults/campaign/worker_configuration.h"
 #include "tests/support/proxied_link.h"
 
@@ -68,7 +69,11 @@ std::optional<HookCall> hook_call(const std::string& bytes) {
     std::size_t length = 0;
     std::string method, path, line;
     lines >> method >> path;
-    call.topic = std::stoul(path.substr(1));  // "/0": the topic's number
+    if (path.starts_with(std::string("/") + upstream_route + "/")) {
+        call.request = path.substr(1);
+    } else {
+        call.topic = std::stoul(path.substr(1));  // "/0": the topic's number
+    }
     std::getline(lines, line);
     while (std::getline(lines, line)) {
         if (line.ends_with('\r')) line.pop_back();
@@ -222,11 +227,19 @@ void HookServer::answer_due() {
 // Keys and names are plain ASCII: nothing to escape.
 void HookServer::write_down(std::size_t peer, int status) {
     const Peers::Peer& told = peers_->all[peer];
+    const std::string rest = R"("k":")" + told.call->key + R"(","w":")" + told.call->worker +
+                             R"(","at":)" + std::to_string(told.at_us) +
+                             ",\"s\":" + std::to_string(status) + "}\n";
+    if (!told.call->request.empty()) {
+        const bool second = told.call->body.find("\"2\"") != std::string::npos;
+        file_ << R"({"q":")" << told.call->request << R"(","b":")" << (second ? 2 : 1) << R"(",)"
+              << rest;
+        return;
+    }
     const PayloadFormat format = plan_.workload.topics.at(told.call->topic).format;
     const std::optional<std::uint64_t> id = payload_id(format, told.call->body);
     if (!id) throw std::runtime_error("a call without its message's id");
-    file_ << "{\"id\":" << *id << R"(,"k":")" << told.call->key << R"(","w":")" << told.call->worker
-          << R"(","at":)" << told.at_us << ",\"s\":" << status << "}\n";
+    file_ << "{\"id\":" << *id << "," << rest;
 }
 
 }  // namespace onceward::campaign

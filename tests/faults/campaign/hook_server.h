@@ -1,8 +1,9 @@
 #pragma once
-// The other side of a seed's webhooks: an HTTP server on 127.0.0.1 that writes down each call, one
-// JSON object a line as tests/faults/checker/produced_list.h has it. Some calls it refuses for now,
-// answers too late, or takes without a word: by the seed, the call's key and its number. Some keys
-// it refuses for good. One thread, which ends with the object; used by one other thread.
+// The other side of a seed's webhooks, and of its routes to an upstream: an HTTP server on
+// 127.0.0.1 that writes down each call, one JSON object a line as
+// tests/faults/checker/produced_list.h has it. Some calls it refuses for now, answers too late, or
+// takes without a word: by the seed, the call's key and its number. Some keys it refuses for good.
+// One thread, which ends with the object; used by one other thread.
 
 #include <chrono>
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace onceward::campaign {
 
 struct HookCall {
     std::size_t topic = 0;
+    std::string request;  // the key of the request that was called on; else a message was
     std::string worker;
     std::string key;
     std::string body;

@@ -58,7 +58,8 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         {"committed_offset_moved", judged.committed_offset_moved},
         {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
     json complete = scene;
-    if (plan.outside == Outside::webhook) complete["calls"] = calls_file;
+    if (plan.outside == Outside::webhook || plan.outside == Outside::http)
+        complete["calls"] = calls_file;
     if (plan.outside == Outside::http)
         complete["requests"] = {{"file", requests_file}, {"table", names.request_table()}};
     complete["sample"] = {

@@ -1,5 +1,6 @@
 #include "tests/faults/campaign/request_clients.h"
 
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -23,10 +24,11 @@ constexpr milliseconds before_the_next_try{25};
 constexpr milliseconds patience_with_one{4000};
 constexpr std::size_t asked_again = 150;
 constexpr int askers_of_a_shared_key = 6;
+constexpr std::array<const char*, 3> routes{function_route, table_route, upstream_route};
 
 std::string bytes_of(const Request& request) {
     const std::string body = "{\"body\": \"" + request.body + "\"}";
-    return "POST /" + request.key.substr(0, request.key.find('/')) +
+    return "POST " + path_of(request.key) +
            " HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: " + request.key +
            "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
@@ -70,6 +72,11 @@ class Exchange {
 
 }  // namespace
 
+std::string path_of(const std::string& key) {
+    const std::string route = key.substr(0, key.find('/'));
+    return "/" + (route == upstream_route ? key : route);
+}
+
 class RequestClients::Client {
   public:
     Client(const Plan& plan, RequestClients& all, int number)
@@ -100,11 +107,11 @@ class RequestClients::Client {
 
     void one(const std::stop_token& stop) {
         const bool shared = draws_.percent(plan_.requests.shared);
-        std::string key = draws_.below(2) == 0 ? function_route : table_route;
+        std::string key = routes[draws_.below(routes.size())];
         if (shared) {
             const int number = all_.shared_keys_++ / askers_of_a_shared_key;
-            key = std::string(number % 2 == 0 ? function_route : table_route) + "/shared-" +
-                  std::to_string(number);
+            key = routes[static_cast<std::size_t>(number) % routes.size()] +
+                  std::string("/shared-") + std::to_string(number);
         } else {
             key += "/" + name_ + "-" + std::to_string(keys_.size());
         }

@@ -18,9 +18,13 @@
 
 namespace onceward::campaign {
 
-// What a client's route has for a request: its path is the key's part before the slash.
+// What a client's route has for a request: its path is the key's part before the slash; of the last
+// one the whole key, so that the upstream tells whose call it is.
 inline constexpr const char* function_route = "charges";  // answers with the number of the effect
 inline constexpr const char* table_route = "entries";     // has no answer but its status
+inline constexpr const char* upstream_route = "calls";    // has the upstream's
+// Where the requests with that key go.
+std::string path_of(const std::string& key);
 
 class RequestClients {
   public:

@@ -5,16 +5,26 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tests/faults/campaign/request_clients.h"
+
 namespace onceward::campaign {
 namespace {
 
+constexpr const char* any_problem = "urn:onceward:problem:";
 constexpr const char* key_reused = "urn:onceward:problem:key-reused";
 
 }  // namespace
 
 bool definitive(const RequestAnswer& answer) {
     if (answer.status >= 200 && answer.status < 300) return true;
-    return answer.status == 422 && answer.body.find(key_reused) != std::string::npos;
+    if (answer.body.find(key_reused) != std::string::npos) return answer.status == 422;
+    // The upstream's own word; all others than 408, 425 and 429, which it does not have, are final.
+    return answer.status >= 400 && answer.status < 500 &&
+           answer.body.find(any_problem) == std::string::npos;
+}
+
+bool called_on(const Request& request) {
+    return request.key.starts_with(std::string(upstream_route) + "/");
 }
 
 RequestLog::RequestLog(const std::filesystem::path& file) : file_(file) {}
@@ -23,6 +33,7 @@ void RequestLog::note(const Request& request, const RequestAnswer& answer) {
     nlohmann::json line{{"k", request.key}, {"b", request.body}};
     if (answer.status != 0) line["s"] = answer.status;
     if (answer.replayed) line["r"] = true;
+    if (called_on(request)) line["u"] = true;
     if (!answer.body.empty()) line["a"] = answer.body;
     const std::lock_guard lock(mutex_);
     file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";

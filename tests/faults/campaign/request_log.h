@@ -19,6 +19,9 @@ struct Request {
     auto operator<=>(const Request&) const = default;
 };
 
+// Whether its route leads to an upstream.
+bool called_on(const Request& request);
+
 struct RequestAnswer {
     int status = 0;  // 0: none came
     bool replayed = false;

@@ -134,7 +134,7 @@ class SeedRun {
             names_.published = support::unique_name("published");
             stage_.kafka().create_topic(names_.published, published_partitions);
         }
-        if (plan_.outside == Outside::webhook) {
+        if (plan_.outside == Outside::webhook || plan_.outside == Outside::http) {
             hook_.emplace(plan_, names_.folder / calls_file);
             names_.hook_port = hook_->port();
         }

@@ -105,8 +105,21 @@ void write_outbox(std::ostream& file, const TopicPlan& topic, const std::string&
          << id_header << ": {header: " << id_header << ", required: true}\n";
 }
 
+// Each call under a lease that runs out within a seed many times.
+void write_upstream(std::ostream& file, const Plan& plan, const Names& names, int slot) {
+    file << "    - method: POST\n      path: /" << upstream_route
+         << "/{id}\n      wait: 200ms\n      upstream:\n        url: http://127.0.0.1:"
+         << names.hook_port
+         << "\n        allow_private: [127.0.0.1]\n        timeout: 400ms\n"
+            "        concurrency: 2\n        honours_key: true\n        on_unknown: "
+         << (plan.ledger.log ? "release" : "hold") << "\n        headers: {" << worker_header
+         << ": " << Names::worker(slot) << "}\n      ledger:\n        name: " << names.group
+         << "-calls\n        store: lease\n        lease: 1500ms\n        retention: 10m\n        "
+            "rotate_after: 75s\n";
+}
+
 // Two routes with one ledger: to a function, which answers with a body, and to a table. Claims and
-// answers outlive the seed, in many generations.
+// answers outlive the seed, in many generations. A third one calls on.
 void write_routes(std::ostream& file, const Plan& plan, const Names& names, int slot) {
     file << "http:\n  listen: 127.0.0.1:" << names.doors.at(static_cast<std::size_t>(slot))
          << "\n  routes:\n";
@@ -122,6 +135,7 @@ void write_routes(std::ostream& file, const Plan& plan, const Names& names, int 
              << plan.ledger.rotate_after.count()
              << "ms\n        rotate_claims: " << plan.ledger.rotate_claims << "\n";
     }
+    write_upstream(file, plan, names, slot);
 }
 
 }  // namespace

@@ -73,5 +73,8 @@ struct RequestLosses {
     std::int64_t twice = 0;
 };
 RequestLosses count_request_losses(const Evidence& evidence);
+// The same of routes to an upstream, and I9 of the calls that were made for them.
+Violations check_route_calls(const Evidence& evidence);
+RequestLosses count_route_losses(const Evidence& evidence);
 
 }  // namespace onceward::checker

@@ -227,6 +227,16 @@ struct Request {
     std::string problem{};                 // the type of a problem document
     std::string answer{};                  // its body
     std::optional<std::int64_t> effect{};  // the number of the effect that the answer names
+    bool called = false;                   // its route leads to an upstream
+};
+
+// A call that an upstream has read, and that was made for a request. The upstream honours the key:
+// all calls that carry the same one have one effect together.
+struct RouteCall {
+    std::string request{};  // the key of the request
+    std::string body{};     // which of the key's bodies
+    std::string key{};      // that goes along with it
+    int status = 0;         // of the answer; 0: there was none
 };
 
 // A row that a request has made. The table has no unique constraint.
@@ -321,6 +331,7 @@ struct Evidence {
     std::vector<LeaseMove> lease_moves{};
     std::vector<Call> calls{};
     std::vector<Request> requests{};
+    std::vector<RouteCall> route_calls{};
     std::vector<RequestEffect> request_effects{};
     std::vector<RequestClaim> request_claims{};
     std::vector<StoredAnswer> stored_answers{};

@@ -32,8 +32,10 @@ Numbers numbers_of(const Joined& joined) {
         if (joined.is_lost(key)) ++numbers.lost;
     }
     const RequestLosses requests = count_request_losses(joined.evidence());
-    numbers.lost += requests.lost;
-    numbers.twice = static_cast<std::int64_t>(twice_applied(joined).size()) + requests.twice;
+    const RequestLosses called = count_route_losses(joined.evidence());
+    numbers.lost += requests.lost + called.lost;
+    numbers.twice =
+        static_cast<std::int64_t>(twice_applied(joined).size()) + requests.twice + called.twice;
     numbers.requests = static_cast<std::int64_t>(joined.evidence().requests.size());
     return numbers;
 }
@@ -89,6 +91,7 @@ Verdict judge(const Evidence& evidence) {
     take(check_order(joined));
     take(check_totals(joined));
     take(check_requests(evidence));
+    take(check_route_calls(evidence));
     return verdict;
 }
 

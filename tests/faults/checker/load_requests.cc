@@ -36,7 +36,7 @@ class RequestLoader {
                 schema_ + "generations JOIN " + schema_ + "ledgers USING (ledger) LEFT JOIN " +
                 schema_ +
                 "segments USING (ledger, generation)"
-                " WHERE ledger IN (SELECT ledger FROM " +
+                " WHERE store <> 'lease' AND ledger IN (SELECT ledger FROM " +
                 schema_ + "ledger_feeds WHERE consumer_group = $1 AND longest_request IS NOT NULL)",
             {source_.consumer_group});
         for (int row = 0; row < listed.size(); ++row) {

@@ -122,6 +122,13 @@ void load_produced(const std::filesystem::path& file, Evidence& evidence) {
 
 void read_calls(std::istream& lines, Evidence& evidence) {
     each_line(lines, "list of calls", [&](const json& line) {
+        if (line.contains("q")) {
+            evidence.route_calls.push_back({.request = line["q"].get<std::string>(),
+                                            .body = line.at("b").get<std::string>(),
+                                            .key = line.at("k").get<std::string>(),
+                                            .status = line.value("s", 0)});
+            return;
+        }
         evidence.calls.push_back({.message = line.at("id").get<std::uint64_t>(),
                                   .key = line.at("k").get<std::string>(),
                                   .worker = line.at("w").get<std::string>(),
@@ -133,6 +140,7 @@ void read_calls(std::istream& lines, Evidence& evidence) {
 void load_calls(const std::filesystem::path& file, Evidence& evidence) {
     std::ifstream lines = opened(file);
     evidence.calls.clear();
+    evidence.route_calls.clear();
     read_calls(lines, evidence);
 }
 
@@ -142,7 +150,8 @@ void read_requests(std::istream& lines, Evidence& evidence) {
                         .body = line.at("b").get<std::string>(),
                         .status = line.value("s", 0),
                         .replayed = line.value("r", false),
-                        .answer = line.value("a", "")};
+                        .answer = line.value("a", ""),
+                        .called = line.value("u", false)};
         const json answer = json::parse(request.answer, nullptr, false);
         if (answer.is_object()) {
             request.problem = answer.value("type", "");

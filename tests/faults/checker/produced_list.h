@@ -27,14 +27,16 @@ void load_produced(const std::filesystem::path& file, Evidence& evidence);
 // The calls that a webhook's other side has read, in the same form:
 //   {"id":17,"k":"0d9c...","w":"worker-1","at":1700000000000000,"s":200}
 // id: the message's; k: the key that came with it; w: who called; at: when, microseconds since
-// 1970; s: the status of the answer, left out where there was none.
+// 1970; s: the status of the answer, left out where there was none. Where a request was called on,
+// in place of id: q, that one's key, and b, which of its bodies it was.
 void read_calls(std::istream& lines, Evidence& evidence);
 void load_calls(const std::filesystem::path& file, Evidence& evidence);
 
 // The requests that a client has sent to routes, each time that it sent one, in the same form:
 //   {"k":"charges/a-9","b":"1","s":200,"r":true,"a":"{\"effect\": 17}"}
 // k: the key; b: which of the key's bodies it was; s: the status of the answer, left out where none
-// came; r: the answer says that it is a replayed one, default false; a: the answer's body. An
+// came; r: the answer says that it is a replayed one, default false; a: the answer's body; u: its
+// route leads to an upstream, default false. An
 // object there may have `type`, of a problem, and `effect`, the number of the row that it tells of.
 void read_requests(std::istream& lines, Evidence& evidence);
 void load_requests(const std::filesystem::path& file, Evidence& evidence);

@@ -29,6 +29,9 @@ TEST(CampaignHook, ACallIsTakenWhenAllOfItIsThere) {
     EXPECT_EQ(call->worker, "worker-3");
     EXPECT_EQ(call->key, "0d9c-key");
     EXPECT_EQ(call->body, "{\"id\": 17}");
+    EXPECT_EQ(call->request, "");
+    const std::string of_a_request = "POST /calls/client-0-12" + std::string(head).substr(7);
+    EXPECT_EQ(hook_call(of_a_request + "{\"id\": 17}").value().request, "calls/client-0-12");
     EXPECT_THROW(hook_call("POST /0 HTTP/1.1\r\n\r\n"), std::runtime_error);
 }
 
@@ -66,11 +69,13 @@ TEST(CampaignHook, WritesDownWhatItHasAnswered) {
     Plan plan = draw_plan(1);
     plan.workload.topics.resize(2);
     plan.workload.topics[1].format = PayloadFormat::json;
-    // One that is answered at once.
+    // One whose calls are answered at once.
     plan.seed = 1;
-    while (hook_answer(plan.seed, "0d9c-key", 1).status != 200 ||
-           hook_answer(plan.seed, "0d9c-key", 1).after > milliseconds(0))
-        ++plan.seed;
+    const auto answered_at_once = [&](int number) {
+        const HookAnswer told = hook_answer(plan.seed, "0d9c-key", number);
+        return told.status == 200 && told.after == milliseconds(0);
+    };
+    while (!answered_at_once(1) || !answered_at_once(2)) ++plan.seed;
     const auto file =
         std::filesystem::temp_directory_path() / (support::unique_name("calls") + ".ndjson");
     HookServer server(plan, file);
@@ -85,6 +90,14 @@ TEST(CampaignHook, WritesDownWhatItHasAnswered) {
     std::array<char, 15> answer{};
     ASSERT_EQ(recv(client.get(), answer.data(), answer.size(), MSG_WAITALL), 15);
     EXPECT_EQ(std::string(answer.data(), answer.size()), "HTTP/1.1 200 To");
+    const support::Socket other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    std::string called = "POST /calls/a-1" + std::string(head).substr(7);
+    called.replace(called.find("10\r"), 2, "13");
+    called += "{\"body\": \"2\"}";
+    ASSERT_EQ(send(other.get(), called.data(), called.size(), 0),
+              static_cast<ssize_t>(called.size()));
+    ASSERT_EQ(recv(other.get(), answer.data(), 1, MSG_WAITALL), 1);
     server.finish();
     checker::Evidence evidence;
     checker::load_calls(file, evidence);
@@ -94,6 +107,10 @@ TEST(CampaignHook, WritesDownWhatItHasAnswered) {
     EXPECT_EQ(evidence.calls[0].key, "0d9c-key");
     EXPECT_EQ(evidence.calls[0].worker, "worker-3");
     EXPECT_EQ(evidence.calls[0].status, 200);
+    ASSERT_EQ(evidence.route_calls.size(), 1U);
+    EXPECT_EQ(evidence.route_calls[0].request, "calls/a-1");
+    EXPECT_EQ(evidence.route_calls[0].body, "2");
+    EXPECT_EQ(evidence.route_calls[0].key, "0d9c-key");
 }
 
 }  // namespace

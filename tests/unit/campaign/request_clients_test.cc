@@ -42,6 +42,12 @@ class MadeUpDoor {
         if (!fresh && known->second.body != call.body) {
             return {.status = 422, .body = R"({"type": "urn:onceward:problem:key-reused"})"};
         }
+        if (path_of(key) == "/" + key) {
+            if (fresh || manner_ == Manner::forgetful) call_on(key, call);
+            RecordedAnswer told{.status = 201, .body = "told"};
+            if (!fresh) told.headers.emplace("Idempotent-Replayed", "true");
+            return told;
+        }
         if (fresh || manner_ == Manner::forgetful) known->second.effect = take_effect(key, call);
         RecordedAnswer answer{.status = call.path == "/entries" ? 204 : 200};
         if (answer.status == 200) {
@@ -68,11 +74,20 @@ class MadeUpDoor {
         std::string body;
         std::int64_t effect;
     };
+    static std::string body_of(const RecordedCall& call) {
+        return call.body.find('2') == std::string::npos ? "1" : "2";
+    }
+    // Who forgets the key has forgotten the one that goes along with it.
+    void call_on(const std::string& key, const RecordedCall& call) {
+        const std::string number = std::to_string(evidence_.route_calls.size());
+        evidence_.route_calls.push_back(
+            {.request = key, .body = body_of(call), .key = number, .status = 201});
+    }
     // Each in a transaction of its own, with its claim and its answer.
     std::int64_t take_effect(const std::string& key, const RecordedCall& call) {
         const auto number = static_cast<std::int64_t>(evidence_.request_effects.size()) + 1;
         const auto transaction = static_cast<checker::Transaction>(number);
-        const std::string body = call.body.find('2') == std::string::npos ? "1" : "2";
+        const std::string body = body_of(call);
         evidence_.request_effects.push_back(
             {.number = number, .key = key, .body = body, .transaction = transaction});
         const std::string digest = "digest " + std::to_string(number);
