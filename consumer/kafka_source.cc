@@ -36,6 +36,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     : state_(std::make_unique<State>(listener)) {
     KafkaConfiguration configuration = consumer_configuration(options, worker);
     state_->bootstrap_servers = options.bootstrap_servers;
+    state_->group = options.group;
     state_->on_rebalance = [state = state_.get()](rd_kafka_resp_err_t code,
                                                   rd_kafka_topic_partition_list_t* partitions) {
         state->rebalance(code, partitions);
@@ -56,10 +57,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     state_->wake_read = ends[0];
     state_->wake_write = ends[1];
     if (topics.empty()) return;
-    KafkaTopicPartitionList subscription(
-        rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
     for (std::string& name : topics) {
-        rd_kafka_topic_partition_list_add(subscription.get(), name.c_str(), RD_KAFKA_PARTITION_UA);
         State::Topic topic{
             std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())), {}};
         rd_kafka_queue_io_event_enable(topic.queue.get(), state_->wake_write, "q", 1);
@@ -67,8 +65,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     }
     const KafkaQueue events(rd_kafka_queue_get_consumer(state_->client.get()));
     rd_kafka_queue_io_event_enable(events.get(), state_->wake_write, "e", 1);
-    const rd_kafka_resp_err_t code = rd_kafka_subscribe(state_->client.get(), subscription.get());
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "subscribe");
+    state_->subscribe();
 }
 
 KafkaSource::~KafkaSource() {
@@ -79,6 +76,7 @@ KafkaSource::~KafkaSource() {
         topic.queue.reset();
     }
     state_->ends.reset();
+    state_->group_question.answers.reset();
     state_->client.reset();
     ::close(state_->wake_read);
     ::close(state_->wake_write);
@@ -94,6 +92,7 @@ void KafkaSource::serve() {
     const rd_kafka_resp_err_t fatal =
         rd_kafka_fatal_error(state_->client.get(), text.data(), text.size());
     if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(fatal, text.data());
+    state_->join_again();
 }
 
 void KafkaSource::bootstrap_again() {

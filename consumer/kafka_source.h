@@ -16,6 +16,7 @@
 #include "consumer/intake.h"
 #include "consumer/kafka_error.h"
 #include "consumer/kafka_options.h"
+#include "consumer/unowned_watch.h"
 #include "dedup/fence.h"
 #include "dedup/message.h"
 
@@ -117,6 +118,14 @@ class KafkaSource {
     // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.
     void ask_for_ends(const std::vector<TopicPartition>& partitions);
     std::map<TopicPartition, Offset> told_ends();
+
+    // For the reader's thread alone, and without waiting. Asks the brokers who owns the topics'
+    // partitions, unless an earlier question is still open; told_group() has the answer once.
+    void ask_for_group();
+    std::optional<GroupSight> told_group();
+    // For the reader's thread alone. Leaves the group and joins it again, from serve(); revoked()
+    // is called for all that the member has. A rebalance, also in a Stable group of static members.
+    void rejoin();
 
     LogIdentity identity(const std::string& topic);
 

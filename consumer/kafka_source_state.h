@@ -1,5 +1,5 @@
 #pragma once
-// The inside of KafkaSource, shared by its two .cc files. Include it there only.
+// The inside of KafkaSource, shared by its .cc files. Include it there only.
 
 #include <array>
 #include <atomic>
@@ -31,10 +31,20 @@ struct KafkaSource::State {
 
     SourceListener& listener;
     std::string bootstrap_servers;
+    std::string group;
     // librdkafka's opaque pointer leads here.
     std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> on_rebalance;
     std::vector<Topic> topics;
     KafkaQueue ends;  // the answers to ask_for_ends()
+    struct GroupQuestion {
+        KafkaQueue answers;
+        int answers_due = 0;
+        bool failed = false;
+        GroupSight sight;  // what the answers have told so far
+    };
+    GroupQuestion group_question;
+    // The member leaves the group, and joins it again when it has left, or then.
+    std::optional<std::chrono::steady_clock::time_point> rejoin_by;
     int wake_read = -1;
     int wake_write = -1;
     std::atomic<std::int64_t> below_fence{0};
@@ -53,6 +63,8 @@ struct KafkaSource::State {
     void stop_reading(const TopicPartition& partition, Position& position,
                       const rd_kafka_message_t& error);
     void park(const TopicPartition& partition) const;
+    void join_again();
+    void subscribe() const;
     void take_error(const std::string& topic, const rd_kafka_message_t& message);
 };
 

@@ -3,10 +3,9 @@
 // join again so that they are given out. Pure: no I/O, the clock and the dice are handed in; used
 // by one thread.
 //
-// A cooperative rebalance takes partitions away in one generation and gives them out in the next,
-// which the members that lost some ask for. A static member that ends in between, killed or
-// stopped, and is back within the session's time-out gets its old assignment without a rebalance
-// (KIP-345): the next generation never comes.
+// A static member that is restarted gets its old assignment without a rebalance (KIP-345). Where it
+// led the group it is not told that it leads (KIP-814), and takes the partitions that its topics
+// have by then for those it gave out: what was added while it was away waits for another rebalance.
 
 #include <chrono>
 #include <map>
@@ -28,8 +27,8 @@ struct GroupSight {
 class UnownedWatch {
   public:
     using Clock = std::chrono::steady_clock;
-    // `every`: between two looks, and the first pause between two rejoins. Shorter than a member
-    // takes to give partitions back, it makes rebalances for nothing; longer, the partitions wait.
+    // `every`: between two looks, and the first pause between two rejoins. Shorter, it costs the
+    // brokers two questions more often; longer, the partitions wait: twice that in the middle.
     explicit UnownedWatch(std::chrono::milliseconds every) : every_(every) {}
 
     // The partitions for which the member is to rejoin now: those that nobody owned in two looks in

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "consumer/exchange.h"
+#include "consumer/group_observer.h"
 #include "consumer/kafka_source.h"
 #include "consumer/lag_observer.h"
 #include "consumer/writer.h"
@@ -43,6 +44,20 @@ Assignment::Pauses pauses(const KafkaOptions& kafka) {
     return {heartbeat + heartbeat / 5, property(kafka, "session.timeout.ms", 45000ms)};
 }
 
+// A dynamic member's end is a rebalance, after which all is owned; in the consumer protocol
+// (KIP-848) the brokers follow up each hand-over themselves.
+bool wants_group_observer(const KafkaOptions& kafka) {
+    const auto protocol = kafka.properties.find("group.protocol");
+    return !kafka.instance_id.empty() &&
+           (protocol == kafka.properties.end() || protocol->second.reveal() != "consumer");
+}
+
+// A member of an eager group gives all back before it joins the next generation: one at rest where
+// a partition has no owner stays so.
+std::chrono::milliseconds group_look_every(const KafkaOptions& kafka) {
+    return property(kafka, "session.timeout.ms", 45000ms);
+}
+
 }  // namespace
 
 struct Worker::State final : SourceListener {
@@ -55,6 +70,7 @@ struct Worker::State final : SourceListener {
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
     std::unique_ptr<LagObserver> lag;
+    std::unique_ptr<GroupObserver> group;  // of static members
     std::thread reader_thread;
     std::thread writer_thread;
     mutable std::mutex mutex;
@@ -84,6 +100,9 @@ struct Worker::State final : SourceListener {
                                                *this);
         writer = std::make_unique<Writer>(options, exchange, *source, parts, activity);
         lag = std::make_unique<LagObserver>(options.stalled_after, exchange, *source, activity);
+        if (wants_group_observer(options.kafka)) {
+            group = std::make_unique<GroupObserver>(group_look_every(options.kafka), *source);
+        }
     }
 
     void read() {
@@ -109,6 +128,7 @@ struct Worker::State final : SourceListener {
             }
             tell_unreadable();
             lag->tick();
+            if (group && group->tick()) joined = false;
             if (!any) source->wait(reader_idle);
         }
     }
@@ -277,6 +297,7 @@ Worker::Status Worker::status() const {
     const auto now = Clock::now();
     status.counts = state_->activity.counts();
     status.counts.below_fence = state_->source->below_fence();
+    status.counts.rejoins = state_->group ? state_->group->rejoins() : 0;
     status.totals = status.counts.totals();
     status.batches = status.counts.batches;
     status.below_fence = status.counts.below_fence;

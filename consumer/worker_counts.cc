@@ -38,6 +38,7 @@ WorkerCounts& WorkerCounts::operator+=(const WorkerCounts& other) {
     reconnects += other.reconnects;
     offsets_skipped += other.offsets_skipped;
     commits_in_doubt += other.commits_in_doubt;
+    rejoins += other.rejoins;
     durations += other.durations;
     return *this;
 }

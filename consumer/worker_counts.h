@@ -37,6 +37,7 @@ struct WorkerCounts {
     std::int64_t reconnects = 0;        // sessions with PostgreSQL after the first one
     std::int64_t offsets_skipped = 0;   // passed without being read, by on_out_of_range
     std::int64_t commits_in_doubt = 0;  // a COMMIT was sent and its answer never came
+    std::int64_t rejoins = 0;           // of the group, as partitions had no owner
     DurationHistogram durations;
     Totals totals() const;
     WorkerCounts& operator+=(const WorkerCounts& other);

@@ -111,6 +111,9 @@ void add_counts(Families& families, const WorkerCounts& counts) {
     families.counter("onceward_commits_in_doubt_total",
                      "COMMITs whose answer never came; the take-over decided them.",
                      counts.commits_in_doubt);
+    families.counter("onceward_group_rejoins_total",
+                     "Times that a static member rejoined as partitions had no owner.",
+                     counts.rejoins);
 }
 
 void add_worker(Families& families, const WorkerState& worker) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -155,6 +156,12 @@ std::string CrashScene::last_log() const { return tail_of(last_log_file()); }
 bool CrashScene::logged(const std::string& text, std::chrono::milliseconds limit) const {
     return support::eventually(
         limit, [&] { return tail_of(last_log_file(), 1'000'000).find(text) != std::string::npos; });
+}
+
+bool CrashScene::logged_by_any(const std::string& text) const {
+    return std::ranges::any_of(logs_, [&](const auto& log) {
+        return tail_of(log.second, 1'000'000).find(text) != std::string::npos;
+    });
 }
 
 bool CrashScene::drained(std::chrono::milliseconds limit) {

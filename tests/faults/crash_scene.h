@@ -71,6 +71,8 @@ class CrashScene {
     std::string last_log() const;
     // Whether the last worker's log comes to hold this text in that time.
     bool logged(const std::string& text, std::chrono::milliseconds limit) const;
+    // Whether the log of any worker holds it now.
+    bool logged_by_any(const std::string& text) const;
 
   private:
     void write_configuration();

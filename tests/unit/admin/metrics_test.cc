@@ -20,6 +20,7 @@ ProcessStatus one_worker() {
     status.counts.topics["orders"] = Totals{7, 2, 1, 3, 4};
     status.counts.below_fence = 5;
     status.counts.batches = 2;
+    status.counts.rejoins = 3;
     status.counts.durations.observe(0.004);
     status.counts.durations.observe(90);
     status.halted.push_back(
@@ -42,6 +43,7 @@ TEST(Metrics, EachOutcomeIsOneSampleOfOneCounter) {
                     HasSubstr(std::string("onceward_messages_total{topic=\"orders\",") + sample));
     }
     EXPECT_THAT(text, HasSubstr("onceward_messages_below_fence_total 5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_group_rejoins_total 3\n"));
 }
 
 TEST(Metrics, DurationsAreAHistogramOfSeconds) {
