@@ -14,7 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr milliseconds death_limit{10'000};
-constexpr milliseconds leave_limit{20'000};
+// A drain is overdue 20 s after its own limit of 1 s.
+constexpr milliseconds leave_limit{25'000};
 // A start that finds the server read-only, full or going down says so and ends: a supervisor's
 // part is to try again.
 constexpr milliseconds start_grace{8'000};
@@ -70,6 +71,7 @@ void Fleet::launch(int slot, Worker& worker) {
     worker.started = Clock::now();
     worker.start.reset();
     worker.left_since.reset();
+    worker.without_broker = false;
     worker.thaw.reset();
     tally_.write("worker " + std::to_string(slot) + " started, process " +
                  std::to_string(worker.process->pid()) +
@@ -181,8 +183,13 @@ void Fleet::look_at(int slot, Worker& worker) {
 // A start may refuse the server as it is; and before it has a handler SIGTERM just ends it.
 bool Fleet::excused(const Worker& worker, int status) {
     const auto age = Clock::now() - worker.started;
-    if (WIFEXITED(status)) return WEXITSTATUS(status) != 0 && age < start_grace;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status) != 0 && (age < start_grace || worker.without_broker);
     return WTERMSIG(status) == SIGTERM && worker.left_since;
+}
+
+void Fleet::broker_is_long_away() {
+    for (auto& [slot, worker] : workers_) worker.without_broker |= worker.left_since.has_value();
 }
 
 bool Fleet::died_at_its_step(const Worker& worker, int status) {

@@ -36,6 +36,9 @@ class Fleet {
     // A slot that has a running worker nothing is done to; -1 where there is none.
     int free_slot(std::uint32_t target) const;
     bool is_free(int slot) const;
+    // The broker has been away for longer than a restart takes: who leaves now may say that its
+    // drain is overdue, and end with 1.
+    void broker_is_long_away();
     int running() const;
 
     // Each answers whether it took effect.
@@ -62,6 +65,7 @@ class Fleet {
         std::optional<FaultPlan> next_fault;  // of the next start
         FaultKind counted_as = FaultKind::terminate;
         bool again = false;
+        bool without_broker = false;  // it leaves, and the broker has been away for long
         Clock::time_point started;
         std::uintmax_t logged = 0;  // bytes of its log from before it started
     };

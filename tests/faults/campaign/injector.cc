@@ -64,8 +64,10 @@ void Injector::advance() {
 }
 
 void Injector::finish() {
-    for (Ongoing& ongoing : ongoing_) ongoing.end = Clock::now();
-    advance();
+    while (!ongoing_.empty()) {
+        for (Ongoing& ongoing : ongoing_) ongoing.end = Clock::now();
+        advance();
+    }
     strangers_.clear();  // joined
     for (const auto& [fault, done] : foreign_commits_)
         count(fault, *done, "the stranger was not let to commit");

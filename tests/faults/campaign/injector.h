@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -68,6 +69,7 @@ class Injector {
 
     bool broker_away(const FaultPlan& fault);
     void kill_broker(const FaultPlan& fault);
+    void await_broker(const FaultPlan& fault);
     void freeze_broker(const FaultPlan& fault);
     void commit_as_stranger(const FaultPlan& fault);
     void add_partitions(const FaultPlan& fault);
@@ -90,6 +92,8 @@ class Injector {
     std::vector<Ongoing> ongoing_;
     std::vector<std::jthread> strangers_;
     std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> foreign_commits_;
+    std::future<void> starting_broker_;
+    Clock::time_point broker_killed_{};
     bool failed_over_ = false;
 };
 

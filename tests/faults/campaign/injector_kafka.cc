@@ -8,6 +8,8 @@ namespace onceward::campaign {
 
 using namespace std::chrono_literals;
 
+constexpr auto broker_patience = 8s;
+
 // Who asks a frozen broker waits for whoever thaws it.
 bool Injector::broker_away(const FaultPlan& fault) {
     const bool away =
@@ -20,11 +22,25 @@ void Injector::kill_broker(const FaultPlan& fault) {
     if (broker_away(fault)) return;
     parts_.feeder.hold();
     parts_.stage.broker().kill_now();
+    broker_killed_ = Clock::now();
     go_on(fault, [this, fault] {
-        parts_.stage.broker().start();
-        parts_.feeder.go_on();
-        parts_.tally.count(fault.kind);
+        starting_broker_ =
+            std::async(std::launch::async, [this] { parts_.stage.broker().start(); });
+        await_broker(fault);
     });
+}
+
+// A start takes seconds, and sometimes half a minute: what else goes on must end in its time.
+void Injector::await_broker(const FaultPlan& fault) {
+    if (starting_broker_.wait_for(20ms) != std::future_status::ready) {
+        if (Clock::now() > broker_killed_ + broker_patience) parts_.fleet.broker_is_long_away();
+        ongoing_.push_back(
+            {fault, Clock::now() + 50ms, {}, [this, fault] { await_broker(fault); }});
+        return;
+    }
+    starting_broker_.get();
+    parts_.feeder.go_on();
+    parts_.tally.count(fault.kind);
 }
 
 void Injector::freeze_broker(const FaultPlan& fault) {
