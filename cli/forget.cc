@@ -53,12 +53,34 @@ int forget_in_all(Connection& connection, const ForgetOptions& options,
     return evicted;
 }
 
-// The tenant's results in each ledger that stores results: how many, or how many were erased.
-nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options) {
+// A topic's name, or a route's; '' where neither was named.
+const std::string& named_source(const KeyQuestion& question) {
+    return question.route.empty() ? question.topic : question.route;
+}
+
+// DANGER: whose ledgers they are. A name that is passed over erases what nobody asked to erase.
+Result ledgers_to_erase_in(Connection& connection, const ForgetOptions& options,
+                           const OperatorSetup& setup) {
+    const KeyQuestion& question = options.question;
+    std::string group = question.group;
+    // Topics of two groups may have one name. So may routes; but those of a front door without a
+    // configuration are named by no group.
+    const bool has_group = !group.empty() || named_source(question).empty() ||
+                           (!setup.configuration && question.topic.empty());
+    if (!has_group) group = group_of(setup, group);
+    return connection.query(sql::erase_ledgers,
+                            Parameters{}
+                                .optional_text(unless_empty(options.ledger))
+                                .optional_text(unless_empty(group))
+                                .optional_text(unless_empty(named_source(question))));
+}
+
+// The tenant's results in each of these that stores results: how many, or how many were erased.
+nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options,
+                              const OperatorSetup& setup) {
     const std::string& tenant = options.question.tenant;
     nlohmann::json found = nlohmann::json::array();
-    const Result ledgers = connection.query(
-        sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
+    const Result ledgers = ledgers_to_erase_in(connection, options, setup);
     for (int row = 0; row < ledgers.rows(); ++row) {
         const auto ledger = static_cast<int>(ledgers.integer(row, 0));
         const std::string name(ledgers.text(row, 1));
@@ -81,18 +103,42 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
     return found;
 }
 
-int forget_tenant(const ForgetOptions& options) {
-    if (options.question.tenant.empty()) {
+// What names a key, and no ledger, would be passed over.
+void throw_unless_tenant_alone(const KeyQuestion& question) {
+    if (question.tenant.empty()) {
         throw UsageError("name a key, or with --tenant whose results are to be erased");
     }
-    if (!options.question.route.empty() || of_operation_alone(options.question)) {
-        throw UsageError("results are erased ledger by ledger: name it with --ledger");
+    if (!question.operation.empty()) {
+        throw UsageError(
+            "results are erased ledger by ledger, and an operation may have keys in several: name "
+            "one with --ledger");
+    }
+    if (!question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest) {
+        throw UsageError("--kind, --source and --digest are of a key: name it");
+    }
+}
+
+int forget_tenant(const ForgetOptions& options) {
+    const KeyQuestion& question = options.question;
+    throw_unless_tenant_alone(question);
+    const std::vector<OperatorSetup> setups =
+        operator_setups(options.common, "forget", named_source(question));
+    for (const OperatorSetup& setup : setups) {
+        // A name that the configuration does not have is a mistake, and no empty ledger.
+        if (!setup.configuration) continue;
+        const Configuration& configuration = *setup.configuration;
+        if (!question.topic.empty()) {
+            static_cast<void>(topic_named(configuration, question.topic));
+        }
+        if (!question.route.empty()) {
+            static_cast<void>(scope_of(configuration, route_named(configuration, question.route)));
+        }
     }
     nlohmann::json all = nlohmann::json::array();
-    const int code = on_each(operator_setups(options.common, "forget"), [&](const auto& setup) {
+    const int code = on_each(setups, [&](const auto& setup) {
         Connection connection(setup.connection);
         require_version(connection);
-        for (nlohmann::json& ledger : results_in_all(connection, options)) {
+        for (nlohmann::json& ledger : results_in_all(connection, options, setup)) {
             ledger["database"] = setup.database;
             all.push_back(std::move(ledger));
         }
@@ -193,7 +239,7 @@ void add_forget(CLI::App& program, Commands& commands) {
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(
         "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
-        "erases results.\n"
+        "erases results,\nwith --topic or --route only in its ledgers.\n"
         "Exit codes: 0 taken out, erased or planned, 3 no ledger knows the key, or has "
         "results of the tenant.");
     commands.add(*command, [options] {

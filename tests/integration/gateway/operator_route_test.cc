@@ -107,10 +107,32 @@ TEST_F(RouteKeys, ARouteThatIsNotThereNamesThoseThatAre) {
     EXPECT_EQ(explain({}).exit_code, 64);
     EXPECT_NE(explain({"--route", orders, "--topic", "events"}).exit_code, 0);
     EXPECT_EQ(run({"import", "--query", "SELECT 1", "--route", "POST /order"}).exit_code, 64);
-    EXPECT_EQ(
-        run_as_owner({"forget", "--tenant", "acme", "--route", orders, "--reason", "r"}).exit_code,
-        64)
-        << "it would be the results of all routes";
+    for (const std::string route : {"POST /order", "POST /events"}) {
+        EXPECT_EQ(run_as_owner({"forget", "--tenant", "acme", "--route", route, "--reason", "r"})
+                      .exit_code,
+                  64)
+            << "it would be the results of no route, or of all";
+    }
+}
+
+TEST_F(RouteKeys, ATenantsResultsAreErasedInTheLedgerOfTheRouteThatIsNamed) {
+    ASSERT_EQ(charge("k", "yes").status, 201);
+    ASSERT_EQ(order("k").status, 204);
+    const auto erase = [&](const std::string& route, const std::string& ledger) {
+        std::vector<std::string> words{"forget",   "--tenant", "acme",  "--route", route,
+                                       "--reason", "asked to", "--yes", "--json"};
+        if (!ledger.empty()) words.insert(words.end(), {"--ledger", ledger});
+        return run_as_owner(std::move(words));
+    };
+    EXPECT_EQ(erase(orders, "charges").exit_code, 3);
+    const nlohmann::json done = erase(orders, "").json();
+    EXPECT_EQ(done["results"], 1) << done;
+    ASSERT_EQ(done["ledgers"].size(), 1U) << done;
+    EXPECT_EQ(done["ledgers"][0]["ledger"], "orders");
+    EXPECT_EQ(order("k").status, 410);
+    EXPECT_EQ(charge("k", "yes").status, 201) << "another route's are kept";
+    EXPECT_EQ(erase(charges, "").json()["results"], 1);
+    EXPECT_EQ(charge("k", "yes").status, 410);
 }
 
 TEST_F(RouteKeys, OfSeveralServersItIsAskedOfTheOneThatRoutesAreOn) {

@@ -72,6 +72,47 @@ TEST_F(Results, ATenantsAreErasedOnlyWithYes) {
     EXPECT_EQ(results(), 1);
 }
 
+TEST_F(Results, OfATopicThatIsNamedOnlyThoseInItsLedgersAreErased) {
+    Connection worker(schema_.worker());
+    const auto add_ledger = [&](const std::string& name, const std::string& group,
+                                const std::string& topic) {
+        const std::string table =
+            "results_" +
+            std::to_string(
+                register_ledger(worker, {.name = name, .stores_results = true}, group, topic)
+                    .ledger) +
+            "_1";
+        database().execute("INSERT INTO " + table +
+                           " (digest, tenant, kind, status, headers, body) SELECT digest, tenant, "
+                           "kind, status, headers, body FROM results_1_1 WHERE body = 'another'");
+        return table;
+    };
+    const std::string refunds = add_ledger("refunds", "billing", "refunds");
+    const std::string elsewhere = add_ledger("elsewhere", "another", "refunds");
+    const auto left = [&](const std::string& table) {
+        return database().number("SELECT count(*) FROM " + table);
+    };
+    const std::vector<std::string> topic{"--tenant", "acme", "--topic", "refunds"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), topic.begin(), topic.end());
+        return forget(std::move(more));
+    };
+    EXPECT_EQ(with({"--yes"}).exit_code, 64) << "of which group?";
+    EXPECT_EQ(with({"--group", "billing", "--operation", "x", "--yes"}).exit_code, 64);
+    EXPECT_EQ(with({"--group", "billing", "--kind", "record_key", "--yes"}).exit_code, 64);
+    EXPECT_EQ(with({"--group", "billing", "--ledger", "orders", "--yes"}).exit_code, 3);
+    EXPECT_THAT(with({"--group", "billing"}).output, HasSubstr("ledger refunds: 1 results"));
+    const Outcome done = with({"--group", "billing", "--yes", "--json"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(done.json()["results"], 1);
+    EXPECT_EQ(left(refunds), 0);
+    EXPECT_EQ(left(elsewhere), 1) << "a topic of that name, of another group";
+    EXPECT_EQ(results(), 3);
+    EXPECT_EQ(forget({"--tenant", "acme", "--yes", "--json"}).json()["results"], 3);
+    EXPECT_EQ(left(elsewhere), 0) << "where none is named, in all";
+    EXPECT_EQ(results(), 1);
+}
+
 // A topic that takes none may hold them for days.
 TEST_F(Results, RepliesThatWaitToBeSentAreErasedAsWell) {
     for (const char* row : {"'billing', 'acme'", "'billing', 'other'", "'another', 'acme'"}) {
