@@ -100,8 +100,11 @@ CheckResult look(const CheckOptions& options) {
     result.findings = loaded.findings;
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
+    // Also a server that routes alone are on; fences and records are of topics.
+    for (const Configuration& database : used_databases(loaded.configuration)) {
+        result.add(check_database(database));
+    }
     const std::vector<Configuration> databases = by_database(loaded.configuration);
-    for (const Configuration& database : databases) result.add(check_database(database));
     if (result.has_errors()) return result;
     for (const Configuration& database : databases) result.add(check_fences(database));
     if (result.has_errors() || options.sample == 0) return result;

@@ -4,6 +4,7 @@
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/units.h"
+#include "cli/known_keys.h"
 #include "cli/log_view.h"
 #include "consumer/kafka_error.h"
 #include "dedup/migration.h"
@@ -88,7 +89,8 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
         const std::unique_ptr<Sink> sink = make_sink(topic);
         sink->prepare(connection);
         const bool called = sink->effects() != nullptr;
-        result.good.push_back("sink of topic " + topic.name +
+        result.good.push_back((is_route_name(topic.name) ? "sink of route " : "sink of topic ") +
+                              topic.name +
                               (called ? ": it is called by messages alone, so nothing was asked"
                                       : ": its columns and types fit"));
     } catch (const SinkMismatch& error) {
@@ -117,6 +119,8 @@ void check_privileges(Connection& connection, const Configuration& configuration
 
 ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;
+    // Nobody joins the group.
+    if (configuration.topics.empty()) return result;
     LogView log(configuration.kafka);
     try {
         for (const TopicConfiguration& topic : configuration.topics) {
@@ -154,6 +158,9 @@ ConnectResult check_database(const Configuration& configuration) {
         check_privileges(connection, configuration, result);
         for (const TopicConfiguration& topic : configuration.topics) {
             check_sink(connection, topic, result);
+        }
+        for (const auto& [place, route] : configuration.route_sinks) {
+            check_sink(connection, route, result);
         }
     } catch (const PostgresError& error) {
         // The first line says it; libpq's further ones are guesses.

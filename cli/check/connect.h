@@ -15,10 +15,10 @@ struct ConnectResult {
 };
 
 ConnectResult check_brokers(const Configuration& configuration);
-// The rest is of one server: see by_database().
+// Of one server, its topics and routes: see used_databases().
 ConnectResult check_database(const Configuration& configuration);
 // Whether each fence can go on where it stands: still in the log, and in the same log. Asks brokers
-// and database, which must both be good.
+// and database, which must both be good. Of one server's topics: see by_database().
 ConnectResult check_fences(const Configuration& configuration);
 
 }  // namespace onceward
