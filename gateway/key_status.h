@@ -29,7 +29,8 @@ using StatusOutcome = std::variant<KeyStatus, Problem>;
 StatusOutcome while_running(StatusOutcome known);
 
 // 200 with `{"state": "completed", "status": 201}`, `{"state": "in-flight"}`, with `retry_after`
-// where that is known, or `{"state": "outcome-unknown"}`; 404 where the key is not known.
+// where that is known, or `{"state": "outcome-unknown"}`; 404 where the key is not known, and a
+// problem's own answer: 410 where a repeat would get it.
 HttpResponse status_response(const StatusOutcome& outcome);
 
 }  // namespace onceward

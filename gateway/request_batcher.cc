@@ -182,16 +182,13 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
 void RequestBatcher::tell(std::vector<Look> looks, RequestSession* session) {
     std::vector<Digest> keys;
     for (const Look& one : looks) keys.push_back(one.key);
-    std::optional<std::vector<std::optional<MessageResult>>> found;
-    if (session != nullptr) found = session->look(keys);
+    std::optional<std::vector<StatusOutcome>> known;
+    if (session != nullptr) known = session->look(keys);
     for (std::size_t i = 0; i < looks.size(); ++i) {
-        if (!found) {
-            looks[i].then(ask_again_soon());
-        } else if (const auto& result = (*found)[i]) {
-            looks[i].then(KeyStatus{.state = KeyStatus::State::completed,
-                                    .status = response_of(*result).status});
+        if (known) {
+            looks[i].then(std::move((*known)[i]));
         } else {
-            looks[i].then(KeyStatus{});
+            looks[i].then(ask_again_soon());
         }
     }
 }

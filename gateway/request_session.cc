@@ -81,15 +81,44 @@ void RequestSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     }
 }
 
-std::optional<std::vector<std::optional<MessageResult>>> RequestSession::look(
-    std::span<const Digest> keys) try {
+std::optional<std::vector<StatusOutcome>> RequestSession::look(std::span<const Digest> keys) try {
     if (!connection_) connect();
-    results_->begin();
-    return results_->get(*connection_, keys);
+    return told(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
     disconnect();
     return std::nullopt;
+}
+
+// The claims are asked only of what has no result.
+std::vector<StatusOutcome> RequestSession::told(std::span<const Digest> keys) {
+    results_->begin();
+    std::vector<std::optional<MessageResult>> found = results_->get(*connection_, keys);
+    std::vector<StatusOutcome> outcomes(keys.size());  // unknown
+    std::vector<Digest> open;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (found[i]) continue;
+        open.push_back(keys[i]);
+        places.push_back(i);
+    }
+    std::vector<bool> claimed;
+    if (!open.empty()) claimed = claims_->known(*connection_, open);
+    if (std::ranges::find(claimed, true) != claimed.end()) {
+        // DANGER: once more, behind the claims. A request that was committed between the two looks
+        // has its answer, and its owner must not be told that it is gone.
+        const auto later = results_->get(*connection_, open);
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            found[places[i]] = later[i];
+            if (claimed[i]) outcomes[places[i]] = Problem{.kind = ProblemKind::answer_gone};
+        }
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (!found[i]) continue;
+        outcomes[i] = KeyStatus{.state = KeyStatus::State::completed,
+                                .status = response_of(*found[i]).status};
+    }
+    return outcomes;
 }
 
 // What a record has; its views are of the request.

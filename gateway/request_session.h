@@ -78,10 +78,11 @@ class RequestSession {
     // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
     // to be given again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
-    // The stored results of these keys; none where PostgreSQL does not say.
-    std::optional<std::vector<std::optional<MessageResult>>> look(std::span<const Digest> keys);
+    // What became of these keys, of what is committed; none where PostgreSQL does not say.
+    std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);
 
   private:
+    std::vector<StatusOutcome> told(std::span<const Digest> keys);
     enum class Step : std::uint8_t { next, again };
     // What is still to be tried, in order; the front is the next transaction.
     using Parts = std::deque<std::vector<WaitingRequest*>>;

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,20 @@ inline ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>
     return {other ? Verdict::conflict : Verdict::duplicate, fingerprint};
 }
 
+// What known() looks for. Pure.
+inline std::vector<Claim> claims_of(std::span<const Digest> digests) {
+    std::vector<Claim> claims;
+    claims.reserve(digests.size());
+    for (const Digest& digest : digests) claims.push_back({digest, {}, Partition{}, Offset{}});
+    return claims;
+}
+inline std::vector<bool> known_of(std::span<const ClaimAnswer> answers) {
+    std::vector<bool> known;
+    known.reserve(answers.size());
+    for (const ClaimAnswer& answer : answers) known.push_back(answer.verdict != Verdict::fresh);
+    return known;
+}
+
 // `again`: what was presumed fresh was not; roll back, and do the batch anew.
 enum class Settlement : std::uint8_t { settled, again };
 
@@ -64,6 +79,11 @@ class ClaimStore {
     // tell.
     virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {
         return {};
+    }
+    // Outside of any transaction, and a question alone, which decides nothing: which of these keys
+    // somebody has claimed, of what is committed by now. In their order. Of what requests claim in.
+    virtual std::vector<bool> known(Connection&, std::span<const Digest>) {
+        throw std::logic_error("nobody asks this ledger what it knows");
     }
     // The sink refused its rows for what they hold, and the transaction is rolled back: whether
     // some of what claim() presumed fresh was claimed by others meanwhile, so that the refusal may

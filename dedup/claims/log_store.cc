@@ -110,6 +110,25 @@ std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
     return log_places(transaction, ledger_, claims, wanted);
 }
 
+// DANGER: read on first. Memory must not say 'claimed' of a key that was taken out meanwhile.
+std::vector<bool> LogStore::known(Connection& connection, std::span<const Digest> digests) {
+    read_to_end(connection);
+    const std::vector<Claim> claims = claims_of(digests);
+    std::vector<ClaimAnswer> answers(claims.size());
+    std::vector<LogWindow::Suspect> suspects;
+    window_->look_up(claims, answers, suspects);
+    if (suspects.empty()) return known_of(answers);
+    OwnedTransaction transaction(connection);
+    try {
+        verify(transaction, ledger_, suspects, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("a segment was dropped");
+    }
+    return known_of(answers);
+}
+
 bool LogStore::known_by_now() const {
     return window_->position().version != version_ &&
            window_->knows_any(append_.digests(), version_);

@@ -22,6 +22,7 @@ class LogStore final : public ClaimStore {
                                                   std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;
+    std::vector<bool> known(Connection& connection, std::span<const Digest> digests) override;
     bool reconsider(Connection& connection) override;
     Settlement confirm(Transaction& transaction) override;
     Settlement settle(Transaction& transaction) override;

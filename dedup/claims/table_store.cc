@@ -61,6 +61,18 @@ std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transacti
     return answers;
 }
 
+std::vector<bool> TableStore::known(Connection& connection, std::span<const Digest> digests) {
+    const std::vector<Claim> claims = claims_of(digests);
+    std::vector<ClaimAnswer> answers(claims.size());
+    // Rolled back. The lock keeps the generations that are listed.
+    OwnedTransaction transaction(connection);
+    transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+    Generations generations = read_generations(transaction);
+    if (!generations.current.empty()) generations.sealed.push_back(generations.current);
+    if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
+    return known_of(answers);
+}
+
 TableStore::Generations TableStore::read_generations(Transaction& transaction) {
     const Result result =
         transaction.prepared(sql::generations_list, Parameters{}.integer(ledger_));

@@ -16,6 +16,7 @@ class TableStore final : public ClaimStore {
                                                   std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;
+    std::vector<bool> known(Connection& connection, std::span<const Digest> digests) override;
     void connection_lost() override { known_.clear(); }
 
   private:

@@ -35,6 +35,8 @@ const std::vector<std::string> openers{
     "cli/groups.cc",                   // retiring a group
     "cli/import/import.cc",            // claims of a list, a page at a time
     "cli/offsets_move.cc",             // moving a fence by hand
+    "dedup/claims/log_store.cc",       // a look at segments, rolled back
+    "dedup/claims/table_store.cc",     // a look at claims, rolled back
     "dedup/eviction.cc",               // taking claims out by hand, and erasing results
     "dedup/fence.cc",                  // creating, taking and skipping
     "dedup/lease_ends.cc",             // how effects outside ended, and the fence over them

@@ -19,6 +19,7 @@ TEST(KeyStatus, IsToldWithoutAnythingOfTheInside) {
               R"({"state":"completed","status":402})");
     EXPECT_EQ(body({.state = State::outcome_unknown}), R"({"state":"outcome-unknown"})");
     EXPECT_EQ(status_response(KeyStatus{}).status, 404);
+    EXPECT_EQ(status_response(Problem{.kind = ProblemKind::answer_gone}).status, 410);
 }
 
 TEST(KeyStatus, ALeaseIsInFlightUntilItsEndAndThenNobodyKnows) {
