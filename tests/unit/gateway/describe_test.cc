@@ -107,6 +107,16 @@ TEST_F(OpenApiTest, ARouteHasTheAnswersThatItCanGive) {
     EXPECT_THAT(statuses(operation("/orders/{id}", "get")), Not(Contains("409")));
 }
 
+TEST_F(OpenApiTest, AStatusPathTellsOfKeysThatNobodyKnowsAndOfAnswersThatAreGone) {
+    Contract asked = contract();
+    asked.routes[1].route.status_path = "/order-keys";
+    const auto made = nlohmann::json::parse(open_api(asked));
+    const auto& status = made.at("paths").at("/order-keys").at("get");
+    for (const char* code : {"200", "404", "410", "503"}) {
+        EXPECT_THAT(statuses(status), Contains(code));
+    }
+}
+
 TEST_F(OpenApiTest, AProblemsTypesAreNamed) {
     const auto& conflict = operation("/orders/{id}", "post").at("responses").at("422");
     const auto& parts =
