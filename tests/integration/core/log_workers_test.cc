@@ -1,5 +1,6 @@
 // The log store under whole workers: what its sink meets, and many of them at once.
 
+#include <mutex>
 #include <random>
 
 #include "tests/integration/core/core_fixture.h"
@@ -126,10 +127,14 @@ TEST_P(ManyWorkers, ApplyEachKeyOnceWhileTheLedgerRotates) {
     }
     Database rotator(schema_.server().dsn);
     rotator.execute("SET search_path = " + schema_.name());
-    // The first worker rotates between its batches, while the others are in theirs.
+    // Whoever commits rotates now and then, while the others are in their batches.
+    std::mutex mutex;
     int commits = 0;
     StepHook rotating([&](Step step) {
-        if (step != Step::after_commit || ++commits % 25 != 0) return;
+        if (step != Step::after_commit) return;
+        // Not held within a transaction, for whose end a rotation waits.
+        const std::lock_guard lock(mutex);
+        if (++commits % 25 != 0) return;
         rotator.execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
     });
     std::vector<std::thread> threads;
@@ -138,7 +143,7 @@ TEST_P(ManyWorkers, ApplyEachKeyOnceWhileTheLedgerRotates) {
             CoreWorkerOptions mine = options("worker " + std::to_string(partition));
             mine.partitions = {partition};
             mine.batch_messages = 100;
-            if (partition == 0) mine.observer = &rotating;
+            mine.observer = &rotating;
             CoreWorker worker(log, sink_, mine);
             EXPECT_TRUE(worker.run());
             EXPECT_EQ(worker.failures["40P01"], 0);

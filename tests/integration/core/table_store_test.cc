@@ -250,12 +250,14 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotates) {
     std::mutex mutex;
     std::vector<Passed> passed;
     std::vector<std::thread> threads;
-    // The first worker rotates between its batches, while the others are in theirs.
+    // Whoever commits rotates now and then, while the others are in their batches.
     Database rotator(schema_.server().dsn);
     rotator.execute("SET search_path = " + schema_.name());
+    std::mutex rotating;
     int commits = 0;
     int rotations = 0;
     const auto rotate = [&] {
+        const std::lock_guard lock(rotating);
         if (++commits % 25 != 0) return;
         rotator.execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
         ++rotations;
@@ -268,7 +270,7 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotates) {
             std::int64_t generation = 0;
             CoreWorker* self = nullptr;
             StepHook look([&](Step step) {
-                if (step == Step::after_commit && partition == 0) rotate();
+                if (step == Step::after_commit) rotate();
                 if (step != Step::after_claims) return;
                 generation = self->connection()
                                  .query("SELECT max(generation) FROM {schema}.generations", {})
