@@ -101,7 +101,7 @@ const OptionSpec webhook_entries[] = {
      .type = OptionType::headers,
      .meaning = "Further headers of each call, such as `Authorization: Bearer ${TOKEN}`. The "
                 "record's own `traceparent` and `tracestate` are passed through without being "
-                "named here.",
+                "named here; a record without one has a `traceparent` made of its downstream key.",
      .bind =
          [](To& to, const In& value) {
              to.webhook->headers.assign(value.properties.begin(), value.properties.end());

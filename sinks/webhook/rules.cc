@@ -97,6 +97,12 @@ bool valid_traceparent(std::string_view value) {
            is_lower_hex(parent) && is_lower_hex(value.substr(53)) && !zero(trace) && !zero(parent);
 }
 
+std::string own_traceparent(const Digest& digest) {
+    std::string trace = downstream_key(digest);
+    std::erase(trace, '-');
+    return "00-" + trace + '-' + trace.substr(16) + "-00";
+}
+
 std::optional<CallAddress> call_address(const std::string& text) {
     const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
     if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {

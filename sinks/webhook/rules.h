@@ -36,6 +36,8 @@ std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
 
 // A traceparent as the W3C's Trace Context, level 1, has it.
 bool valid_traceparent(std::string_view value);
+// For a message that has none, made of its downstream key: the same on each try, not sampled.
+std::string own_traceparent(const Digest& digest);
 
 struct CallAddress {
     bool tls = false;

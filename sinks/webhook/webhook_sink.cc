@@ -64,6 +64,8 @@ HttpCall WebhookSink::request_of(const Message& message) const {
         if (state && !state->empty() && valid_header_value(*state)) {
             headers.emplace_back("tracestate", std::string(*state));
         }
+    } else {
+        headers.emplace_back("traceparent", own_traceparent(message.digest));
     }
     if (!options_.sign_secret.empty()) {
         headers.emplace_back(options_.sign_header,

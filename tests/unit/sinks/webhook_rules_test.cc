@@ -143,6 +143,13 @@ TEST(Rules, ATraceparentIsWholeOrNotPassedOn) {
     }
 }
 
+TEST(Rules, AMessageWithoutATraceparentGetsOneThatIsTheSameOnEachTry) {
+    const Digest digest = digest_of_bytes("a message");
+    EXPECT_TRUE(valid_traceparent(own_traceparent(digest))) << own_traceparent(digest);
+    EXPECT_EQ(own_traceparent(digest), own_traceparent(digest));
+    EXPECT_NE(own_traceparent(digest), own_traceparent(digest_of_bytes("another")));
+}
+
 TEST(Rules, AnAddressToCallIsHttpWithoutAUser) {
     EXPECT_TRUE(call_address("https://example.org/a?b=c").value().tls);
     EXPECT_EQ(call_address("http://127.0.0.1:8080/x").value().host, "127.0.0.1");
