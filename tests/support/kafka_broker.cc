@@ -76,6 +76,11 @@ std::vector<std::string> KafkaBroker::properties() const {
 }
 
 void KafkaBroker::start() {
+    launch();
+    await();
+}
+
+void KafkaBroker::launch() {
     if (process_ && process_->running()) return;
     ChildOptions options;
     options.command = {std::string(ONCEWARD_SOURCE_FOLDER) + "/scripts/kafka/run-broker",
@@ -88,6 +93,9 @@ void KafkaBroker::start() {
             "ONCEWARD_KAFKA_SCRAM=SCRAM-SHA-512=[name=onceward,password=sasl-secret]");
     options.output = log();
     process_.emplace(options);
+}
+
+void KafkaBroker::await() {
     Kafka kafka(bootstrap_servers());
     bool ended = false;
     const bool answered = eventually(options_.start_limit, [&] {

@@ -57,6 +57,9 @@ class KafkaBroker {
 
     // Returns when the broker answers. Topics, offsets and the address are those of before a stop.
     void start();
+    // Its two halves. The broker ends with the thread that launched it; any may wait for it.
+    void launch();
+    void await();
     void stop();      // SIGTERM: leaves in order
     void kill_now();  // SIGKILL
     void freeze();    // SIGSTOP: connections stay open and nothing answers

@@ -24,8 +24,10 @@ void Injector::kill_broker(const FaultPlan& fault) {
     parts_.stage.broker().kill_now();
     broker_killed_ = Clock::now();
     go_on(fault, [this, fault] {
+        // A process ends with the thread that launched it.
+        parts_.stage.broker().launch();
         starting_broker_ =
-            std::async(std::launch::async, [this] { parts_.stage.broker().start(); });
+            std::async(std::launch::async, [this] { parts_.stage.broker().await(); });
         await_broker(fault);
     });
 }

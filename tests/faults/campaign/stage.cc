@@ -24,7 +24,9 @@ support::KafkaBrokerOptions broker_options(std::uint16_t port, std::uint16_t adv
     // What the members of the new group protocol cannot choose themselves.
     options.properties = {"group.consumer.session.timeout.ms=1000",
                           "group.consumer.min.session.timeout.ms=500",
-                          "group.consumer.heartbeat.interval.ms=150"};
+                          "group.consumer.heartbeat.interval.ms=150",
+                          // A broker that was killed is let in again when its last session is over.
+                          "broker.session.timeout.ms=4000", "broker.heartbeat.interval.ms=500"};
     return options;
 }
 
