@@ -15,7 +15,7 @@ namespace onceward {
 enum ExitCode : int {
     exit_ok = 0,
     exit_failure = 1,
-    exit_not_found = 3,      // `explain`: no such key
+    exit_not_found = 3,      // no such key, topic, group, ledger, dead letter
     exit_usage = 64,         // EX_USAGE
     exit_software = 70,      // EX_SOFTWARE
     exit_memory = 75,        // EX_TEMPFAIL: `run` reached its memory budget

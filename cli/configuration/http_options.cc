@@ -169,8 +169,8 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].status_path",
      .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
                 "`in-flight`, `completed` with its answer's status, of an upstream also "
-                "`outcome-unknown`, or 404. It takes the key in its header, and the same token "
-                "and tenant.",
+                "`outcome-unknown`; 410 where the answer is kept no more, else 404. It takes the "
+                "key in its header, and the same token and tenant.",
      .bind = [](To& to, const In& value) { to.route->options.status_path = value.text; }},
     {.path = "http.routes[].fingerprint",
      .type = OptionType::choice,

@@ -10,15 +10,16 @@ const OptionSpec ledger_entries[] = {
     {.path = "topics[].ledger.name",
      .default_text = "<group>/<topic>",
      .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
-                "duplicate in the other, if the operations are the same too.",
+                "duplicate in the other, if the operations are the same too. Of a route the "
+                "default is `<group>/<method> <path>`.",
      .bind = [](To& to, const In& value) { to.ledger->name = value.text; }},
     {.path = "topics[].ledger.store",
      .type = OptionType::choice,
      .default_text = "table",
      .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
                 "query. `log`: appended without an index, several times as fast; each process "
-                "remembers the digests. Both are exact. `lease`, with a `webhook` alone: each key "
-                "is claimed in one transaction and its end written down in another.",
+                "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
+                "`upstream` alone: each key is claimed in one transaction and its end written down in another.",
      .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
              "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
              "partitions alone. A process that starts reads as much first.",
