@@ -166,6 +166,53 @@ TEST_F(ResultStoreTest, ALeaseLedgersGenerationIsNotSealedWhileAResultGoesIntoIt
     EXPECT_EQ(calls.find(transaction, wanted).value().result.body, "second");
 }
 
+// The lease goes earlier than the generation that its answer was stored in.
+TEST_F(ResultStoreTest, ADeletedLeasesAnswerIsReplayedByNobodyOnceTheKeyHasAnother) {
+    LedgerOptions ledger;
+    ledger.name = "calls";
+    ledger.store = StoreKind::lease;
+    ledger.stores_results = true;
+    const std::string number =
+        std::to_string(register_ledger(connection_, ledger, "group", "topic").ledger);
+    const std::string deletes = "SELECT delete_ended_leases(" + number + ", 10)";
+    // Its watermark is the clock.
+    database().execute("UPDATE ledger_feeds SET longest_request = interval '1 second'");
+    Connection other_connection(schema_.worker());
+    ResultStore mine(std::stoi(number), StoreKind::lease, 1 << 20);
+    ResultStore other(std::stoi(number), StoreKind::lease, 1 << 20);
+    const auto call = [&](const std::string& key, const std::string& body) {
+        OwnedTransaction transaction(other_connection);
+        other.begin();
+        const ResultStore::Stored stored{digest(key), "", {.body = body}};
+        other.put(transaction, {&stored, 1});
+        transaction.commit();
+        other.committed();
+    };
+    const auto replayed = [&](ResultStore& store, Connection& connection, const std::string& key) {
+        const Digest wanted = digest(key);
+        return store.get(connection, {&wanted, 1})[0].value_or(MessageResult{.body = "none"}).body;
+    };
+    for (const std::string key : {"open", "sealed"}) {
+        database().execute(
+            "INSERT INTO leases (ledger, digest, owner_token, lease_until, source, identity, "
+            "partition, record_offset, state, ended_at) VALUES ($1, $2, gen_random_uuid(), now(), "
+            "1, 'i', 0, 1, 'done', now() - interval '1000 days')",
+            {number, uuid_text(digest(key))});
+        call(key, "first");
+        EXPECT_EQ(replayed(mine, connection_, key), "first") << "and remembered";
+        if (key == "sealed") database().execute("SELECT rotate_ledger(" + number + ", 1)");
+        EXPECT_EQ(database().number(deletes), 1);
+        call(key, "second");
+        EXPECT_EQ(replayed(mine, connection_, key), "second") << key;
+        EXPECT_EQ(replayed(other, other_connection, key), "second") << key;
+        ResultStore without_memory(std::stoi(number), StoreKind::lease, 1 << 20);
+        EXPECT_EQ(replayed(without_memory, connection_, key), "second") << key;
+    }
+    EXPECT_EQ(database().number(deletes), 0);
+    EXPECT_EQ(database().number("SELECT evictions FROM ledgers WHERE ledger = " + number), 2)
+        << "nothing went: nobody has to forget";
+}
+
 TEST_F(ResultStoreTest, ALedgerOfPartitionsStoresNone) {
     LedgerOptions ledger;
     ledger.name = "near";
