@@ -196,20 +196,28 @@ int forget(const ForgetOptions& options) {
     const bool none = claims.empty() && leases.empty();
     const int evicted =
         options.yes && !none ? forget_in_all(connection, options, digests_of(wanted)) : 0;
+    // What was found and not taken out: somebody is at it.
+    const bool refused = options.yes && !none && evicted == 0;
+    const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;
     if (options.json) {
         std::cout << nlohmann::json{{"claims", claims},
                                     {"leases", leases},
                                     {"evicted", evicted},
-                                    {"done", options.yes}}
+                                    {"done", evicted > 0}}
                          .dump(2)
                   << '\n';
-        return none ? exit_not_found : exit_ok;
+        return answer;
     }
     for (const auto& claim : claims) std::cout << claim_text(claim) << '\n';
     for (const auto& lease : leases) std::cout << lease_text(lease) << '\n';
     if (none) {
         std::cout << "no ledger knows this key\n";
-        return exit_not_found;
+        return answer;
+    }
+    if (refused) {
+        std::cerr << "onceward: nothing was taken out: the key is in flight, or it went meanwhile; "
+                     "try again once it has ended\n";
+        return answer;
     }
     const Repeated repeated = repeated_of(question);
     if (options.yes) {
@@ -219,7 +227,7 @@ int forget(const ForgetOptions& options) {
         std::cout << "would be taken out; a " << repeated.what << " would then be "
                   << repeated.effect << "\nnothing was changed; do it with --yes\n";
     }
-    return exit_ok;
+    return answer;
 }
 
 }  // namespace
@@ -240,8 +248,8 @@ void add_forget(CLI::App& program, Commands& commands) {
     command->footer(
         "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
         "erases results,\nwith --topic or --route only in its ledgers.\n"
-        "Exit codes: 0 taken out, erased or planned, 3 no ledger knows the key, or has "
-        "results of the tenant.");
+        "Exit codes: 0 taken out, erased or planned, 1 nothing was taken out as the key is in "
+        "flight,\n3 no ledger knows the key, or has results of the tenant.");
     commands.add(*command, [options] {
         return run_operator_command(
             [&] { return with_operator_rights([&] { return forget(*options); }); });

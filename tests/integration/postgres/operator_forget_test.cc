@@ -94,7 +94,15 @@ TEST_F(Forgotten, AnEffectOutsideIsExplainedAndTakenOutUnlessSomebodyIsAtIt) {
     const Outcome under_way = run(question);
     EXPECT_EQ(under_way.exit_code, 3) << under_way.output;
     EXPECT_THAT(under_way.output, HasSubstr("in flight since"));
-    EXPECT_EQ(forget({"--reason", "a test", "--yes", "--json"}).json()["evicted"], 0);
+    const Outcome refused = forget({"--reason", "a test", "--yes"});
+    EXPECT_EQ(refused.exit_code, 1) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("nothing was taken out: the key is in flight"));
+    EXPECT_THAT(refused.output, testing::Not(HasSubstr("APPLIED again")));
+    const Outcome told = forget({"--reason", "a test", "--yes", "--json"});
+    EXPECT_EQ(told.exit_code, 1) << told.output;
+    EXPECT_EQ(told.json()["evicted"], 0);
+    EXPECT_EQ(told.json()["done"], false);
+    EXPECT_EQ(database().number("SELECT count(*) FROM leases"), 1);
     database().execute("UPDATE leases SET state = 'done', ended_at = now(), status = 201");
     const Outcome ended = run(question);
     EXPECT_EQ(ended.exit_code, 0) << ended.output;
