@@ -217,7 +217,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                {"exhausted", plan.exhausted},
                {"uncertain", plan.uncertain},
                {"behind", plan.behind},
-               {"done", true}});
+               {"done", report.delivered == all}});
     } else {
         std::cout << "sent again " << report.delivered << " of " << all << '\n';
     }
