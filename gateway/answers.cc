@@ -1,34 +1,10 @@
 #include "gateway/answers.h"
 
 #include <algorithm>
-#include <array>
 
 #include "dedup/header_rules.h"
 
 namespace onceward {
-namespace {
-
-using Before = DraftCase::Before;
-using Sent = DraftCase::Sent;
-
-constexpr std::array cases{
-    DraftCase{"first request", Before::nothing, Sent::key, true, 0, "", false, true},
-    DraftCase{"retry after success", Before::completed, Sent::key, true, 0, "", true, false},
-    DraftCase{"retry after a final failure", Before::completed_as_failure, Sent::key, true, 0, "",
-              true, false},
-    DraftCase{"retry while the first runs", Before::in_flight, Sent::key, true, 409,
-              "urn:onceward:problem:key-in-flight", false, false},
-    DraftCase{"key reused with another payload", Before::completed, Sent::key, false, 422,
-              "urn:onceward:problem:key-reused", false, false},
-    DraftCase{"key reused with another payload while the first runs", Before::in_flight, Sent::key,
-              false, 422, "urn:onceward:problem:key-reused", false, false},
-    DraftCase{"key missing", Before::nothing, Sent::no_key, true, 400,
-              "urn:onceward:problem:key-missing", false, false},
-    DraftCase{"key malformed", Before::nothing, Sent::malformed_key, true, 400,
-              "urn:onceward:problem:key-malformed", false, false},
-};
-
-}  // namespace
 
 bool may_replay(std::string_view name, std::string_view value) {
     // Those that the front door writes itself.
@@ -66,7 +42,5 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
     if (key) response.headers.emplace_back(key_header, key->written);
     return response;
 }
-
-std::span<const DraftCase> draft_cases() { return cases; }
 
 }  // namespace onceward

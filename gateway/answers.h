@@ -1,11 +1,9 @@
 #pragma once
-// What a request is answered with, by what the ledger says of its key, and the cases of
-// draft-ietf-httpapi-idempotency-key-header as data. Pure; thread-safe.
+// What a request is answered with, by what the ledger says of its key. Pure; thread-safe.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,21 +34,5 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
 // Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
 // none that the front door writes itself, and nothing that would break the head.
 bool may_replay(std::string_view name, std::string_view value);
-
-// A case of the draft's sections 2.6 and 2.7.
-struct DraftCase {
-    // What happened before with the case's key.
-    enum class Before : std::uint8_t { nothing, completed, completed_as_failure, in_flight };
-    enum class Sent : std::uint8_t { key, no_key, malformed_key };
-    std::string_view name;
-    Before before;
-    Sent sent;
-    bool same_payload;              // as before
-    int status;                     // 0: that of the operation itself
-    std::string_view problem_type;  // '' where the answer is the operation's
-    bool replayed;
-    bool executed;  // whether the operation runs for this request
-};
-std::span<const DraftCase> draft_cases();
 
 }  // namespace onceward
