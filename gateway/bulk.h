@@ -23,6 +23,9 @@ struct BulkReading {
     std::string fault{};  // '' where the whole can be read
 };
 
+// In one request, hence in one transaction.
+inline constexpr std::size_t most_bulk_items = 1000;
+
 // `[{"key": TEXT, "body": ANY}, ...]`, at most so many. Keys follow the rules of a route's header.
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items);
 

@@ -17,6 +17,7 @@ struct RouteContract {
     std::string ledger;                 // '' for a route to a topic
     std::chrono::seconds retention{0};  // of the ledger
     std::chrono::seconds lease{0};      // the same, of a route to an upstream
+    std::string body_type{};            // such as `application/json`; '': any
 };
 
 struct Contract {

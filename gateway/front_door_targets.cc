@@ -9,9 +9,6 @@
 namespace onceward {
 namespace {
 
-// In one request, hence in one transaction.
-constexpr std::size_t most_bulk_items = 1000;
-
 // Of a bulk: filled from whatever threads the answers come in.
 struct BulkAnswers {
     std::mutex mutex;

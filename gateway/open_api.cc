@@ -1,14 +1,19 @@
-#include <map>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "gateway/bulk.h"
+#include "gateway/contract_lines.h"
 #include "gateway/describe.h"
 #include "gateway/http.h"
-#include "gateway/problem.h"
+#include "gateway/open_api_contract.h"
+#include "gateway/open_api_responses.h"
 
 namespace onceward {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+
+char capital(char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); }
 
 OrderedJson text_schema() { return {{"type", "string"}}; }
 
@@ -31,6 +36,23 @@ OrderedJson key_schema(const KeyHeaderOptions& key) {
         {"type", "string"}, {"minLength", key.length_min}, {"maxLength", key.length_max + quotes}};
 }
 
+void add_signature(const SignatureOptions& signature, OrderedJson& parameters) {
+    const auto add = [&](const std::string& name, const char* meaning) {
+        parameters.push_back(parameter(name, "header", true, meaning, text_schema()));
+    };
+    const char* const meaning = "An HMAC-SHA256 over the raw body.";
+    switch (signature.scheme) {
+        case SignatureOptions::Scheme::stripe: add("Stripe-Signature", meaning); break;
+        case SignatureOptions::Scheme::github: add("X-Hub-Signature-256", meaning); break;
+        case SignatureOptions::Scheme::hmac:
+            add(signature.header, meaning);
+            if (!signature.time_header.empty()) {
+                add(signature.time_header, "When it was signed, in seconds since 1970 UTC.");
+            }
+            break;
+    }
+}
+
 OrderedJson parameters_of(const RouteOptions& route) {
     OrderedJson parameters = OrderedJson::array();
     std::string_view rest = route.pattern.path;
@@ -39,7 +61,7 @@ OrderedJson parameters_of(const RouteOptions& route) {
         parameters.push_back(parameter(std::string(rest.substr(0, rest.find('}'))), "path", true,
                                        "Part of the path.", text_schema()));
     }
-    if (route.key_field.empty() && route.key.use != KeyUse::forbidden) {
+    if (route.key_field.empty() && route.key.use != KeyUse::forbidden && !takes_bulk(route)) {
         parameters.push_back(
             parameter(route.key.header, "header", route.key.use == KeyUse::required,
                       "Minted by the client, once for each operation, and kept over its retries.",
@@ -50,104 +72,69 @@ OrderedJson parameters_of(const RouteOptions& route) {
                                        "The tenant within which the key is unique.",
                                        text_schema()));
     }
+    if (route.signature) add_signature(*route.signature, parameters);
     return parameters;
 }
 
-OrderedJson problem_response(int status, const std::vector<ProblemKind>& kinds) {
-    std::string meaning;
-    OrderedJson types = OrderedJson::array();
-    for (const ProblemKind kind : kinds) {
-        meaning += (meaning.empty() ? "" : "; ") + std::string(title_of(kind));
-        types.push_back(type_of(kind));
-    }
-    OrderedJson any_problem;
-    any_problem["$ref"] = "#/components/schemas/Problem";
-    OrderedJson these_types;
-    these_types["properties"]["type"]["enum"] = types;
-    OrderedJson response;
-    response["description"] = meaning + ".";
-    response["content"]["application/problem+json"]["schema"]["allOf"] =
-        OrderedJson::array({any_problem, these_types});
-    if (status == 409 || status == 429 || status >= 502) {
-        response["headers"] = {{"Retry-After",
-                                {{"description", "Seconds until it is worth asking again."},
-                                 {"schema", {{"type", "integer"}, {"minimum", 1}}}}}};
-    }
-    return response;
+bool takes_body(const RouteOptions& route) {
+    if (!route.key_field.empty() || takes_bulk(route)) return true;
+    const std::string& method = route.pattern.method;
+    return method != "GET" && method != "HEAD" && method != "DELETE" && method != "OPTIONS" &&
+           method != "TRACE";
 }
 
-bool may_meet(ProblemKind kind, const RouteOptions& route) {
-    const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
-    const bool sink = upstream || std::holds_alternative<SinkTarget>(route.target);
-    const bool keyed = route.key.use != KeyUse::forbidden;
-    switch (kind) {
-        case ProblemKind::not_found:
-        case ProblemKind::key_unknown:
-        case ProblemKind::method_not_allowed: return false;
-        case ProblemKind::key_missing: return keyed && route.key.use == KeyUse::required;
-        case ProblemKind::key_malformed: return keyed;
-        case ProblemKind::key_not_expected: return !keyed;
-        case ProblemKind::tenant_missing: return route.tenant.kind != TenantSource::Kind::none;
-        case ProblemKind::token_missing:
-        case ProblemKind::token_refused: return route.token;
-        case ProblemKind::signature_refused: return route.signature.has_value();
-        case ProblemKind::answer_gone:
-        case ProblemKind::key_in_flight: return sink && keyed;
-        case ProblemKind::key_reused: return sink && keyed && route.fingerprint;
-        case ProblemKind::rejected: return sink && !upstream;
-        case ProblemKind::outcome_unknown:
-            return upstream && !std::get<UpstreamTarget>(route.target).honours_key;
-        case ProblemKind::upstream_unreachable:
-        case ProblemKind::upstream_unanswered: return upstream;
-        case ProblemKind::too_many_requests: return route.tenant_rate || route.key_rate;
-        case ProblemKind::malformed_request:
-        case ProblemKind::request_timeout:
-        case ProblemKind::body_too_large:
-        case ProblemKind::headers_too_large:
-        case ProblemKind::unavailable:
-        case ProblemKind::internal: return true;
+OrderedJson items_schema(const KeyHeaderOptions& key) {
+    OrderedJson item;
+    item["type"] = "object";
+    item["properties"]["key"] = text_schema();
+    if (key.uuid) {
+        item["properties"]["key"]["format"] = "uuid";
+    } else {
+        item["properties"]["key"]["minLength"] = key.length_min;
+        item["properties"]["key"]["maxLength"] = key.length_max;
     }
-    return true;
+    item["properties"]["body"]["description"] = "What the operation is given.";
+    item["required"] = OrderedJson::array({"body"});
+    if (key.use == KeyUse::required) item["required"].push_back("key");
+    item["additionalProperties"] = false;
+    return {{"type", "array"}, {"items", item}, {"minItems", 1}, {"maxItems", most_bulk_items}};
 }
 
-OrderedJson success(const RouteOptions& route) {
-    if (std::holds_alternative<TopicTarget>(route.target)) {
-        return {{"202", {{"description", "The log has the event."}}}};
-    }
-    const auto* sink = std::get_if<SinkTarget>(&route.target);
-    const bool bulk = sink != nullptr && sink->bulk;
-    const OrderedJson replayed = {
-        {"Idempotent-Replayed",
-         {{"description", "`true` where this is the first attempt's answer again."},
-          {"schema", {{"type", "string"}, {"enum", OrderedJson::array({"true"})}}}}}};
-    return {{bulk ? "207" : "2XX",
-             {{"description", bulk ? "An answer for each item." : "The operation's own answer."},
-              {"headers", replayed}}}};
+OrderedJson request_body(const RouteContract& contract) {
+    const RouteOptions& route = contract.route;
+    const bool field = !route.key_field.empty();
+    // A key is read in JSON alone.
+    const bool json = field || takes_bulk(route);
+    const std::string type = json                         ? "application/json"
+                             : contract.body_type.empty() ? "*/*"
+                                                          : contract.body_type;
+    OrderedJson body;
+    body["required"] =
+        (field && route.key.use == KeyUse::required) || takes_bulk(route) || type != "*/*";
+    OrderedJson& content = body["content"][type] = OrderedJson::object();
+    if (takes_bulk(route)) content["schema"] = items_schema(route.key);
+    if (field) body["description"] = "The key is at " + route.key_field + ".";
+    return body;
 }
 
 OrderedJson operation(const RouteContract& contract) {
     const RouteOptions& route = contract.route;
-    OrderedJson responses = success(route);
-    std::map<int, std::vector<ProblemKind>> by_status;
-    for (const ProblemKind kind : all_problems()) {
-        if (may_meet(kind, route)) by_status[status_of(kind)].push_back(kind);
-    }
-    for (const auto& [status, kinds] : by_status) {
-        responses[std::to_string(status)] = problem_response(status, kinds);
-    }
-    std::string meaning = "Takes effect at most once for each key.";
-    if (!contract.ledger.empty()) {
+    std::string meaning = promise_of(route) + ".";
+    meaning.front() = capital(meaning.front());
+    if (!contract.ledger.empty() && route.key.use != KeyUse::forbidden) {
         meaning += " A key is remembered for " + duration_words(contract.retention) + ".";
     }
     OrderedJson made = {{"operationId", operation_of(route.pattern)}, {"description", meaning}};
     const OrderedJson parameters = parameters_of(route);
     if (!parameters.empty()) made["parameters"] = parameters;
+    if (takes_body(route)) made["requestBody"] = request_body(contract);
     if (route.token) {
         OrderedJson bearer;
         bearer["bearer"] = OrderedJson::array();
         made["security"] = OrderedJson::array({bearer});
     }
-    made["responses"] = responses;
+    made["responses"] = responses_of(route);
+    made["x-onceward"] = contract_object(contract);
     return made;
 }
 
@@ -175,6 +162,7 @@ OrderedJson status_operation(const RouteContract& contract) {
     route.pattern = {"GET", route.status_path};
     route.key_field.clear();
     route.key.use = KeyUse::required;
+    if (takes_bulk(route)) route.target = SinkTarget{};
     OrderedJson known;
     known["description"] = "The request is being carried out, or was.";
     known["content"]["application/json"]["schema"] = status_schema(route);
@@ -228,6 +216,7 @@ std::string open_api(const Contract& contract) {
     const OrderedJson document = {
         {"openapi", "3.1.0"},
         {"info", {{"title", contract.title}, {"version", contract.version}}},
+        {"x-onceward", common_object(contract.server)},
         {"paths", paths},
         {"components", components}};
     return document.dump(2) + "\n";

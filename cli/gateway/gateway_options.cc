@@ -12,6 +12,15 @@ std::optional<RateLimit> rate_of(RateLimit rate) {
     return rate;
 }
 
+std::string body_type(Format format) {
+    switch (format) {
+        case Format::json: return "application/json";
+        case Format::protobuf: return "application/x-protobuf";
+        case Format::raw: return "";
+    }
+    return {};
+}
+
 }  // namespace
 
 GatewayOptions gateway_options(const Configuration& configuration) {
@@ -57,6 +66,9 @@ Contract contract_of(const Configuration& configuration, const std::string& vers
             route.ledger = ledger.name;
             route.retention = ledger.retention;
             route.lease = std::chrono::ceil<std::chrono::seconds>(ledger.lease);
+            if (routes == &configuration.route_sinks) {
+                route.body_type = body_type(message->second.format.format);
+            }
         }
     }
     return contract;

@@ -1,0 +1,130 @@
+#include "gateway/open_api_responses.h"
+
+#include <map>
+
+#include "gateway/contract_lines.h"
+
+namespace onceward {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+bool may_meet(ProblemKind kind, const RouteOptions& route) {
+    const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
+    const bool sink = upstream || std::holds_alternative<SinkTarget>(route.target);
+    // The items of a bulk have theirs in the 207.
+    const bool keyed = route.key.use != KeyUse::forbidden && !takes_bulk(route);
+    switch (kind) {
+        case ProblemKind::not_found:
+        case ProblemKind::key_unknown:
+        case ProblemKind::method_not_allowed: return false;
+        case ProblemKind::key_missing: return keyed && route.key.use == KeyUse::required;
+        case ProblemKind::key_malformed: return keyed;
+        case ProblemKind::key_not_expected: return !keyed;
+        case ProblemKind::tenant_missing: return route.tenant.kind != TenantSource::Kind::none;
+        case ProblemKind::token_missing:
+        case ProblemKind::token_refused: return route.token;
+        case ProblemKind::signature_refused: return route.signature.has_value();
+        case ProblemKind::answer_gone:
+        case ProblemKind::key_in_flight: return sink && keyed;
+        case ProblemKind::key_reused: return sink && keyed && route.fingerprint;
+        case ProblemKind::rejected: return sink && !upstream && !takes_bulk(route);
+        case ProblemKind::outcome_unknown:
+            return upstream && !std::get<UpstreamTarget>(route.target).honours_key;
+        case ProblemKind::upstream_unreachable:
+        case ProblemKind::upstream_unanswered: return upstream;
+        case ProblemKind::too_many_requests:
+            return route.tenant_rate || (route.key_rate && !takes_bulk(route));
+        case ProblemKind::malformed_request:
+        case ProblemKind::request_timeout:
+        case ProblemKind::body_too_large:
+        case ProblemKind::headers_too_large:
+        case ProblemKind::unavailable:
+        case ProblemKind::internal: return true;
+    }
+    return true;
+}
+
+// Of a bulk: an answer for each item.
+OrderedJson answers_schema() {
+    OrderedJson text, number, flag;
+    text["type"] = "string";
+    number["type"] = "integer";
+    flag["type"] = "boolean";
+    OrderedJson answer;
+    answer["type"] = "object";
+    answer["properties"]["key"] = text;
+    answer["properties"]["status"] = number;
+    answer["properties"]["replayed"] = flag;
+    answer["properties"]["type"] = text;
+    answer["properties"]["type"]["description"] = "The body's media type.";
+    answer["properties"]["body"]["description"] = "The answer's own; a problem for a refusal.";
+    answer["required"] = OrderedJson::array({"status"});
+    OrderedJson answers;
+    answers["type"] = "array";
+    answers["items"] = answer;
+    return answers;
+}
+
+OrderedJson success(const RouteOptions& route) {
+    if (std::holds_alternative<TopicTarget>(route.target)) {
+        return {{"202", {{"description", "The log has the event."}}}};
+    }
+    const OrderedJson replayed = {
+        {"Idempotent-Replayed",
+         {{"description", "`true` where this is the first attempt's answer again."},
+          {"schema", {{"type", "string"}, {"enum", OrderedJson::array({"true"})}}}}}};
+    if (takes_bulk(route)) {
+        OrderedJson answers;
+        answers["description"] = "An answer for each item, in their order.";
+        answers["content"]["application/json"]["schema"] = answers_schema();
+        return {{"207", answers}};
+    }
+    OrderedJson own = {{"2XX", {{"description", "The operation's own answer."}}}};
+    if (route.key.use != KeyUse::forbidden) own["2XX"]["headers"] = replayed;
+    if (std::holds_alternative<UpstreamTarget>(route.target)) {
+        own["default"]["description"] =
+            "The upstream's own answer: 3xx and most 4xx are final and stored, 5xx, 408, 425 and "
+            "429 are not.";
+    }
+    return own;
+}
+
+}  // namespace
+
+nlohmann::ordered_json problem_response(int status, const std::vector<ProblemKind>& kinds) {
+    std::string meaning;
+    OrderedJson types = OrderedJson::array();
+    for (const ProblemKind kind : kinds) {
+        meaning += (meaning.empty() ? "" : "; ") + std::string(title_of(kind));
+        types.push_back(type_of(kind));
+    }
+    OrderedJson any_problem;
+    any_problem["$ref"] = "#/components/schemas/Problem";
+    OrderedJson these_types;
+    these_types["properties"]["type"]["enum"] = types;
+    OrderedJson response;
+    response["description"] = meaning + ".";
+    response["content"]["application/problem+json"]["schema"]["allOf"] =
+        OrderedJson::array({any_problem, these_types});
+    if (status == 409 || status == 429 || status >= 502) {
+        response["headers"] = {{"Retry-After",
+                                {{"description", "Seconds until it is worth asking again."},
+                                 {"schema", {{"type", "integer"}, {"minimum", 1}}}}}};
+    }
+    return response;
+}
+
+nlohmann::ordered_json responses_of(const RouteOptions& route) {
+    OrderedJson responses = success(route);
+    std::map<int, std::vector<ProblemKind>> by_status;
+    for (const ProblemKind kind : all_problems()) {
+        if (may_meet(kind, route)) by_status[status_of(kind)].push_back(kind);
+    }
+    for (const auto& [status, kinds] : by_status) {
+        responses[std::to_string(status)] = problem_response(status, kinds);
+    }
+    return responses;
+}
+
+}  // namespace onceward
