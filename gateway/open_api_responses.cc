@@ -7,7 +7,7 @@
 namespace onceward {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using ResponseTree = nlohmann::ordered_json;
 
 bool may_meet(ProblemKind kind, const RouteOptions& route) {
     const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
@@ -46,12 +46,12 @@ bool may_meet(ProblemKind kind, const RouteOptions& route) {
 }
 
 // Of a bulk: an answer for each item.
-OrderedJson answers_schema() {
-    OrderedJson text, number, flag;
+ResponseTree answers_schema() {
+    ResponseTree text, number, flag;
     text["type"] = "string";
     number["type"] = "integer";
     flag["type"] = "boolean";
-    OrderedJson answer;
+    ResponseTree answer;
     answer["type"] = "object";
     answer["properties"]["key"] = text;
     answer["properties"]["status"] = number;
@@ -59,28 +59,28 @@ OrderedJson answers_schema() {
     answer["properties"]["type"] = text;
     answer["properties"]["type"]["description"] = "The body's media type.";
     answer["properties"]["body"]["description"] = "The answer's own; a problem for a refusal.";
-    answer["required"] = OrderedJson::array({"status"});
-    OrderedJson answers;
+    answer["required"] = ResponseTree::array({"status"});
+    ResponseTree answers;
     answers["type"] = "array";
     answers["items"] = answer;
     return answers;
 }
 
-OrderedJson success(const RouteOptions& route) {
+ResponseTree success(const RouteOptions& route) {
     if (std::holds_alternative<TopicTarget>(route.target)) {
         return {{"202", {{"description", "The log has the event."}}}};
     }
-    const OrderedJson replayed = {
+    const ResponseTree replayed = {
         {"Idempotent-Replayed",
          {{"description", "`true` where this is the first attempt's answer again."},
-          {"schema", {{"type", "string"}, {"enum", OrderedJson::array({"true"})}}}}}};
+          {"schema", {{"type", "string"}, {"enum", ResponseTree::array({"true"})}}}}}};
     if (takes_bulk(route)) {
-        OrderedJson answers;
+        ResponseTree answers;
         answers["description"] = "An answer for each item, in their order.";
         answers["content"]["application/json"]["schema"] = answers_schema();
         return {{"207", answers}};
     }
-    OrderedJson own = {{"2XX", {{"description", "The operation's own answer."}}}};
+    ResponseTree own = {{"2XX", {{"description", "The operation's own answer."}}}};
     if (route.key.use != KeyUse::forbidden) own["2XX"]["headers"] = replayed;
     if (std::holds_alternative<UpstreamTarget>(route.target)) {
         own["default"]["description"] =
@@ -94,19 +94,19 @@ OrderedJson success(const RouteOptions& route) {
 
 nlohmann::ordered_json problem_response(int status, const std::vector<ProblemKind>& kinds) {
     std::string meaning;
-    OrderedJson types = OrderedJson::array();
+    ResponseTree types = ResponseTree::array();
     for (const ProblemKind kind : kinds) {
         meaning += (meaning.empty() ? "" : "; ") + std::string(title_of(kind));
         types.push_back(type_of(kind));
     }
-    OrderedJson any_problem;
+    ResponseTree any_problem;
     any_problem["$ref"] = "#/components/schemas/Problem";
-    OrderedJson these_types;
+    ResponseTree these_types;
     these_types["properties"]["type"]["enum"] = types;
-    OrderedJson response;
+    ResponseTree response;
     response["description"] = meaning + ".";
     response["content"]["application/problem+json"]["schema"]["allOf"] =
-        OrderedJson::array({any_problem, these_types});
+        ResponseTree::array({any_problem, these_types});
     if (status == 409 || status == 429 || status >= 502) {
         response["headers"] = {{"Retry-After",
                                 {{"description", "Seconds until it is worth asking again."},
@@ -116,7 +116,7 @@ nlohmann::ordered_json problem_response(int status, const std::vector<ProblemKin
 }
 
 nlohmann::ordered_json responses_of(const RouteOptions& route) {
-    OrderedJson responses = success(route);
+    ResponseTree responses = success(route);
     std::map<int, std::vector<ProblemKind>> by_status;
     for (const ProblemKind kind : all_problems()) {
         if (may_meet(kind, route)) by_status[status_of(kind)].push_back(kind);
