@@ -149,6 +149,26 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
     return KeyedAnswer{.state = KeyState::fresh, .result = std::move(response)};
 }
 
+KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits) {
+    switch (end_of(answer)) {
+        case CallEnd::final_answer:
+            // As the answer to one with a key, that is cut to what is stored.
+            return KeyedAnswer{.state = KeyState::fresh,
+                               .result = response_of(result_of(std::move(answer), limits))};
+        case CallEnd::never_sent:
+            return Problem{.kind = ProblemKind::upstream_unreachable,
+                           .detail = "Nothing was carried out; send it again.",
+                           .retry_after = seconds(1)};
+        case CallEnd::unknown:
+            return Problem{.kind = ProblemKind::upstream_unanswered,
+                           .detail =
+                               "Whether it took effect is not known; without a key a "
+                               "second request would be a second operation."};
+        case CallEnd::turned_down: break;
+    }
+    return passed_on(std::move(answer), {}, limits, {});
+}
+
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named) {
     const std::vector<std::string> hop = names_of_the_hop(headers);

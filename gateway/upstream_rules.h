@@ -51,6 +51,8 @@ MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
 // What the request is told whose key is not stored. `lease`: how long a held one stays.
 KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                        const ResultLimits& limits, std::chrono::milliseconds lease);
+// What a request is told that has no key: nothing of it is stored, however the call ended.
+KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits);
 
 // Those of the request's headers that go to the upstream: none that never goes on
 // (dedup/header_rules.h), none under whose name the upstream may see another one's (`X_Tenant`

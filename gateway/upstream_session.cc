@@ -43,6 +43,7 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
 // The lines of this function are in the only order that loses nothing.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
+    if (request.key.empty()) return carry_without_key(std::move(request));
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     std::optional<KeyedOutcome> other;
     // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None
@@ -63,13 +64,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);
     const CallEnd end = end_of(answer);
-    if (end != CallEnd::final_answer) {
-        log_warning("http.upstream", {{"route", options_.name},
-                                      {"digest", hex(attempt.request.digest)},
-                                      {"status", answer.status},
-                                      {"sent", answer.carried},
-                                      {"failure", answer.failure}});
-    }
+    if (end != CallEnd::final_answer) log_end(attempt, answer);
     const auto patience = Clock::now() + options_.patience;
     std::optional<Carried> carried;
     switch (fate_of(end, options_.upstream)) {
@@ -84,6 +79,23 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     }
     return {.outcome = passed_on(std::move(answer), options_.upstream, options_.limits,
                                  options_.ledger.lease)};
+}
+
+// Nobody can come again for it: an answer would be kept for no one, and a lease without an end
+// would stay in flight until somebody looked.
+UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
+    Attempt attempt{.request = std::move(request), .token = {}};
+    UpstreamAnswer answer = call(attempt);
+    if (end_of(answer) != CallEnd::final_answer) log_end(attempt, answer);
+    return {.outcome = passed_on_without_key(std::move(answer), options_.limits)};
+}
+
+void UpstreamSession::log_end(const Attempt& attempt, const UpstreamAnswer& answer) const {
+    log_warning("http.upstream", {{"route", options_.name},
+                                  {"digest", hex(attempt.request.digest)},
+                                  {"status", answer.status},
+                                  {"sent", answer.carried},
+                                  {"failure", answer.failure}});
 }
 
 // None where the key is this attempt's from now on.
@@ -142,7 +154,7 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     }
     while (true) {
         if (auto answer = client_->wait(options_.ledger.lease / 3)) return std::move(*answer);
-        extend(attempt);
+        if (!attempt.request.key.empty()) extend(attempt);
     }
 }
 

@@ -58,7 +58,8 @@ class UpstreamSession {
         KeyedOutcome outcome;
         bool stored = false;  // the outcome is the key's answer from now on
     };
-    // `deadline`: of its claim. REQUIRES: may_go_on() for its target.
+    // `deadline`: of its claim. One without a key is called and leaves nothing behind. REQUIRES:
+    // may_go_on() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
 
   private:
@@ -73,6 +74,8 @@ class UpstreamSession {
     bool until(Clock::time_point deadline, const std::function<void()>& step);
     bool passes(const PostgresError& error);
     Leases leases_of(const Attempt& attempt) const;
+    Carried carry_without_key(KeyedRequest request);
+    void log_end(const Attempt& attempt, const UpstreamAnswer& answer) const;
     std::optional<KeyedOutcome> claim(Attempt& attempt);
     void release(const Attempt& attempt, Clock::time_point deadline);
     UpstreamAnswer call(Attempt& attempt);

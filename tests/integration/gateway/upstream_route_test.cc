@@ -9,16 +9,11 @@
 #include "cli/configuration/load.h"
 #include "cli/embedded/private_postgres.h"
 #include "cli/gateway/gateway_run.h"
-#include "cli/gateway/upstream_routes.h"
-#include "dedup/ledger.h"
-#include "dedup/postgres/transaction.h"
-#include "gateway/request_digest.h"
 #include "sinks/webhook/rules.h"
-#include "tests/integration/gateway/order_sink.h"
 #include "tests/integration/gateway/raw_client.h"
+#include "tests/integration/gateway/upstream_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
-#include "tests/support/recording_server.h"
 #include "tests/support/unique.h"
 
 namespace onceward::support {
@@ -26,90 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string told(const KeyedOutcome& outcome) {
-    if (const auto* problem = std::get_if<Problem>(&outcome)) {
-        return std::to_string(status_of(problem->kind)) + " " + type_of(problem->kind).substr(21);
-    }
-    const KeyedAnswer& answer = std::get<KeyedAnswer>(outcome);
-    const std::string result = std::to_string(answer.result.status) + " " + answer.result.body;
-    switch (answer.state) {
-        case KeyState::fresh: return result;
-        case KeyState::replayed: return "replayed " + result;
-        case KeyState::in_flight: return "in flight";
-        case KeyState::conflict: return "conflict";
-    }
-    return "";
-}
-
-class UpstreamRouteTest : public ::testing::Test {
-  protected:
-    UpstreamRouteTest() {
-        options_.postgres = schema_.worker();
-        options_.ledger.name = "charges";
-        options_.ledger.store = StoreKind::lease;
-        options_.ledger.stores_results = true;
-        options_.ledger.lease = 60s;
-        options_.service = "shop";
-        options_.name = "POST /orders/{id}";
-        options_.key_header = "Idempotency-Key";
-        options_.upstream.allow_private = {"127.0.0.1"};
-        options_.upstream.timeout = 20s;
-        options_.upstream.concurrency = 4;
-    }
-    // Calls this server from now on.
-    void serve(RecordingServer::Answer answer) {
-        server_ = std::make_unique<RecordingServer>(std::move(answer));
-        start(server_->port());
-    }
-    void start(int port) {
-        options_.upstream.url = Secret("http://127.0.0.1:" + std::to_string(port) + "/base");
-        options_.client = [upstream = options_.upstream, bytes = options_.limits.max_bytes] {
-            return make_upstream_client(upstream, bytes);
-        };
-        route_ = std::make_unique<UpstreamRequests>(options_);
-    }
-    std::future<std::string> submit(KeyedRequest request) {
-        auto promise = std::make_shared<std::promise<std::string>>();
-        std::vector<KeyedRequest> requests;
-        requests.push_back(std::move(request));
-        route_->submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
-            promise->set_value(told(outcome));
-        });
-        return promise->get_future();
-    }
-    std::string ask(const std::string& key, const std::string& body = "body") {
-        return submit(order(key, body)).get();
-    }
-    std::string state(const std::string& key) {
-        return schema_.database().value(
-            "SELECT coalesce(string_agg(state || ' ' || attempts || CASE WHEN owner_token = "
-            "'00000000-0000-0000-0000-000000000000' THEN ' free' ELSE '' END, ','), '') FROM "
-            "leases WHERE digest = '" +
-            uuid_text(order(key, "").digest) + "'");
-    }
-    // As a process that claims the key and is killed.
-    void crash_with(const std::string& key, std::chrono::milliseconds lease) {
-        Connection connection(schema_.worker());
-        const RegisteredLedger registered =
-            register_requests(connection, options_.ledger, options_.service, options_.name, 60s);
-        const KeyedRequest request = order(key, "body");
-        OwnedTransaction transaction(connection);
-        Leases(registered, lease, random_digest())
-            .claim_request(transaction, request.digest, request.fingerprint, false);
-        transaction.commit();
-    }
-
-    FreshSchema schema_;
-    UpstreamRequestOptions options_;
-    std::unique_ptr<RecordingServer> server_;
-    std::unique_ptr<UpstreamRequests> route_;
-};
-
-RecordedAnswer made(const RecordedCall& call, int) {
-    return {.status = 201,
-            .headers = {{"Location", "/orders/1"}, {"Set-Cookie", "a=b"}},
-            .body = "made " + call.body};
-}
+class UpstreamRouteTest : public UpstreamScene {};
 
 TEST_F(UpstreamRouteTest, OneCallIsMadeAndItsAnswerIsReplayedByAnotherProcessToo) {
     serve(made);
@@ -152,7 +64,7 @@ TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
     std::vector<KeyedRequest> requests;
     requests.push_back(order("hot", "body"));
     other.submit(std::move(requests),
-                 [&](std::size_t, KeyedOutcome outcome) { elsewhere.set_value(told(outcome)); });
+                 [&](std::size_t, KeyedOutcome outcome) { elsewhere.set_value(told_of(outcome)); });
     EXPECT_EQ(elsewhere.get_future().get(), "in flight");
     go.set_value();
     int fresh = 0;
@@ -297,6 +209,7 @@ TEST_F(UpstreamRouteTest, AStaleOwnerChangesNothing) {
     });
     EXPECT_EQ(ask("a"), "in flight");
     EXPECT_EQ(state("a"), "in_flight 1");
+    EXPECT_EQ(answers_kept(), 0);
 }
 
 TEST_F(UpstreamRouteTest, TheLeaseIsExtendedWhileTheCallRuns) {

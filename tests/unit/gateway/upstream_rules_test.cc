@@ -109,6 +109,18 @@ TEST(UpstreamRules, WhatIsNotFinalIsPassedOnAndSaysWhenToComeAgain) {
     EXPECT_EQ(std::get<Problem>(released).retry_after, std::chrono::seconds(1));
 }
 
+TEST(UpstreamRules, WithoutAKeyNobodyIsToldToComeAgainWithIt) {
+    const KeyedOutcome lost = passed_on_without_key({.carried = true}, {});
+    EXPECT_EQ(problem_of(lost), "upstream-unanswered");
+    EXPECT_EQ(std::get<Problem>(lost).retry_after, std::nullopt);
+    EXPECT_EQ(problem_of(passed_on_without_key({}, {})), "upstream-unreachable");
+    for (const int status : {201, 402, 503}) {
+        const KeyedOutcome passed = passed_on_without_key(answered(status), {});
+        EXPECT_EQ(std::get<KeyedAnswer>(passed).result.status, status);
+        EXPECT_EQ(std::get<KeyedAnswer>(passed).state, KeyState::fresh);
+    }
+}
+
 TEST(UpstreamRules, HeadersOfTheHopTheKeyAndCredentialsStayHere) {
     const HttpHeaders headers{{"Host", "door"},
                               {"Content-Type", "application/json"},
