@@ -9,13 +9,13 @@ InFlight::Admission InFlight::admit(const Digest& key, const std::optional<Diges
     if (is_first) return {Kind::run, 0};
     Running& running = found->second;
     const bool other = running.fingerprint && fingerprint && *running.fingerprint != *fingerprint;
-    if (other) return {Kind::conflict, 0};
-    if (wait.count() == 0) return {Kind::in_flight, 0};
+    if (wait.count() <= 0) return {Kind::in_flight, 0};
     const Waiter waiter = ++last_;
     running.waiters.insert(waiter);
     waiters_.emplace(waiter, std::pair(key, now + wait));
     deadlines_.emplace(now + wait, waiter);
-    return {Kind::wait, waiter};
+    // Which of the two has the key only its ledger tells: the one that runs may be the mistake.
+    return {other ? Kind::behind : Kind::wait, waiter};
 }
 
 std::vector<InFlight::Waiter> InFlight::end(const Digest& key) {

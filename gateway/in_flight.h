@@ -24,15 +24,15 @@ class InFlight {
         enum class Kind : std::uint8_t {
             run,        // nobody else has the key: carry the request out, and end() it
             wait,       // for the first one's answer
-            in_flight,  // the first one runs, and this one does not wait
-            conflict,   // the first one runs, and is another request
+            behind,     // another request of the key runs: for its turn, to be admitted anew
+            in_flight,  // one runs, and this one does not wait
         } kind = Kind::run;
         Waiter waiter = 0;
     };
     Admission admit(const Digest& key, const std::optional<Digest>& fingerprint,
                     std::chrono::milliseconds wait, Clock::time_point now);
-    // The key's first request is answered: those who waited for it, in the order in which they
-    // came.
+    // The key's first request is answered: those who waited for it or behind it, in the order in
+    // which they came.
     std::vector<Waiter> end(const Digest& key);
     // Those who have waited long enough; they wait no longer.
     std::vector<Waiter> overdue(Clock::time_point now);

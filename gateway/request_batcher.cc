@@ -48,27 +48,32 @@ void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     {
         const std::lock_guard lock(mutex_);
         const std::uint64_t group = ++last_group_;
+        const auto now = Clock::now();
         const bool room =
             !stopping_ && queue_.size() + held_.size() + requests.size() <= options_.waiting;
         for (std::size_t place = 0; place < requests.size(); ++place) {
             const Asking asking{shared, place};
             std::optional<KeyedOutcome> outcome = ask_again_soon();
-            if (room) outcome = admit(std::move(requests[place]), asking, group);
+            if (room) outcome = admit(std::move(requests[place]), asking, group, now);
             if (outcome) refused.emplace_back(asking, std::move(*outcome));
         }
     }
     for (auto& [asking, outcome] : refused) asking.tell(std::move(outcome));
 }
 
-// None where the answer comes later.
+// None where the answer comes later. One that waited behind another has the deadline of its
+// arrival.
 std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const Asking& asking,
-                                                  std::uint64_t group) {
+                                                  std::uint64_t group, Clock::time_point arrived) {
     const auto now = Clock::now();
     // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
     const auto known = groups_.find(request.digest);
     const bool own = known != groups_.end() && known->second == group;
-    const InFlight::Admission admission = in_flight_.admit(
-        request.digest, request.fingerprint, own ? options_.longest_request : options_.wait, now);
+    const auto until = arrived + std::min(options_.wait, options_.longest_request);
+    const auto deadline = arrived + options_.longest_request;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
+    const InFlight::Admission admission =
+        in_flight_.admit(request.digest, request.fingerprint, wait, now);
     switch (admission.kind) {
         case InFlight::Admission::Kind::run: {
             groups_[request.digest] = group;
@@ -77,19 +82,22 @@ std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const As
             queued->request.at.attempt = random_digest();
             queued->asking = asking;
             queued->group = group;
-            queued->request.deadline = now + options_.longest_request;
-            queued->request.wait_until = now + std::min(options_.wait, options_.longest_request);
+            queued->request.deadline = deadline;
+            queued->request.wait_until = until;
             queue_.push_back(std::move(queued));
             wake_.notify_one();
             if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
         }
         case InFlight::Admission::Kind::wait:
-            waiting_.emplace(admission.waiter, asking);
+            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case InFlight::Admission::Kind::behind:
+            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), group, arrived});
             wake_watch_.notify_one();
             return std::nullopt;
         case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
-        case InFlight::Admission::Kind::conflict: return KeyedAnswer{.state = KeyState::conflict};
     }
     return std::nullopt;
 }
@@ -201,16 +209,23 @@ void RequestBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) 
     }
 }
 
-// Those who waited get the same: to them it is a repeat.
+// Those who waited get the same: to them it is a repeat. Those behind it have their turn.
 void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcome outcome) {
     std::vector<Asking> waited;
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
         const std::lock_guard lock(mutex_);
         groups_.erase(key);
         for (const InFlight::Waiter waiter : in_flight_.end(key)) {
-            const auto found = waiting_.find(waiter);
-            waited.push_back(std::move(found->second));
-            waiting_.erase(found);
+            Waiting one = std::move(waiting_.extract(waiter).mapped());
+            if (!one.request) {
+                waited.push_back(std::move(one.asking));
+                continue;
+            }
+            std::optional<KeyedOutcome> told = ask_again_soon();
+            if (!stopping_)
+                told = admit(std::move(*one.request), one.asking, one.group, one.arrived);
+            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
         }
     }
     KeyedOutcome repeated = outcome;
@@ -219,6 +234,7 @@ void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcom
     }
     asking.tell(std::move(outcome));
     for (const Asking& other : waited) other.tell(repeated);
+    for (auto& [other, told] : refused) other.tell(std::move(told));
 }
 
 // REQUIRES: the mutex is held.
@@ -258,7 +274,7 @@ void RequestBatcher::watch(const std::stop_token& stop) {
         std::vector<Asking> late;
         for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
             const auto found = waiting_.find(waiter);
-            late.push_back(std::move(found->second));
+            late.push_back(std::move(found->second.asking));
             waiting_.erase(found);
         }
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());

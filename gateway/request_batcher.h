@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -40,6 +41,13 @@ class RequestBatcher final : public RequestTarget {
         void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
     };
     struct Queued;
+    // For the answer of the one that runs; with a request, behind another one of its key.
+    struct Waiting {
+        Asking asking;
+        std::optional<KeyedRequest> request{};
+        std::uint64_t group = 0;
+        Clock::time_point arrived{};
+    };
     struct Look {
         Digest key;
         std::function<void(StatusOutcome)> then;
@@ -52,7 +60,7 @@ class RequestBatcher final : public RequestTarget {
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      std::uint64_t group);
+                                      std::uint64_t group, Clock::time_point arrived);
     void answer(const Digest& key, const Asking& asking, KeyedOutcome outcome);
     void tell(std::vector<Look> looks, RequestSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
@@ -61,11 +69,11 @@ class RequestBatcher final : public RequestTarget {
     std::mutex mutex_;
     std::condition_variable_any wake_;           // work
     std::condition_variable_any wake_watch_;     // a deadline
-    std::deque<std::unique_ptr<Queued>> queue_;  // in the order of their deadlines
+    std::deque<std::unique_ptr<Queued>> queue_;  // nearly in the order of their deadlines
     std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
     std::vector<Look> looks_;
     InFlight in_flight_;
-    std::unordered_map<InFlight::Waiter, Asking> waiting_;
+    std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
     std::uint64_t last_group_ = 0;
     bool stopping_ = false;

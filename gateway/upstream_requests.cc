@@ -1,5 +1,7 @@
 #include "gateway/upstream_requests.h"
 
+#include <algorithm>
+
 #include "dedup/log.h"
 #include "gateway/upstream_rules.h"
 
@@ -28,11 +30,18 @@ UpstreamRequests::~UpstreamRequests() {
 
 void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto shared = std::make_shared<const Then>(std::move(then));
+    const auto now = Clock::now();
     for (std::size_t place = 0; place < requests.size(); ++place) {
         const Asking asking{shared, place};
-        if (auto outcome = admit(std::move(requests[place]), asking)) {
-            asking.tell(std::move(*outcome));
+        std::optional<KeyedOutcome> outcome;
+        if (may_go_on(requests[place].request.target)) {
+            const std::lock_guard lock(mutex_);
+            outcome = admit(std::move(requests[place]), asking, now);
+        } else {
+            outcome =
+                Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not taken."};
         }
+        if (outcome) asking.tell(std::move(*outcome));
     }
 }
 
@@ -52,28 +61,31 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
     });
 }
 
-// None where the answer comes later.
-std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking) {
-    if (!may_go_on(request.request.target)) {
-        return Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not taken."};
-    }
+// None where the answer comes later. One that waited behind another has the deadline of its
+// arrival. REQUIRES: the mutex is held.
+std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking,
+                                                    Clock::time_point arrived) {
     const auto now = Clock::now();
-    const std::lock_guard lock(mutex_);
     if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();
+    const auto until = arrived + std::min(options_.wait, options_.patience);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
     const InFlight::Admission admission =
-        in_flight_.admit(request.digest, request.fingerprint, options_.wait, now);
+        in_flight_.admit(request.digest, request.fingerprint, wait, now);
     switch (admission.kind) {
         case InFlight::Admission::Kind::run:
-            queue_.push_back({std::move(request), asking, now + options_.patience});
+            queue_.push_back({std::move(request), asking, arrived + options_.patience, until});
             wake_.notify_one();
             if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
         case InFlight::Admission::Kind::wait:
-            waiting_.emplace(admission.waiter, asking);
+            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case InFlight::Admission::Kind::behind:
+            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), arrived});
             wake_watch_.notify_one();
             return std::nullopt;
         case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
-        case InFlight::Admission::Kind::conflict: return KeyedAnswer{.state = KeyState::conflict};
     }
     return std::nullopt;
 }
@@ -108,16 +120,22 @@ void UpstreamRequests::run(const std::stop_token& stop) {
     }
 }
 
-// Those who waited get the same: a stored answer is a repeat to them.
+// Those who waited get the same: a stored answer is a repeat to them. Those behind it have their
+// turn.
 void UpstreamRequests::answer(const Digest& key, const Asking& asking,
                               UpstreamSession::Carried carried) {
     std::vector<Asking> waited;
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
         const std::lock_guard lock(mutex_);
         for (const InFlight::Waiter waiter : in_flight_.end(key)) {
-            const auto found = waiting_.find(waiter);
-            waited.push_back(std::move(found->second));
-            waiting_.erase(found);
+            Waiting one = std::move(waiting_.extract(waiter).mapped());
+            if (!one.request) {
+                waited.push_back(std::move(one.asking));
+                continue;
+            }
+            auto told = admit(std::move(*one.request), one.asking, one.arrived);
+            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
         }
     }
     KeyedOutcome repeated = carried.outcome;
@@ -126,6 +144,7 @@ void UpstreamRequests::answer(const Digest& key, const Asking& asking,
     }
     asking.tell(std::move(carried.outcome));
     for (const Asking& other : waited) other.tell(repeated);
+    for (auto& [other, told] : refused) other.tell(std::move(told));
 }
 
 // REQUIRES: the mutex is held.
@@ -162,7 +181,7 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
         std::vector<Asking> late;
         for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
             const auto found = waiting_.find(waiter);
-            late.push_back(std::move(found->second));
+            late.push_back(std::move(found->second.asking));
             waiting_.erase(found);
         }
         const std::vector<Queued> overdue = take_overdue(Clock::now());

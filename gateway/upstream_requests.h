@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -40,9 +41,17 @@ class UpstreamRequests final : public RequestTarget {
         KeyedRequest request;
         Asking asking;
         Clock::time_point deadline;
+        Clock::time_point wait_until;  // for others of its key
+    };
+    // For the answer of the one that runs; with a request, behind another one of its key.
+    struct Waiting {
+        Asking asking;
+        std::optional<KeyedRequest> request{};
+        Clock::time_point arrived{};
     };
     static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
-    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking);
+    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
+                                      Clock::time_point arrived);
     void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
     void run(const std::stop_token& stop);
     std::vector<Queued> take_overdue(Clock::time_point now);
@@ -53,9 +62,9 @@ class UpstreamRequests final : public RequestTarget {
     std::mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    std::deque<Queued> queue_;                // in the order of their deadlines
+    std::deque<Queued> queue_;                // nearly in the order of their deadlines
     InFlight in_flight_;
-    std::unordered_map<InFlight::Waiter, Asking> waiting_;
+    std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     bool stopping_ = false;
     std::unique_ptr<UpstreamStatus> status_;  // made for the first question
     std::vector<std::jthread> workers_;

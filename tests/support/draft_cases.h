@@ -48,8 +48,9 @@ inline constexpr auto draft_cases = [] {
                   "urn:onceward:problem:key-in-flight", false, false},
         DraftCase{"key reused with another payload", Before::completed, Sent::key, false, 422,
                   reused, false, false},
+        // Whose key it is, is not known before the first one's end.
         DraftCase{"key reused with another payload while the first runs", Before::in_flight,
-                  Sent::key, false, 422, reused, false, false},
+                  Sent::key, false, 409, "urn:onceward:problem:key-in-flight", false, false},
         refused("key missing", Sent::no_key, "urn:onceward:problem:key-missing"),
         refused("key malformed", Sent::malformed_key, malformed),
         refused("key empty", Sent::empty_key, malformed),

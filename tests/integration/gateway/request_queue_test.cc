@@ -1,4 +1,5 @@
-// Requests to a sink that wait for their turn behind a batch that hangs.
+// Requests to a sink that wait for their turn behind a batch that hangs, or behind another request
+// of their key.
 
 #include <gtest/gtest.h>
 
@@ -13,10 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::future<KeyedOutcome> queued(RequestBatcher& batcher, const std::string& key) {
+std::future<KeyedOutcome> queued(RequestBatcher& batcher, const std::string& key,
+                                 const std::string& body = "body") {
     auto promise = std::make_shared<std::promise<KeyedOutcome>>();
     std::vector<KeyedRequest> requests;
-    requests.push_back(order(key, "body"));
+    requests.push_back(order(key, body));
     batcher.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
         promise->set_value(std::move(outcome));
     });
@@ -49,6 +51,60 @@ TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthers
     first.wait();
     EXPECT_EQ(schema.database().number("SELECT count(*) FROM " + table + " WHERE key = 'waits'"),
               0);
+}
+
+// A mistake is under way with a key that is another request's: that one's repeat is no conflict.
+TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    RequestBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 30s;
+    RequestBatcher batcher(options);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    }));
+    // Both stand behind the batch that hangs, and the repeat behind the mistake.
+    std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
+    std::future<KeyedOutcome> repeat = queued(batcher, "k");
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
+    EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
+    before.wait();
+}
+
+// As the mistake that it is, once the first one has the key; where that was refused it passes.
+TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    RequestBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 30s;
+    RequestBatcher batcher(options);
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    }));
+    std::future<KeyedOutcome> first = queued(batcher, "taken");
+    std::future<KeyedOutcome> other = queued(batcher, "taken", "other");
+    std::future<KeyedOutcome> refused = queued(batcher, "free", "bad");
+    std::future<KeyedOutcome> corrected = queued(batcher, "free", "good");
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+    EXPECT_EQ(std::get<KeyedAnswer>(other.get()).state, KeyState::conflict);
+    EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
+    EXPECT_EQ(std::get<KeyedAnswer>(corrected.get()).state, KeyState::fresh);
+    before.wait();
 }
 
 }  // namespace

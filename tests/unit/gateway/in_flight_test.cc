@@ -51,12 +51,16 @@ TEST_F(InFlightTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
     EXPECT_THAT(keys_.end(digest_of_bytes("a")), ElementsAre(late.waiter));
 }
 
-TEST_F(InFlightTest, AnotherRequestUnderTheKeyIsAConflictEvenIfItWouldWait) {
+TEST_F(InFlightTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet) {
     const Digest one = digest_of_bytes("1"), two = digest_of_bytes("2");
     EXPECT_EQ(admit("a", 0ms, one).kind, Kind::run);
-    EXPECT_EQ(admit("a", 1s, two).kind, Kind::conflict);
-    EXPECT_EQ(admit("a", 1s, one).kind, Kind::wait);
+    const auto other = admit("a", 1s, two), same = admit("a", 1s, one);
+    EXPECT_EQ(other.kind, Kind::behind);
+    EXPECT_EQ(same.kind, Kind::wait);
+    EXPECT_EQ(admit("a", 0ms, two).kind, Kind::in_flight);
     EXPECT_EQ(admit("a", 0ms).kind, Kind::in_flight);
+    EXPECT_THAT(keys_.end(digest_of_bytes("a")), ElementsAre(other.waiter, same.waiter));
+    EXPECT_EQ(admit("a", 1s, two).kind, Kind::run);
 }
 
 TEST_F(InFlightTest, TheEndOfAKeyThatNobodyHasIsNothing) {
