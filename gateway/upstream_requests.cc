@@ -1,11 +1,19 @@
 #include "gateway/upstream_requests.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "dedup/log.h"
 #include "gateway/upstream_rules.h"
 
 namespace onceward {
+namespace {
+
+// Between the looks at a key that another process has in flight.
+constexpr std::chrono::milliseconds looked_for_again{50};
+
+}  // namespace
 
 UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(std::move(options)) {
     for (std::size_t i = 0; i < options_.upstream.concurrency; ++i) {
@@ -24,6 +32,9 @@ UpstreamRequests::~UpstreamRequests() {
     watcher_.request_stop();
     watcher_.join();
     for (const Queued& queued : queue_) {
+        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
+    }
+    for (const Queued& queued : held_) {
         answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
     }
 }
@@ -90,17 +101,49 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
     return std::nullopt;
 }
 
+// Held ones first where their time has come: they are few, and a look is short.
+std::optional<UpstreamRequests::Queued> UpstreamRequests::next_request(
+    const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        std::deque<Queued>* ready = nullptr;
+        if (!held_.empty() && held_.front().next_try <= Clock::now()) {
+            ready = &held_;
+        } else if (!queue_.empty()) {
+            ready = &queue_;
+        }
+        if (ready != nullptr) {
+            std::optional<Queued> queued = std::move(ready->front());
+            ready->pop_front();
+            return queued;
+        }
+        const auto work = [&] { return !queue_.empty(); };
+        if (held_.empty()) {
+            wake_.wait(lock, stop, [&] { return work() || !held_.empty(); });
+        } else {
+            wake_.wait_until(lock, stop, Clock::time_point(held_.front().next_try), work);
+        }
+    }
+    return std::nullopt;
+}
+
+// False where it has waited long enough.
+bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
+    const auto next = Clock::now() + looked_for_again;
+    if (!carried.elsewhere || next >= queued.wait_until) return false;
+    queued.request = std::move(*carried.elsewhere);
+    queued.known = std::move(carried.outcome);
+    queued.next_try = next;
+    const std::lock_guard lock(mutex_);
+    held_.push_back(std::move(queued));
+    wake_.notify_one();
+    wake_watch_.notify_one();
+    return true;
+}
+
 void UpstreamRequests::run(const std::stop_token& stop) {
     std::unique_ptr<UpstreamSession> session;
-    while (!stop.stop_requested()) {
-        std::optional<Queued> queued;
-        {
-            std::unique_lock lock(mutex_);
-            if (!wake_.wait(lock, stop, [&] { return !queue_.empty(); })) return;
-            if (stop.stop_requested()) return;
-            queued = std::move(queue_.front());
-            queue_.pop_front();
-        }
+    while (std::optional<Queued> queued = next_request(stop)) {
         const Digest key = queued->request.digest;
         // DANGER: its client has given it up, or is told to come again just now.
         if (queued->deadline <= Clock::now()) {
@@ -116,7 +159,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
             session.reset();
         }
-        answer(key, queued->asking, std::move(carried));
+        if (!hold(*queued, carried)) answer(key, queued->asking, std::move(carried));
     }
 }
 
@@ -153,16 +196,24 @@ std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadli
     if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
         next = queue_.front().deadline;
     }
+    for (const Queued& held : held_) {
+        if (!next || held.wait_until < *next) next = held.wait_until;
+    }
     return next;
 }
 
-// REQUIRES: the mutex is held.
+// With what each is to be told. REQUIRES: the mutex is held.
 std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
     std::vector<Queued> overdue;
     while (!queue_.empty() && queue_.front().deadline <= now) {
         overdue.push_back(std::move(queue_.front()));
+        overdue.back().known = ask_again_soon();
         queue_.pop_front();
     }
+    const auto waited = [&](const Queued& held) { return held.wait_until <= now; };
+    const auto late = std::ranges::stable_partition(held_, std::not_fn(waited));
+    std::ranges::move(late, std::back_inserter(overdue));
+    held_.erase(late.begin(), late.end());
     return overdue;
 }
 
@@ -184,12 +235,12 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
             late.push_back(std::move(found->second.asking));
             waiting_.erase(found);
         }
-        const std::vector<Queued> overdue = take_overdue(Clock::now());
+        std::vector<Queued> overdue = take_overdue(Clock::now());
         if (late.empty() && overdue.empty()) continue;
         lock.unlock();
         for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
-        for (const Queued& one : overdue) {
-            answer(one.request.digest, one.asking, came_too_late());
+        for (Queued& one : overdue) {
+            answer(one.request.digest, one.asking, {.outcome = std::move(one.known)});
         }
         lock.lock();
     }

@@ -2,7 +2,8 @@
 // Carries requests on to an upstream, each by itself. One for each route, with a thread, a session
 // and a client for each call that may be under way. Thread-safe; every request is answered once.
 // One that waited for its turn as long as `patience` is told so, and never called. Of several with
-// one key in this process one is carried out, and the others wait or are told so.
+// one key in this process one is carried out, and the others wait or are told so; one whose key
+// another process has in flight is tried again, as long as it waits.
 
 #include <condition_variable>
 #include <deque>
@@ -42,6 +43,9 @@ class UpstreamRequests final : public RequestTarget {
         Asking asking;
         Clock::time_point deadline;
         Clock::time_point wait_until;  // for others of its key
+        // Of one whose key another process has in flight.
+        Clock::time_point next_try{};
+        KeyedOutcome known{};  // what it was told at the last try
     };
     // For the answer of the one that runs; with a request, behind another one of its key.
     struct Waiting {
@@ -54,6 +58,8 @@ class UpstreamRequests final : public RequestTarget {
                                       Clock::time_point arrived);
     void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
     void run(const std::stop_token& stop);
+    std::optional<Queued> next_request(const std::stop_token& stop);
+    bool hold(Queued& queued, UpstreamSession::Carried& carried);
     std::vector<Queued> take_overdue(Clock::time_point now);
     std::optional<Clock::time_point> next_deadline() const;
     void watch(const std::stop_token& stop);
@@ -63,6 +69,7 @@ class UpstreamRequests final : public RequestTarget {
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
     std::deque<Queued> queue_;                // nearly in the order of their deadlines
+    std::deque<Queued> held_;  // elsewhere in flight; in the order of their next tries
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     bool stopping_ = false;

@@ -59,7 +59,13 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         release(attempt, Clock::now());
         return {.outcome = ask_again_later()};
     }
-    if (other) return {.outcome = std::move(*other)};
+    if (other) {
+        Carried carried{.outcome = std::move(*other)};
+        const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
+        const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
+        if (runs) carried.elsewhere = std::move(attempt.request);
+        return carried;
+    }
     reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);

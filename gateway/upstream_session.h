@@ -57,6 +57,8 @@ class UpstreamSession {
     struct Carried {
         KeyedOutcome outcome;
         bool stored = false;  // the outcome is the key's answer from now on
+        // Given back where somebody else has its key in flight: nothing was called.
+        std::optional<KeyedRequest> elsewhere{};
     };
     // `deadline`: of its claim. One without a key is called and leaves nothing behind. REQUIRES:
     // may_go_on() for its target.

@@ -30,5 +30,27 @@ TEST_F(UpstreamRepeatTest, WithoutAKeyNothingIsLeftBehindHoweverTheCallEnds) {
     EXPECT_EQ(answers_kept(), 1);
 }
 
+// No answer comes from there: it waits as long as the route says, and no longer.
+TEST_F(UpstreamRepeatTest, AKeyThatAnotherProcessHoldsIsWaitedForBoundedly) {
+    options_.wait = 300ms;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    crash_with("a", 60s);
+    const auto asked = std::chrono::steady_clock::now();
+    EXPECT_EQ(ask("a"), "in flight");
+    EXPECT_GE(std::chrono::steady_clock::now() - asked, 200ms);
+    EXPECT_EQ(server_->calls().size(), 1U);
+}
+
+TEST_F(UpstreamRepeatTest, AKeyThatIsFreedElsewhereIsCalledWithinTheWait) {
+    options_.wait = 30s;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    options_.upstream.honours_key = true;
+    start(server_->port());
+    crash_with("a", 1500ms);
+    EXPECT_EQ(ask("a"), "201 made body");
+}
+
 }  // namespace
 }  // namespace onceward::support
