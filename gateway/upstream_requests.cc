@@ -115,6 +115,8 @@ std::optional<UpstreamRequests::Queued> UpstreamRequests::next_request(
         if (ready != nullptr) {
             std::optional<Queued> queued = std::move(ready->front());
             ready->pop_front();
+            // This thread may be in a call from now on, and have had the word of another request.
+            if (!queue_.empty() || !held_.empty()) wake_.notify_one();
             return queued;
         }
         const auto work = [&] { return !queue_.empty(); };
