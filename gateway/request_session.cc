@@ -7,6 +7,7 @@
 #include <random>
 
 #include "dedup/claims/make_store.h"
+#include "dedup/header_rules.h"
 #include "dedup/ledger.h"
 #include "dedup/log.h"
 #include "dedup/migration.h"
@@ -133,8 +134,12 @@ Record RequestSession::record_of(KeyedRequest& request) {
         for (char& c : name) {
             if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
         }
+        // DANGER: columns and the outbox believe these, so that a client would choose its tenant.
+        // Its key is its own to name.
+        if (is_own_header(name) && !same_variable(name, "idempotency-key")) continue;
         record.headers.push_back({name, value});
     }
+    if (!request.tenant.empty()) record.headers.push_back({"onceward-tenant", request.tenant});
     // Braces stand in no header that a client can send.
     for (auto& [name, value] : request.parameters) {
         name = "{" + name + "}";

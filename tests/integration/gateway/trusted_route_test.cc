@@ -47,6 +47,12 @@ class TrustedRouteTest : public ::testing::Test {
             "      rate: {tenant: 0.001, tenant_burst: 1}\n" +
             columns +
             "{header: '{id}'}, amount: /amount}}\n"
+            "    - method: POST\n      path: /owned/{id}\n      tenant: {claim: org}\n" +
+            columns +
+            "{header: onceward-tenant}, amount: /amount}}\n"
+            "    - method: POST\n      path: /unowned\n      token: none\n" +
+            columns +
+            "{header: onceward-tenant}, amount: /amount}}\n"
             "    - method: POST\n      path: /webhooks\n      key: {field: /id}\n"
             "      signature: {scheme: stripe, secret: canary-secret, tolerance: 5m}\n" +
             columns + "/id, amount: /amount}}\n";
@@ -70,11 +76,13 @@ class TrustedRouteTest : public ::testing::Test {
                          {"exp", seconds_since_1970() + 600}},
                         "ES256");
     }
-    RawResponse post(const std::string& path, const std::string& token, const std::string& body) {
+    RawResponse post(const std::string& path, const std::string& token, const std::string& body,
+                     const std::string& headers = "") {
         const std::string authorization =
             token.empty() ? "" : "Authorization: Bearer " + token + "\r\n";
         RawClient client(gateway_->port());
-        return client.ask("POST", path, "Idempotency-Key: k\r\n" + authorization, body).value();
+        return client.ask("POST", path, "Idempotency-Key: k\r\n" + authorization + headers, body)
+            .value();
     }
     // As Stripe signs it at that time.
     RawResponse deliver(const std::string& body, std::int64_t at, const std::string& secret) {
@@ -119,6 +127,18 @@ TEST_F(TrustedRouteTest, OneKeyOfTwoTenantsIsTwoEffects) {
     EXPECT_EQ(again.status, 204);
     EXPECT_EQ(again.headers.at("idempotent-replayed"), "true");
     EXPECT_EQ(rows(), "7|1 7|2");
+}
+
+TEST_F(TrustedRouteTest, ARowHasTheVerifiedTenantAndNeverTheOneThatAClientNames) {
+    const SigningKey key = SigningKey::p256("one");
+    publish(key);
+    serve();
+    const std::string forged = "Onceward-Tenant: other\r\nonceward_tenant: other\r\n";
+    const std::string mine = token(key, "acme");
+    EXPECT_EQ(post("/owned/7", mine, R"({"amount":1})", forged).status, 204);
+    EXPECT_EQ(rows(), "acme|1");
+    EXPECT_EQ(post("/unowned", mine, R"({"amount":2})", forged).status, 204);
+    EXPECT_EQ(rows(), "acme|1 2") << "a route without tenants took the client's word";
 }
 
 TEST_F(TrustedRouteTest, WhatTheIssuerDidNotSignForThisServiceIsA401AndHasNoEffect) {
