@@ -3,6 +3,7 @@
 
 #include "cli/configuration/checks.h"
 #include "dedup/header_rules.h"
+#include "sinks/webhook/rules.h"
 
 namespace onceward {
 namespace {
@@ -44,16 +45,25 @@ void check_server(const HttpConfiguration& http, Report& report) {
     check_file(server.key_file, "http.tls.key", report);
 }
 
+bool is_this_machine(const std::string& host) {
+    return host == "localhost" || host == "127.0.0.1" || host == "::1";
+}
+
 void check_tokens(const HttpConfiguration& http, Report& report) {
     if (http.jwks.empty()) return;
     const std::string path = "http.tokens.jwks";
-    const bool local =
-        http.jwks.starts_with("http://127.0.0.1") || http.jwks.starts_with("http://localhost");
-    if (http.jwks.starts_with("http://") && !local) {
+    const bool file = http.jwks.find("://") == std::string::npos;
+    // By the host alone: 127.0.0.1 begins the names of other hosts as well.
+    const std::optional<CallAddress> address = call_address(http.jwks);
+    if (!file && !address) {
+        report.error_at(path,
+                        "This is no address to fetch a key set from. Write an `https://` address "
+                        "without a user, or a file.");
+    } else if (!file && !address->tls && !is_this_machine(address->host)) {
         report.error_at(path,
                         "Whoever is on the way could put keys of their own in. Write an "
                         "`https://` address.");
-    } else if (http.jwks.find("://") == std::string::npos) {
+    } else if (file) {
         check_file(http.jwks, path, report);
     }
     if (http.tokens.audiences.empty()) {

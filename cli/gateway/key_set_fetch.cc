@@ -33,6 +33,7 @@ std::string fetch_address(const std::string& address) {
     std::string text;
     CURL* raw = handle.get();
     curl_easy_setopt(raw, CURLOPT_URL, address.c_str());
+    curl_easy_setopt(raw, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(raw, CURLOPT_WRITEFUNCTION, &take);
     curl_easy_setopt(raw, CURLOPT_WRITEDATA, &text);
     curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, timeout_ms);

@@ -224,6 +224,7 @@ TEST_F(TrustedRouteTest, AKeySetIsTakenFromA200OrAFileAndFromNothingElse) {
     EXPECT_THROW(fetch_key_set(file.string()), std::runtime_error);
     std::ofstream(file) << "of a file";
     EXPECT_EQ(fetch_key_set(file.string()), "of a file");
+    EXPECT_THROW(fetch_key_set("file://" + file.string()), std::runtime_error);
     std::filesystem::remove(file);
 }
 
