@@ -113,7 +113,14 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
         report.error_at(path + ".claim", "The tenant is in a header or in a claim. Keep one.");
     }
     switch (tenant.kind) {
-        case TenantSource::Kind::none: break;
+        case TenantSource::Kind::none:
+            if (needs_token(http, route) && route.options.key.use != KeyUse::forbidden) {
+                report.warning_at(route.path,
+                                  "All who have a token share their keys: one gets the answer "
+                                  "that another's key has. Write `tenant: {claim: sub}`, or the "
+                                  "claim that says whose keys they are.");
+            }
+            break;
         case TenantSource::Kind::header: check_header(tenant.name, path + ".header", report); break;
         case TenantSource::Kind::claim:
             if (!needs_token(http, route)) {
