@@ -210,10 +210,21 @@ TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
     EXPECT_TRUE(sinks_.requests.empty());
 }
 
+TEST_F(FrontDoorTest, AKeyThatComesTooOftenTakesNothingOfItsTenants) {
+    RouteOptions& orders = to_sink();
+    orders.tenant_rate = RateLimit{.per_second = 0.001, .burst = 2};
+    orders.key_rate = RateLimit{.per_second = 0.001, .burst = 1};
+    EXPECT_EQ(send("POST", "/orders/7", {{"Idempotency-Key", "hot"}}).status, 201);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(send("POST", "/orders/7", {{"Idempotency-Key", "hot"}}).status, 429);
+    }
+    EXPECT_EQ(send("POST", "/orders/7", {{"Idempotency-Key", "other"}}).status, 201);
+}
+
 TEST_F(FrontDoorTest, ATenantAndAKeyThatComeTooOftenAreA429) {
     RouteOptions& orders = to_sink();
     orders.tenant = {TenantSource::Kind::header, "T"};
-    orders.tenant_rate = RateLimit{.per_second = 0.01, .burst = 3};
+    orders.tenant_rate = RateLimit{.per_second = 0.01, .burst = 2};
     orders.key_rate = RateLimit{.per_second = 0.01, .burst = 1};
     const auto ask = [&](const std::string& tenant, const std::string& key) {
         return send("POST", "/orders/1", {{"T", tenant}, {"Idempotency-Key", key}});
