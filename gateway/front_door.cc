@@ -1,7 +1,9 @@
 #include "gateway/front_door.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "dedup/header_rules.h"
 #include "dedup/log.h"
 #include "gateway/request_digest.h"
 #include "gateway/visit.h"
@@ -22,6 +24,21 @@ std::vector<RoutePattern> patterns_of(const GatewayOptions& options) {
         if (!route.status_path.empty()) patterns.push_back({"GET", route.status_path});
     }
     return patterns;
+}
+
+// What the request's Connection would keep from an upstream that takes it for whose request it is:
+// the tenant, or a credential that goes on. '' where it names none of them.
+std::string kept_from_the_upstream(const HttpRequest& request, const RouteOptions& route) {
+    const auto* upstream = std::get_if<UpstreamTarget>(&route.target);
+    if (upstream == nullptr) return {};
+    std::vector<std::string> needed = upstream->forwarded;
+    if (route.tenant.kind == TenantSource::Kind::header) needed.push_back(route.tenant.name);
+    const std::vector<std::string> hop = names_of_the_hop(request.headers);
+    for (const std::string& name : needed) {
+        const auto same = [&](const std::string& other) { return same_header(name, other); };
+        if (std::ranges::any_of(hop, same)) return name;
+    }
+    return {};
 }
 
 bool in_bulk(const RouteOptions& route) {
@@ -145,6 +162,12 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
 }
 
 void FrontDoor::go_on(const VisitPointer& visit) {
+    const std::string kept = kept_from_the_upstream(visit->request, visit->options());
+    if (!kept.empty()) {
+        return visit->refuse({.kind = ProblemKind::malformed_request,
+                              .detail = "Connection names " + kept +
+                                        ", which the request is not called on without."});
+    }
     if (!read_tenant(*visit) || !read_key(*visit) || !within_rates(*visit)) return;
     if (visit->route->asks_status) {
         to_status(visit);

@@ -100,6 +100,20 @@ TEST_F(FrontDoorTest, OfAnUpstreamsKeyItsOwnRoutesAreAsked) {
     EXPECT_TRUE(sinks_.looks.empty());
 }
 
+TEST_F(FrontDoorTest, AConnectionThatNamesTheTenantOrACredentialOfAnUpstreamIsA400) {
+    RouteOptions& charges =
+        route("POST", "/charges", UpstreamTarget{.forwarded = {"Authorization"}});
+    charges.tenant = {TenantSource::Kind::header, "X-Tenant"};
+    const auto ask = [&](const std::string& connection) {
+        return send("POST", "/charges",
+                    {{"Idempotency-Key", "a"}, {"X-Tenant", "t"}, {"Connection", connection}});
+    };
+    EXPECT_EQ(type(ask("close, x-tenant")), "400 malformed-request");
+    EXPECT_EQ(type(ask("AUTHORIZATION")), "400 malformed-request");
+    EXPECT_TRUE(upstreams_.requests.empty());
+    EXPECT_EQ(ask("keep-alive, X-Other").status, 201);
+}
+
 TEST_F(FrontDoorTest, WhatWasAnsweredIsCounted) {
     to_sink();
     send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
