@@ -221,6 +221,10 @@ bool FrontDoor::read_key(Visit& visit) const {
         reading = onceward::read_key(visit.request.headers, none);
     } else if (options.key_field.empty()) {
         reading = onceward::read_key(visit.request.headers, options.key);
+    } else if (!options.signature &&
+               !values_of(visit.request.headers, options.key.header).empty()) {
+        // Its client believes in it. Providers, who sign, may send one to everybody.
+        reading.fault = KeyFault::not_expected;
     } else if (auto text = field_of(visit.request.body, options.key_field)) {
         reading.fault = check_key_text(*text, options.key);
         if (!reading.fault) {

@@ -92,6 +92,15 @@ TEST_F(FrontDoorTest, TheKeyOfAWebhookIsInItsBody) {
     EXPECT_EQ(type(send("POST", "/events", {}, R"({"data":{"id":""}})")), "400 key-malformed");
 }
 
+TEST_F(FrontDoorTest, AKeyInTheHeaderIsNotExpectedWhereTheBodyHasIt) {
+    to_topic().key_field = "/id";
+    const std::string body = R"({"id":"evt_1"})";
+    EXPECT_EQ(type(send("POST", "/events", {{"Idempotency-Key", "a"}}, body)),
+              "400 key-not-expected");
+    EXPECT_TRUE(topics_.records.empty());
+    EXPECT_EQ(send("POST", "/events", {}, body).status, 202);
+}
+
 // The answer to a wrong signature says nothing of the body, not even that it has no key.
 TEST_F(FrontDoorTest, TheSignatureIsVerifiedBeforeAnythingElse) {
     RouteOptions& events = to_topic();
