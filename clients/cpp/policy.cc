@@ -60,10 +60,10 @@ Verdict judge(const Reading& reading) {
 
 bool leaves_doubt(int status) { return status == 408 || status == 409 || status >= 500; }
 
-// DANGER: after an attempt in doubt a 401 or a 404 says nothing of that attempt. A new key would be
-// a second operation.
+// DANGER: after an attempt in doubt a 401, a 404 or a balancer's 302 says nothing of that attempt.
+// A new key would be a second operation.
 bool settles(int status, bool replayed, bool in_doubt) {
-    if (status < 400 || replayed || status == 410 || status == 422) return true;
+    if (status < 300 || replayed || status == 410 || status == 422) return true;
     return status < 500 && status != 409 && !asks_for_another_try(status) && !in_doubt;
 }
 

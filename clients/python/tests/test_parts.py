@@ -76,7 +76,9 @@ def test_an_answer_is_replayed_where_every_header_says_so() -> None:
     ("status", "replayed", "in_doubt", "expected"),
     [
         (200, False, True, True),
-        (303, False, True, True),
+        (303, False, False, True),
+        (302, False, True, False),
+        (303, True, True, True),
         (404, False, False, True),
         (404, False, True, False),
         (404, True, True, True),

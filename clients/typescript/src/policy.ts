@@ -55,11 +55,11 @@ export function leavesDoubt(status: number): boolean {
 /**
  * Whether this answer tells how the operation ended, so that its key can be forgotten.
  *
- * DANGER: after an attempt in doubt a 401 or a 404 says nothing of that attempt. A new key would be
- * a second operation.
+ * DANGER: after an attempt in doubt a 401, a 404 or a balancer's 302 says nothing of that attempt.
+ * A new key would be a second operation.
  */
 export function settles(status: number, replayed: boolean, inDoubt: boolean): boolean {
-  if (status < 400 || replayed || status === 410 || status === 422) return true;
+  if (status < 300 || replayed || status === 410 || status === 422) return true;
   return status < 500 && !neverSettled.has(status) && !inDoubt;
 }
 

@@ -82,7 +82,9 @@ test("an answer is replayed where every header says so", () => {
 test("what settles an operation", () => {
   for (const [status, replayed, inDoubt, expected] of [
     [200, false, true, true],
-    [303, false, true, true],
+    [303, false, false, true],
+    [302, false, true, false],
+    [303, true, true, true],
     [404, false, false, true],
     [404, false, true, false],
     [404, true, true, true],

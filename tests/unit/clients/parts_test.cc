@@ -82,7 +82,9 @@ TEST(ClientPolicy, AnAnswerIsReplayedWhereEveryHeaderSaysSo) {
 
 TEST(ClientPolicy, SaysWhatSettlesAnOperation) {
     EXPECT_TRUE(settles(200, false, true));
-    EXPECT_TRUE(settles(303, false, true));
+    EXPECT_TRUE(settles(303, false, false));
+    EXPECT_FALSE(settles(302, false, true));
+    EXPECT_TRUE(settles(303, true, true));
     EXPECT_TRUE(settles(404, false, false));
     EXPECT_FALSE(settles(404, false, true));
     EXPECT_TRUE(settles(404, true, true));

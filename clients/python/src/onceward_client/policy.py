@@ -53,10 +53,10 @@ def leaves_doubt(status: int) -> bool:
 def settles(status: int, *, replayed: bool, in_doubt: bool) -> bool:
     """Whether this answer tells how the operation ended, so that its key can be forgotten.
 
-    DANGER: after an attempt in doubt a 401 or a 404 says nothing of that attempt. A new key would
-    be a second operation.
+    DANGER: after an attempt in doubt a 401, a 404 or a balancer's 302 says nothing of that
+    attempt. A new key would be a second operation.
     """
-    if status < 400 or replayed or status in (410, 422):
+    if status < 300 or replayed or status in (410, 422):
         return True
     return status < 500 and status not in _NEVER_SETTLED and not in_doubt
 
