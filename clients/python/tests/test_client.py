@@ -68,6 +68,16 @@ def test_the_key_stays_over_retries(first: Reply) -> None:
     }
 
 
+def test_an_answer_that_cannot_be_decoded_leaves_the_operation_open() -> None:
+    garbled = Reply(200, {"Content-Encoding": "gzip"}, b"this is no gzip")
+    with ScriptedServer(garbled, REPLAYED) as server:
+        answer = ask(server)
+    assert (answer.replayed, answer.attempts, len(set(server.keys))) == (True, 2, 1)
+    with ScriptedServer(garbled) as server, pytest.raises(ConnectionFailedError) as raised:
+        ask(server)
+    assert f'"{raised.value.key}"' == server.keys[0] and not raised.value.settled
+
+
 def test_each_operation_has_a_key_of_its_own() -> None:
     with ScriptedServer(Reply()) as server:
         assert ask(server).replayed is False

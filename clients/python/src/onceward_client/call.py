@@ -46,7 +46,7 @@ class Sleep:
 
 Step = Send | Sleep
 # To a Send: the answer, or what kept it from coming; to a Sleep: None.
-Outcome = httpx.Response | httpx.TransportError | None
+Outcome = httpx.Response | httpx.RequestError | None
 Steps = Generator[Step, Outcome, Answer]
 
 # The request was never sent with these.
@@ -128,7 +128,7 @@ def call(
             if verdict is Verdict.DONE:
                 return answer
             error: OncewardError = problem_error(answer, problem, settled=ended)
-        elif isinstance(outcome, httpx.TransportError):
+        elif isinstance(outcome, httpx.RequestError):
             in_doubt = in_doubt or not isinstance(outcome, _NOT_SENT)
             verdict, retry_after = Verdict.AGAIN, None
             error = ConnectionFailedError(

@@ -23,7 +23,8 @@ class Options:
     retries: Retries = field(default_factory=Retries)
     store: Store | None = None  # for operations that have a name
     retention: float = 24 * 3600.0  # how long the server remembers; an older key is not sent
-    timeout: float = 30.0  # of one attempt
+    # Of each wait in an attempt (httpx): to connect, to send, and for the next bytes of the answer.
+    timeout: float = 30.0
     key_header: str = "Idempotency-Key"
     bare_keys: bool = False  # without the quotes of the IETF's draft
 
@@ -85,7 +86,7 @@ class Client(_Base):
         content, all_headers = _payload(json, content, headers)
         request = self._http.build_request(method, url, content=content, headers=all_headers)
         steps = self._steps(request, key, operation)
-        outcome: httpx.Response | httpx.TransportError | None = None
+        outcome: httpx.Response | httpx.RequestError | None = None
         while True:
             try:
                 step = steps.send(outcome)
@@ -99,7 +100,7 @@ class Client(_Base):
                     outcome = self._http.send(request, follow_redirects=False)
                 except httpx.UnsupportedProtocol:
                     raise
-                except httpx.TransportError as error:
+                except httpx.RequestError as error:
                     outcome = error
             else:
                 time.sleep(step.seconds)
@@ -143,7 +144,7 @@ class AsyncClient(_Base):
         content, all_headers = _payload(json, content, headers)
         request = self._http.build_request(method, url, content=content, headers=all_headers)
         steps = self._steps(request, key, operation)
-        outcome: httpx.Response | httpx.TransportError | None = None
+        outcome: httpx.Response | httpx.RequestError | None = None
         while True:
             try:
                 step = steps.send(outcome)
@@ -157,7 +158,7 @@ class AsyncClient(_Base):
                     outcome = await self._http.send(request, follow_redirects=False)
                 except httpx.UnsupportedProtocol:
                     raise
-                except httpx.TransportError as error:
+                except httpx.RequestError as error:
                     outcome = error
             else:
                 await asyncio.sleep(step.seconds)
