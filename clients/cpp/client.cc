@@ -29,6 +29,13 @@ bool waited(milliseconds pause, const std::stop_token& stop) {
     return !stop.stop_requested();
 }
 
+// DANGER: what does not begin with a slash would go on with the name of the host.
+void check_target(const std::string& target) {
+    if (!target.starts_with('/') || target.starts_with("//")) {
+        throw std::invalid_argument("a target is a path that begins with one slash, and its query");
+    }
+}
+
 // DANGER: a control character would end the header and begin another.
 void check_headers(const Headers& headers) {
     const auto control = [](char c) { return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7F; };
@@ -71,6 +78,7 @@ Client::Client(std::string base_url, Options options, std::unique_ptr<Transport>
     : base_url_(std::move(base_url)),
       options_(std::move(options)),
       transport_(std::move(transport)) {
+    if (base_url_.ends_with('/')) base_url_.pop_back();
     if (!options_.warn) {
         options_.warn = [](const std::string& text) { std::cerr << text << '\n'; };
     }
@@ -164,6 +172,7 @@ void Client::judge_key(const std::string& key) {
 
 // All but the key; what cannot be sent is refused here, before a key is stored.
 Sending Client::sending(const Request& request) const {
+    check_target(request.target);
     Sending made{.method = request.method,
                  .url = base_url_ + request.target,
                  .headers = options_.headers,

@@ -78,6 +78,20 @@ def test_an_answer_that_cannot_be_decoded_leaves_the_operation_open() -> None:
     assert f'"{raised.value.key}"' == server.keys[0] and not raised.value.settled
 
 
+def test_the_path_of_the_base_is_kept() -> None:
+    with ScriptedServer(Reply()) as server, Client(server.url + "/api/", QUICK) as client:
+        client.request("POST", "/orders/7")
+    assert server.seen[0].target == "/api/orders/7"
+
+
+@pytest.mark.parametrize("target", ["//other.example/x", "http://other.example/x", "orders", ""])
+def test_a_target_that_is_no_path_is_refused(target: str) -> None:
+    with ScriptedServer(Reply()) as server, Client(server.url, QUICK) as client:
+        with pytest.raises(ValueError):
+            client.request("POST", target)
+    assert not server.seen
+
+
 def test_each_operation_has_a_key_of_its_own() -> None:
     with ScriptedServer(Reply()) as server:
         assert ask(server).replayed is False

@@ -7,8 +7,14 @@ import pytest
 
 from onceward_client import Retries, mint_key
 from onceward_client.answers import is_replayed
+from onceward_client.call import fingerprint_of
 from onceward_client.keys import check_key, weakness
 from onceward_client.policy import in_flight_pause, parse_retry_after, pause, settles
+
+
+def test_a_fingerprint_is_the_same_in_all_languages() -> None:
+    expected = "62eeaf2c54b0008c66eba9b462238ab60d0fbb8ede8f47071ab1a761e5c8a3fd"
+    assert fingerprint_of("POST", "/orders/7?a=b", b'{"amount":"1.50"}') == expected
 
 
 def test_minted_keys_are_strong_and_different() -> None:

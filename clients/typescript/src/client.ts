@@ -12,7 +12,7 @@ import {
   StoreError,
   problemError,
 } from "./errors.js";
-import { checkKey, headerValue, mintKey, weakness } from "./keys.js";
+import { checkKey, checkTarget, headerValue, mintKey, weakness } from "./keys.js";
 import * as policy from "./policy.js";
 import type { Entry, Store } from "./store.js";
 
@@ -71,9 +71,10 @@ export class Client {
 
   /** One operation, over as many attempts as it takes; throws OncewardError. */
   async request(method: string, target: string, call: Call = {}): Promise<Answer> {
-    const url = new URL(target, this.baseUrl);
+    checkTarget(target);
+    const url = new URL(this.baseUrl.replace(/\/$/, "") + target);
     const init = this.prepare(method, url, call);
-    const { key, inDoubt } = await this.keyOf(call, fingerprint(method, url, init.body));
+    const { key, inDoubt } = await this.keyOf(call, fingerprint(method, target, init.body));
     init.headers.set(this.keyHeader, headerValue(key, this.options.bareKeys ?? false));
     const progress: Progress = { failures: 0, waits: 0, inDoubt };
     for (;;) {
@@ -231,8 +232,9 @@ interface Prepared {
   redirect: "manual";
 }
 
-function fingerprint(method: string, url: URL, body: string | Uint8Array | null): string {
-  const hash = createHash("sha256").update(`${method}\n${url.pathname}${url.search}\n`);
+// The same in all languages: of the target as the caller has it, without the base's path.
+function fingerprint(method: string, target: string, body: string | Uint8Array | null): string {
+  const hash = createHash("sha256").update(`${method}\n${target}\n`);
   return hash.update(body ?? "").digest("hex");
 }
 

@@ -22,6 +22,13 @@ export function checkKey(key: string): void {
   }
 }
 
+/** DANGER: `//other.example/x` or a whole URL would take the headers to another host. */
+export function checkTarget(target: string): void {
+  if (!target.startsWith("/") || target.startsWith("//")) {
+    throw new RangeError("a target is a path that begins with one slash, and its query");
+  }
+}
+
 /** As the header has it: a string of RFC 8941 in quotes, or the key as it is. */
 export function headerValue(key: string, bare: boolean): string {
   return bare ? key : `"${key}"`;

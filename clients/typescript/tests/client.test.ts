@@ -18,6 +18,7 @@ import {
   ServerError,
   TooManyRequestsError,
   type Options,
+  type Store,
 } from "../src/index.js";
 import * as scripted from "./scripted_server.js";
 import { problem, withServer, type Reply, type ScriptedServer } from "./scripted_server.js";
@@ -70,6 +71,29 @@ for (const [name, first] of transient) {
       }
     }));
 }
+
+test("the path of the base is kept, and the fingerprint is the same in all languages", () =>
+  withServer([{}], async (server) => {
+    const prints: string[] = [];
+    const store: Store = {
+      claim: async (made) => (prints.push(made.fingerprint), made),
+      forget: async () => {},
+      entries: async () => [],
+    };
+    const client = new Client(`${server.url}/api/`, { ...quick, store });
+    const call = { json: { amount: "1.50" }, operation: "order-7" };
+    await client.request("POST", "/orders/7?a=b", call);
+    assert.equal(server.seen[0]?.target, "/api/orders/7?a=b");
+    assert.deepEqual(prints, ["62eeaf2c54b0008c66eba9b462238ab60d0fbb8ede8f47071ab1a761e5c8a3fd"]);
+  }));
+
+test("a target that is no path is refused", () =>
+  withServer([{}], async (server) => {
+    for (const target of ["//other.example/x", "http://other.example/x", "orders", ""]) {
+      await assert.rejects(new Client(server.url, quick).request("POST", target), RangeError);
+    }
+    assert.equal(server.seen.length, 0);
+  }));
 
 test("each operation has a key of its own", () =>
   withServer([{}], async (server) => {

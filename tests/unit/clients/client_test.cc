@@ -106,6 +106,14 @@ class ClientTest : public testing::Test {
     ScriptedTransport::Script script_;
 };
 
+TEST_F(ClientTest, ATargetThatIsNoPathIsRefused) {
+    script_.outcomes = {replayed};
+    for (const std::string target : {"//other.example/x", "http://other.example/x", "orders", ""}) {
+        EXPECT_THROW(ask({.target = target}), std::invalid_argument) << target;
+    }
+    EXPECT_THAT(script_.seen, IsEmpty());
+}
+
 TEST_F(ClientTest, KeepsItsKeyOverRetries) {
     for (const Outcome& first : {problem(409, "key-in-flight", "0"), problem(503, "unavailable"),
                                  cut, nobody, plain(500), plain(408), plain(425), plain(429)}) {

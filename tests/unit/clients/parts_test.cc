@@ -80,6 +80,11 @@ TEST(ClientPolicy, AnAnswerIsReplayedWhereEveryHeaderSaysSo) {
     }
 }
 
+TEST(ClientKeys, AFingerprintIsTheSameInAllLanguages) {
+    EXPECT_EQ(fingerprint_of("POST", "/orders/7?a=b", R"({"amount":"1.50"})"),
+              "62eeaf2c54b0008c66eba9b462238ab60d0fbb8ede8f47071ab1a761e5c8a3fd");
+}
+
 TEST(ClientPolicy, SaysWhatSettlesAnOperation) {
     EXPECT_TRUE(settles(200, false, true));
     EXPECT_TRUE(settles(303, false, false));

@@ -100,15 +100,21 @@ class Keys:
             warnings.warn(f"a key that has ended stays in its store: {error}", stacklevel=4)
 
 
-def fingerprint_of(request: httpx.Request) -> str:
-    head = f"{request.method}\n{request.url.raw_path.decode('ascii')}\n"
-    return hashlib.sha256(head.encode("ascii") + request.content).hexdigest()
+def fingerprint_of(method: str, target: str, content: bytes) -> str:
+    """The same in all languages: of the target as the caller has it, without the base's path."""
+    return hashlib.sha256(f"{method}\n{target}\n".encode() + content).hexdigest()
 
 
 def call(
-    request: httpx.Request, kept: Keys, retries: Retries, given: str | None, operation: str | None
+    request: httpx.Request,
+    target: str,
+    kept: Keys,
+    retries: Retries,
+    given: str | None,
+    operation: str | None,
 ) -> Steps:
-    key, in_doubt = kept.key_of(given, operation, fingerprint_of(request))
+    fingerprint = fingerprint_of(request.method, target, request.content)
+    key, in_doubt = kept.key_of(given, operation, fingerprint)
     failures = waits = 0
     while True:
         outcome = yield Send(key)

@@ -11,7 +11,7 @@ import httpx
 
 from .answers import Answer
 from .call import Keys, Send, Steps, call
-from .keys import header_value
+from .keys import check_target, header_value
 from .policy import Retries
 from .store import Store
 
@@ -34,10 +34,12 @@ class _Base:
         self._options = options
         self._keys = Keys(options.store, options.retention)
 
-    def _steps(self, request: httpx.Request, key: str | None, operation: str | None) -> Steps:
+    def _steps(
+        self, request: httpx.Request, target: str, key: str | None, operation: str | None
+    ) -> Steps:
         if self._options.key_header in request.headers:
             raise ValueError(f"{self._options.key_header} is the client's own: give `key` instead")
-        return call(request, self._keys, self._options.retries, key, operation)
+        return call(request, target, self._keys, self._options.retries, key, operation)
 
     def _put_key(self, request: httpx.Request, step: Send) -> None:
         value = header_value(step.key, bare=self._options.bare_keys)
@@ -83,9 +85,10 @@ class Client(_Base):
 
         `operation`: its name in the store, the same after a restart, such as an order's number.
         """
+        check_target(url)
         content, all_headers = _payload(json, content, headers)
         request = self._http.build_request(method, url, content=content, headers=all_headers)
-        steps = self._steps(request, key, operation)
+        steps = self._steps(request, url, key, operation)
         outcome: httpx.Response | httpx.RequestError | None = None
         while True:
             try:
@@ -141,9 +144,10 @@ class AsyncClient(_Base):
         key: str | None = None,
         operation: str | None = None,
     ) -> Answer:
+        check_target(url)
         content, all_headers = _payload(json, content, headers)
         request = self._http.build_request(method, url, content=content, headers=all_headers)
-        steps = self._steps(request, key, operation)
+        steps = self._steps(request, url, key, operation)
         outcome: httpx.Response | httpx.RequestError | None = None
         while True:
             try:

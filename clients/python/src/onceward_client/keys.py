@@ -57,3 +57,9 @@ def _bits(key: str) -> float:
     """Most that a text can hold whose characters come this often."""
     counts = Counter(key).values()
     return -sum(count * math.log2(count / len(key)) for count in counts)
+
+
+def check_target(target: str) -> None:
+    """DANGER: `//other.example/x` or a whole URL would take the headers to another host."""
+    if not target.startswith("/") or target.startswith("//"):
+        raise ValueError("a target is a path that begins with one slash, and its query")
