@@ -246,18 +246,20 @@ bool FrontDoor::read_key(Visit& visit) const {
 }
 
 bool FrontDoor::within_rates(Visit& visit) {
-    const auto at = TokenBuckets::Clock::now();
     std::optional<std::chrono::seconds> wait;
     // The key first: one that comes too often takes nothing of its tenant's.
     if (visit.key) wait = key_too_often(*visit.route, visit.tenant, visit.key->text);
-    if (!wait) {
-        const std::lock_guard lock(rates_mutex_);
-        Route& route = *visit.route;
-        if (route.tenants) wait = route.tenants->take(visit.tenant, at);
-    }
+    if (!wait) wait = tenant_too_often(*visit.route, visit.tenant);
     if (!wait) return true;
     visit.refuse({.kind = ProblemKind::too_many_requests, .retry_after = wait});
     return false;
+}
+
+std::optional<std::chrono::seconds> FrontDoor::tenant_too_often(Route& route,
+                                                                const std::string& tenant) {
+    if (!route.tenants) return std::nullopt;
+    const std::lock_guard lock(rates_mutex_);
+    return route.tenants->take(tenant, TokenBuckets::Clock::now());
 }
 
 std::optional<std::chrono::seconds> FrontDoor::key_too_often(Route& route,

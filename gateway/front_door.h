@@ -78,6 +78,8 @@ class FrontDoor {
     bool read_tenant(Visit& visit) const;
     bool read_key(Visit& visit) const;
     bool within_rates(Visit& visit);
+    // How long until the tenant may come again; none where it may come now, and did.
+    std::optional<std::chrono::seconds> tenant_too_often(Route& route, const std::string& tenant);
     // How long until the key may come again; none where it may come now.
     std::optional<std::chrono::seconds> key_too_often(Route& route, const std::string& tenant,
                                                       const std::string& key);

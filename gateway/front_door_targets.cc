@@ -122,14 +122,16 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
                 {.kind = problem_of(*item.fault), .detail = describe(*item.fault, options.key)});
             continue;
         }
-        if (!item.key.empty()) {
-            if (const auto wait = key_too_often(*visit->route, visit->tenant, item.key)) {
-                // An item has no header to say it in.
-                answers->all[i].response = to_response(
-                    {.kind = ProblemKind::too_many_requests,
-                     .detail = "Come again in " + std::to_string(wait->count()) + " seconds."});
-                continue;
-            }
+        std::optional<std::chrono::seconds> wait;
+        if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
+        // The first one has the token that was taken for the request.
+        if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
+        if (wait) {
+            // An item has no header to say it in.
+            answers->all[i].response = to_response(
+                {.kind = ProblemKind::too_many_requests,
+                 .detail = "Come again in " + std::to_string(wait->count()) + " seconds."});
+            continue;
         }
         HttpRequest request{.method = visit->request.method,
                             .target = visit->request.target,

@@ -219,6 +219,15 @@ TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
     EXPECT_TRUE(sinks_.requests.empty());
 }
 
+TEST_F(FrontDoorTest, EachItemOfABulkCountsForItsTenantsRate) {
+    route("POST", "/bulk", SinkTarget{.bulk = true}).tenant_rate = RateLimit{0.001, 2};
+    const std::string body =
+        R"([{"key":"a","body":{}},{"key":"b","body":{}},{"key":"c","body":{}}])";
+    EXPECT_EQ(send("POST", "/bulk", {}, body).status, 207);
+    EXPECT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(type(send("POST", "/bulk", {}, body)), "429 too-many-requests");
+}
+
 TEST_F(FrontDoorTest, AKeyThatComesTooOftenTakesNothingOfItsTenants) {
     RouteOptions& orders = to_sink();
     orders.tenant_rate = RateLimit{.per_second = 0.001, .burst = 2};
