@@ -101,8 +101,9 @@ TEST_F(FrontDoorTest, OfAnUpstreamsKeyItsOwnRoutesAreAsked) {
 }
 
 TEST_F(FrontDoorTest, AConnectionThatNamesTheTenantOrACredentialOfAnUpstreamIsA400) {
-    RouteOptions& charges =
-        route("POST", "/charges", UpstreamTarget{.forwarded = {"Authorization"}});
+    UpstreamTarget upstream;
+    upstream.forwarded = {"Authorization"};
+    RouteOptions& charges = route("POST", "/charges", upstream);
     charges.tenant = {TenantSource::Kind::header, "X-Tenant"};
     const auto ask = [&](const std::string& connection) {
         return send("POST", "/charges",
