@@ -300,8 +300,10 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].rate.tenant",
      .type = OptionType::number,
      .default_text = "0",
-     .meaning = "Requests a second of one tenant (of all, where the route has no tenants); more "
-                "are answered with 429 and Retry-After. 0: no limit. Counted in each process.",
+     .meaning =
+         "Requests a second of one tenant (of all, where the route has no tenants), each item "
+         "of a bulk for itself; more are answered with 429 and Retry-After. 0: no limit. "
+         "Counted in each process.",
      .bind = [](To& to, const In& value) { to.route->tenant_rate.per_second = value.number; },
      .maximum = 1'000'000},
     {.path = "http.routes[].rate.tenant_burst",

@@ -19,7 +19,8 @@ const OptionSpec ledger_entries[] = {
      .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
                 "query. `log`: appended without an index, several times as fast; each process "
                 "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
-                "`upstream` alone: each key is claimed in one transaction and its end written down in another.",
+                "`upstream` alone: each key is claimed in one transaction and its end written down "
+                "in another.",
      .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
              "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
              "partitions alone. A process that starts reads as much first.",
