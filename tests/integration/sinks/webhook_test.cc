@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -94,6 +95,8 @@ TEST_F(Webhook, SendsPayloadKeyTraceAndConfiguredHeaders) {
     const std::string signed_with = sent.header("onceward-signature");
     const std::string time = signed_with.substr(2, signed_with.find(',') - 2);
     EXPECT_EQ(signed_with, signature("s3cret", std::chrono::seconds(std::stoll(time)), sent.body));
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    EXPECT_NEAR(std::stod(time), std::chrono::duration<double>(now).count(), 60);
 }
 
 TEST_F(Webhook, TheKeyIsTheSameOnEachTryAndAHeaderCannotBeSmuggledIn) {
