@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dedup/digest.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 
@@ -115,13 +116,22 @@ TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
     EXPECT_EQ(scene.applied(), 50);
 }
 
+struct FingerprintCase {
+    std::string name;
+    FingerprintOptions fingerprint;
+    std::string fence;  // applied, duplicates, conflicts, dead_lettered
+};
+
+class Fingerprints : public testing::TestWithParam<FingerprintCase> {};
+
 // A replay of which some messages say something else under their key, or the same in other words.
-TEST(Log, TheSameKeyWithAnotherFieldIsAConflictAndWithOtherWordsADuplicate) {
+TEST_P(Fingerprints, TheSameIsADuplicateAndAnythingElseUnderItsKeyAConflictWithBothFingerprints) {
     Scene scene;
     WorkerOptions options = scene.options();
-    options.topics[0].key.fingerprint = {FingerprintOptions::Of::fields, {"/id"}};
+    options.topics[0].key.fingerprint = GetParam().fingerprint;
     scene.start(std::move(options));
     std::vector<support::ProducedMessage> sent = scene.make(100, 0);
+    const std::vector<support::ProducedMessage> first = sent;
     scene.kafka().produce(scene.topic(), sent);
     scene.count(sent);
     ASSERT_TRUE(scene.all_applied());
@@ -132,14 +142,29 @@ TEST(Log, TheSameKeyWithAnotherFieldIsAConflictAndWithOtherWordsADuplicate) {
     }
     scene.kafka().produce(scene.topic(), sent);
     ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) >= 200; }));
-    EXPECT_EQ(scene.fence(0, "applied, duplicates, conflicts, dead_lettered"), "100 90 10 0");
+    EXPECT_EQ(scene.fence(0, "applied, duplicates, conflicts, dead_lettered"), GetParam().fence);
     EXPECT_EQ(scene.applied(), 100);
-    EXPECT_EQ(scene.database().number(
-                  "SELECT count(*) FROM dead_letters WHERE error_class = 'conflict' AND "
-                  "fingerprint <> first_fingerprint AND "
-                  "(first_places->0->>'offset')::bigint = record_offset - 100"),
-              10);
+    const support::Rows letters = scene.database().execute(
+        "SELECT record_offset - 100, fingerprint, first_fingerprint FROM dead_letters WHERE "
+        "error_class = 'conflict' AND fingerprint <> first_fingerprint AND "
+        "(first_places->0->>'offset')::bigint = record_offset - 100 ORDER BY 1");
+    const bool of_payload = GetParam().fingerprint.of == FingerprintOptions::Of::payload;
+    ASSERT_EQ(letters.size(), of_payload ? 20U : 10U);
+    for (std::size_t letter = 0; letter < letters.size(); ++letter) {
+        const std::size_t i = std::stoul(letters[letter][0].value());
+        EXPECT_EQ(i, of_payload ? letter / 2 * 10 + letter % 2 : letter * 10);
+        if (!of_payload) continue;
+        EXPECT_EQ(letters[letter][1], uuid_text(digest_of_bytes(*sent[i].payload)));
+        EXPECT_EQ(letters[letter][2], uuid_text(digest_of_bytes(*first[i].payload)));
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Log, Fingerprints,
+    testing::Values(
+        FingerprintCase{"fields", {FingerprintOptions::Of::fields, {"/id"}}, "100 90 10 0"},
+        FingerprintCase{"payload", {FingerprintOptions::Of::payload, {}}, "100 80 20 0"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Log, AKeyThatComesTooOftenGoesToTheDeadLettersAndOthersPass) {
     Scene scene;
