@@ -7,6 +7,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -163,15 +165,31 @@ int show(const RetentionArguments& arguments) {
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
 
+// What each job of a worker's process does with a ledger that fails: the others have their turn.
+nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
+    std::cerr << "onceward: ledger " << ledger.name << ": " << error.what() << '\n';
+    return {{"ledger", ledger.name},
+            {"looked", false},
+            {"failed", true},
+            {"sqlstate", error.sqlstate()},
+            {"error", error.summary()}};
+}
+
 nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& options,
                          Connection& connection) {
     RetentionJob job({.connection = options, .ledgers = {ledger}});
     const RetentionReport report = job.look(connection, ledger);
-    return {{"ledger", ledger.name},           {"looked", report.looked},
-            {"rotated", report.rotated},       {"sealed", report.sealed},
-            {"expired", report.unlisted},      {"tables_dropped", report.dropped},
-            {"leases_deleted", report.leases}, {"busy", report.busy},
-            {"held_back", report.held_back},   {"waits_for_hours", report.waits_for_hours}};
+    return {{"ledger", ledger.name},
+            {"looked", report.looked},
+            {"failed", false},
+            {"rotated", report.rotated},
+            {"sealed", report.sealed},
+            {"expired", report.unlisted},
+            {"tables_dropped", report.dropped},
+            {"leases_deleted", report.leases},
+            {"busy", report.busy},
+            {"held_back", report.held_back},
+            {"waits_for_hours", report.waits_for_hours}};
 }
 
 int run_once(const RetentionArguments& arguments) {
@@ -181,20 +199,29 @@ int run_once(const RetentionArguments& arguments) {
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        Connection connection(setup.connection);
-        require_version(connection);
+        std::optional<Connection> connection(std::in_place, setup.connection);
+        require_version(*connection);
+        int worst = exit_ok;
         for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
             if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
             if (arguments.any_hour) ledger.purge_hours.reset();
-            all.push_back(look_once(ledger, setup.connection, connection));
+            try {
+                if (!connection) connection.emplace(setup.connection);
+                all.push_back(look_once(ledger, setup.connection, *connection));
+            } catch (const PostgresError& error) {
+                all.push_back(failed_look(ledger, error));
+                connection.reset();
+                worst = exit_failure;
+            }
         }
-        return exit_ok;
+        return worst;
     });
     if (arguments.json) {
         std::cout << all.dump(2) << '\n';
         return code;
     }
     for (const auto& report : all) {
+        if (report["failed"].get<bool>()) continue;  // on standard error already
         std::cout << report["ledger"].get<std::string>() << ": "
                   << (report["looked"].get<bool>()
                           ? "rotated " + report["rotated"].dump() + ", sealed " +
@@ -229,7 +256,10 @@ void add_retention(CLI::App& program, Commands& commands) {
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");
     command->add_flag("--json", arguments->json, "Print JSON");
-    command->footer("Exit codes: 0 shown or done, 3 there is no such ledger.");
+    command->footer(
+        "Exit codes: 0 shown or done, 1 a ledger's step failed (the others had theirs), 3 there is "
+        "no "
+        "such ledger.");
     commands.add(*command, [arguments] {
         return run_operator_command(
             [&] { return arguments->run_once ? run_once(*arguments) : show(*arguments); });

@@ -237,22 +237,50 @@ void RetentionJob::count(const RetentionReport& report) {
     counts_.leases += report.leases;
 }
 
-void RetentionJob::look_at_all(std::optional<Connection>& connection) {
-    const auto begin = std::chrono::steady_clock::now();
-    bool failed = false;
+// False where there was none; the next look tries again.
+bool RetentionJob::connect(std::optional<Connection>& connection) {
+    if (connection) return true;
     try {
-        if (!connection) {
-            connection.emplace(options_.connection);
-            const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
-            connection->query(sql::retention_session,
-                              Parameters{}.text(std::to_string(idle.count()) + "ms"));
-        }
-        for (const LedgerOptions& ledger : options_.ledgers) count(look(*connection, ledger));
+        connection.emplace(options_.connection);
+        const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
+        connection->query(sql::retention_session,
+                          Parameters{}.text(std::to_string(idle.count()) + "ms"));
+        return true;
     } catch (const PostgresError& error) {
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
         connection.reset();
-        failed = true;
+        return false;
+    }
+}
+
+bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
+                                const LedgerOptions& ledger) {
+    try {
+        count(look(*connection, ledger));
+        return true;
+    } catch (const PostgresError& error) {
+        log_warning(
+            "ledger.retention_failed",
+            {{"ledger", ledger.name}, {"sqlstate", error.sqlstate()}, {"error", error.summary()}});
+        // Whatever it was, nothing of that session may reach the ledgers behind this one.
+        connection.reset();
+        const std::lock_guard lock(mutex_);
+        ++counts_.failed_ledgers[ledger.name];
+        return false;
+    }
+}
+
+void RetentionJob::look_at_all(std::optional<Connection>& connection) {
+    const auto begin = std::chrono::steady_clock::now();
+    bool failed = false;
+    for (const LedgerOptions& ledger : options_.ledgers) {
+        // Where nobody answers, each of the others would wait for its time-out as well.
+        if (!connect(connection)) {
+            failed = true;
+            break;
+        }
+        failed = !look_or_warn(connection, ledger) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const std::lock_guard lock(mutex_);

@@ -2,7 +2,7 @@
 // Rotates ledgers, seals logs and lets go of what has expired, in the log's time. One thread and
 // one connection for each process, beside its workers; among processes one at a time looks at a
 // ledger. Nothing here is needed for exactness: while it is down claims only stay longer. Failures
-// inside run() are logged and tried again.
+// inside run() are logged and tried again; a ledger that fails leaves the others their turn.
 
 #include <chrono>
 #include <cstdint>
@@ -56,6 +56,9 @@ class RetentionJob {
     RetentionCounts counts() const;
 
   private:
+    bool connect(std::optional<Connection>& connection);
+    // False where it failed: that is logged and counted, and the session is given up.
+    bool look_or_warn(std::optional<Connection>& connection, const LedgerOptions& ledger);
     void look_at_all(std::optional<Connection>& connection);
     void count(const RetentionReport& report);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,

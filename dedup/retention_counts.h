@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace onceward {
 
 struct RetentionCounts {
     std::int64_t runs = 0;  // looks at all ledgers, failed ones included
     std::int64_t failures = 0;
+    // Looks that failed, by the ledger's name.
+    std::map<std::string, std::int64_t> failed_ledgers{};
     std::int64_t busy = 0;     // looks at a ledger that could not have a lock in time
     std::int64_t rotated = 0;  // generations
     std::int64_t sealed = 0;   // generations of logs that became segments
@@ -23,6 +27,7 @@ struct RetentionCounts {
     RetentionCounts& operator+=(const RetentionCounts& other) {
         runs += other.runs;
         failures += other.failures;
+        for (const auto& [ledger, looks] : other.failed_ledgers) failed_ledgers[ledger] += looks;
         busy += other.busy;
         rotated += other.rotated;
         sealed += other.sealed;

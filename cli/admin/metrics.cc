@@ -193,6 +193,11 @@ void add_retention(Families& families, const RetentionState& state) {
                      labels);
     families.counter("onceward_retention_failures_total", "Those that PostgreSQL ended.",
                      counts.failures, labels);
+    for (const auto& [ledger, looks] : counts.failed_ledgers) {
+        families.counter("onceward_retention_ledger_failures_total",
+                         "Looks at this ledger that PostgreSQL ended.", looks,
+                         {labels.front(), {"ledger", ledger}});
+    }
     families.counter("onceward_retention_busy_total",
                      "Looks at a ledger that could not have a lock in time.", counts.busy, labels);
     families.counter("onceward_retention_seconds_total", "What the looks took.", counts.seconds,

@@ -125,6 +125,38 @@ TEST_F(RetentionByHand, OneStepMakesASegmentOfALog) {
     EXPECT_GT(shown.json()[0]["bytes"], 3 * 8192);
 }
 
+// 2BP01: no DROP of a table that somebody's view reads.
+TEST_F(RetentionByHand, OneLedgerThatFailsLeavesTheOthersTheirStepAndIsAFailure) {
+    Connection worker(schema_.worker());
+    const int refunds = register_ledger(worker, {.name = "refunds"}, "billing", "refunds").ledger;
+    for (const int ledger : {ledger_, refunds}) {
+        database().execute("CREATE TABLE claims_" + std::to_string(ledger) + "_999 ()");
+    }
+    database().execute("CREATE VIEW report AS SELECT count(*) FROM claims_" +
+                       std::to_string(ledger_) + "_999");
+    const Configured configured("127.0.0.1:1",
+                                "    ledger: {name: orders}\n"
+                                "  - name: refunds\n"
+                                "    format: json\n"
+                                "    key: {sources: [{field: /id}]}\n"
+                                "    sink: {table: refunds, columns: {id: /id}}\n"
+                                "    ledger: {name: refunds}\n");
+    const Outcome outcome = run({"retention", "--run-once", "-c", configured.file(), "--json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("onceward: ledger orders: SQLSTATE 2BP01"));
+    const nlohmann::json steps = outcome.last_json();
+    ASSERT_EQ(steps.size(), 2U) << outcome.output;
+    EXPECT_EQ(steps[0]["ledger"], "orders");
+    EXPECT_EQ(steps[0]["failed"], true);
+    EXPECT_EQ(steps[0]["sqlstate"], "2BP01");
+    EXPECT_EQ(steps[1]["ledger"], "refunds");
+    EXPECT_EQ(steps[1]["failed"], false);
+    EXPECT_EQ(steps[1]["tables_dropped"], 1);
+    const Outcome text = run({"retention", "--run-once", "-c", configured.file()});
+    EXPECT_EQ(text.exit_code, 1) << text.output;
+    EXPECT_THAT(text.output, HasSubstr("refunds: rotated false"));
+}
+
 TEST_F(RetentionByHand, AnotherProcesssLookIsNotWaitedFor) {
     Connection other(schema_.worker());
     ASSERT_TRUE(other.query(sql::retention_leader, Parameters{}.text(std::to_string(ledger_)))

@@ -160,6 +160,7 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     RetentionState state;
     state.counts.runs = 7;
     state.counts.failures = 2;
+    state.counts.failed_ledgers["orders"] = 6;
     state.counts.expired = 3;
     state.counts.leases = 8;
     state.counts.seconds = 1.5;
@@ -168,6 +169,8 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     const std::string database = "{database=\"postgres\"";
     EXPECT_THAT(text, HasSubstr("onceward_retention_runs_total" + database + "} 7\n"));
     EXPECT_THAT(text, HasSubstr("onceward_retention_failures_total" + database + "} 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_retention_ledger_failures_total" + database +
+                                ",ledger=\"orders\"} 6\n"));
     EXPECT_THAT(text, HasSubstr("onceward_retention_seconds_total" + database + "} 1.5\n"));
     EXPECT_THAT(text, HasSubstr("onceward_retention_generations_total" + database +
                                 ",step=\"expired\"} 3\n"));
@@ -186,12 +189,14 @@ TEST(Metrics, JobsOfOneServerAreToldAsOneAndTheOldestSuccessCounts) {
         .runs = 7, .busy = 1, .leases = 8, .seconds = 1.5, .last_success = now};
     const RetentionCounts routes{.runs = 2,
                                  .failures = 1,
+                                 .failed_ledgers = {{"orders", 1}},
                                  .rotated = 3,
                                  .sealed = 4,
                                  .expired = 5,
                                  .last_success = now - 1min};
     process.add_retention("postgres", workers);
     process.add_retention("postgres", routes);
+    process.add_retention("east", routes);
     process.add_retention("east", routes);
     ASSERT_EQ(process.retention.size(), 2U);
     const RetentionCounts& sum = process.retention[0].counts;
@@ -204,6 +209,7 @@ TEST(Metrics, JobsOfOneServerAreToldAsOneAndTheOldestSuccessCounts) {
     EXPECT_EQ(sum.leases, 8);
     EXPECT_EQ(sum.seconds, 1.5);
     EXPECT_EQ(sum.last_success, now - 1min);
+    EXPECT_EQ(process.retention[1].counts.failed_ledgers.at("orders"), 2);
     process.add_retention("postgres", {});
     EXPECT_EQ(process.retention[0].counts.last_success, std::nullopt) << "one has had none";
 }

@@ -1,0 +1,59 @@
+// A ledger that cannot be looked at, beside one that can: the job of the workers' processes.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dedup/ledger.h"
+#include "dedup/retention.h"
+#include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RetentionFailures : public testing::Test {
+  protected:
+    // A ledger with a table that a crash left unlisted.
+    LedgerOptions ledger_with_table(const std::string& name) {
+        LedgerOptions options;
+        options.name = name;
+        Connection worker(schema_.worker());
+        const int ledger = register_ledger(worker, options, "group", name).ledger;
+        tables_.push_back("claims_" + std::to_string(ledger) + "_999");
+        schema_.database().execute("CREATE TABLE " + tables_.back() + " ()");
+        return options;
+    }
+    bool is_there(const std::string& table) {
+        return schema_.database().number("SELECT count(to_regclass('" + table + "'))") == 1;
+    }
+
+    support::FreshSchema schema_;
+    std::vector<std::string> tables_;
+};
+
+// 2BP01: no DROP of a table that somebody's view reads.
+TEST_F(RetentionFailures, OneLedgerThatFailsLeavesTheOthersTheirTurn) {
+    const LedgerOptions watched = ledger_with_table("a");
+    const LedgerOptions other = ledger_with_table("b");
+    schema_.database().execute("CREATE VIEW report AS SELECT count(*) FROM " + tables_.front());
+    RetentionJob job({schema_.worker(), {watched, other}, 20ms});
+    std::jthread thread([&](std::stop_token stop) { job.run(stop); });
+    EXPECT_TRUE(support::eventually(10s, [&] { return !is_there(tables_.back()); }));
+    EXPECT_TRUE(support::eventually(10s, [&] { return job.counts().failures >= 2; }));
+    const RetentionCounts failing = job.counts();
+    EXPECT_GE(failing.failed_ledgers.at("a"), 2);
+    EXPECT_FALSE(failing.failed_ledgers.contains("b"));
+    EXPECT_EQ(failing.last_success, std::nullopt);
+    EXPECT_TRUE(is_there(tables_.front()));
+    schema_.database().execute("DROP VIEW report");
+    EXPECT_TRUE(support::eventually(10s, [&] { return job.counts().last_success.has_value(); }));
+    EXPECT_FALSE(is_there(tables_.front()));
+}
+
+}  // namespace
+}  // namespace onceward
