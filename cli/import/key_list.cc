@@ -18,7 +18,11 @@ std::string without_end(std::string query) {
 }  // namespace
 
 QueriedKeys::QueriedKeys(const ConnectionOptions& options, std::string query)
-    : connection_(options), query_(without_end(std::move(query))) {}
+    : connection_(options), query_(without_end(std::move(query))) {
+    const Result schemas = connection_.query(sql::import_schemas, {});
+    description_ = "query " + query_ + " of " + connection_.database_name() + ", schemas " +
+                   std::string(schemas.text(0, 0));
+}
 
 KeyPage QueriedKeys::read(const std::string& position, std::size_t limit) {
     const auto most = static_cast<std::int64_t>(limit);

@@ -41,11 +41,14 @@ class QueriedKeys final : public KeyList {
   public:
     QueriedKeys(const ConnectionOptions& options, std::string query);
     KeyPage read(const std::string& position, std::size_t limit) override;
-    std::string description() const override { return "query " + query_; }
+    // DANGER: the same query of another database, or through another search_path, is another list:
+    // gone on with at the first one's position, its smaller keys would never be claimed.
+    std::string description() const override { return description_; }
 
   private:
     Connection connection_;
     std::string query_;
+    std::string description_;
 };
 
 // The lines of a file, without their ends (LF, or CR and LF); empty ones are passed over. Throws

@@ -274,6 +274,12 @@ std::int64_t Connection::copy_end() {
 
 int Connection::server_version() const { return PQserverVersion(connection_.get()); }
 
+std::string Connection::database_name() const {
+    const auto text = [](const char* said) { return std::string(said == nullptr ? "" : said); };
+    return text(PQdb(connection_.get())) + " on " + text(PQhost(connection_.get())) + ':' +
+           text(PQport(connection_.get()));
+}
+
 bool Connection::in_transaction() const {
     const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;

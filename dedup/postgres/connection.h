@@ -87,6 +87,8 @@ class Connection {
     const ConnectionOptions& options() const { return options_; }
     const std::string& schema() const { return options_.schema; }
     int server_version() const;  // such as 150018
+    // Which database of which server this is, such as `shop on db.example:5432`; no password.
+    std::string database_name() const;
     int pid() const { return pid_; }
     bool in_transaction() const;         // BEGIN was sent and nothing ended it
     bool in_failed_transaction() const;  // an error was swallowed: COMMIT would roll back

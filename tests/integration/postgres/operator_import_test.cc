@@ -82,6 +82,33 @@ TEST_F(Imported, ALogTakesThemToo) {
     EXPECT_THAT(explained.output, HasSubstr("from an import"));
 }
 
+// Nor through another search_path; but the same list of the same place does.
+TEST_F(Imported, AnotherServersListDoesNotGoOnWhereThisOneEnded) {
+    const std::vector<std::string> here{
+        "--query", "SELECT id FROM generate_series(1, 95) AS list (id)", "--yes", "--json"};
+    const auto from = [&](const std::string& more) {
+        std::vector<std::string> there = here;
+        there.insert(there.end(), {"--from", schema_.server().worker_dsn + " " + more});
+        return import_ids(there).json();
+    };
+    ASSERT_EQ(import_ids(here).json()["claimed"], 95);
+    // As a run leaves it that was interrupted behind the key 90.
+    database().execute("UPDATE imports SET position = '>90', finished_at = NULL");
+    const std::string other = support::unique_name("other");
+    database().execute("CREATE DATABASE " + other + " TEMPLATE template0");
+    for (const std::string& elsewhere :
+         {"dbname=" + other, std::string("options=-csearch_path=pg_catalog")}) {
+        const nlohmann::json report = from(elsewhere);
+        EXPECT_EQ(report["resumed"], false) << elsewhere;
+        EXPECT_EQ(report["known"], 95) << elsewhere;
+    }
+    database().execute("DROP DATABASE " + other + " WITH (FORCE)");
+    EXPECT_EQ(database().number("SELECT count(DISTINCT description) FROM imports"), 3);
+    EXPECT_EQ(database().number("SELECT count(*) FROM imports WHERE description LIKE '%password%'"),
+              0);
+    EXPECT_EQ(from("connect_timeout=30")["resumed"], true);
+}
+
 TEST_F(Imported, WhatIsNotClearIsAsked) {
     const std::string query = "SELECT 1";
     EXPECT_THAT(import_keys({"--query", query, "--tenant", "acme"}).output,
