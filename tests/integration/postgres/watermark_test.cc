@@ -122,6 +122,21 @@ TEST_F(Watermark, TheListOfPartitionsIsASampleToo) {
     EXPECT_EQ(known(), "5 2");
 }
 
+TEST_F(Watermark, OfRequestsIsTheClockLessTheLongestThatAnyProcessAllows) {
+    const auto behind = [&](std::chrono::milliseconds longest) {
+        const int ledger =
+            register_requests(worker_, {.name = "calls"}, "shop", "charge", longest).ledger;
+        return schema_.database().number(
+            "SELECT round(extract(epoch FROM clock_timestamp() - ledger_watermark(" +
+            std::to_string(ledger) + ")))::bigint");
+    };
+    EXPECT_EQ(behind(600s), 600);
+    EXPECT_EQ(behind(60s), 600) << "a process with ten minutes may still run";
+    EXPECT_EQ(behind(1200s), 1200);
+    schema_.database().execute("UPDATE ledger_feeds SET retired_at = now()");
+    EXPECT_EQ(behind(60s), 60) << "nobody was left";
+}
+
 TEST_F(Watermark, ClocksAreReadToTheMicrosecond) {
     const ClockReading clocks = read_clocks(worker_);
     EXPECT_TRUE(clocks_agree(clocks));
