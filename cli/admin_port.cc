@@ -31,10 +31,15 @@ std::optional<ListenAddress> AdminPort::address() const {
     return server_->address();
 }
 
-std::string AdminPort::metrics() {
+ProcessStatus AdminPort::status() const {
     ProcessStatus status = slots_.status();
-    for (const auto& server : totals_) add(status.durable, server->get());
     if (complete_) complete_(status);
+    return status;
+}
+
+std::string AdminPort::metrics() {
+    ProcessStatus status = this->status();
+    for (const auto& server : totals_) add(status.durable, server->get());
     return metrics_text(status);
 }
 
@@ -46,7 +51,7 @@ void AdminPort::tend() {
     try {
         server_ = std::make_unique<AdminServer>(
             *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
-                                            [this] { return readiness(slots_.status()); },
+                                            [this] { return readiness(status()); },
                                             [this] { return metrics(); }});
         log_info("admin.listening",
                  {{"host", server_->address().host}, {"port", server_->address().port}});

@@ -30,6 +30,7 @@ class AdminPort {
     std::optional<ListenAddress> address() const;
 
   private:
+    ProcessStatus status() const;
     std::string metrics();
     std::optional<ListenAddress> address_;
     const WorkerSlots& slots_;

@@ -50,12 +50,18 @@ std::uint64_t Guard::alerts() const {
     return alerts_;
 }
 
+std::optional<std::string> Guard::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
 void Guard::run() {
     bool told = false;
     for (std::unique_lock lock(mutex_); !stopping_;
          changed_.wait_for(lock, options_.look_every, [this] { return stopping_; })) {
         const std::set<int> pids = watched_;
         lock.unlock();
+        std::optional<std::string> failure;
         try {
             // Opened at once and kept: when it is needed the server may have no session to give.
             if (!connection_) connection_.emplace(options_.connection);
@@ -65,13 +71,12 @@ void Guard::run() {
             connection_.reset();
             holders_.clear();
             const auto* postgres = dynamic_cast<const PostgresError*>(&error);
-            if (!told) {
-                log_warning("guard.connection_lost",
-                            {{"error", postgres ? postgres->summary() : error.what()}});
-            }
+            failure = postgres ? postgres->summary() : error.what();
+            if (!told) log_warning("guard.connection_lost", {{"error", *failure}});
             told = true;
         }
         lock.lock();
+        failure_ = std::move(failure);
     }
 }
 

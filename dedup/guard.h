@@ -49,6 +49,9 @@ class Guard {
     // metrics.
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
+    // What its own session, which looks each `look_every`, last met with PostgreSQL; none while
+    // that one answers.
+    std::optional<std::string> failure() const;
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -73,6 +76,7 @@ class Guard {
     std::set<int> watched_;
     std::uint64_t ended_ = 0;
     std::uint64_t alerts_ = 0;
+    std::optional<std::string> failure_ = "not connected yet";
     bool stopping_ = false;
     std::thread thread_;  // the last member: it uses the others
 };

@@ -328,6 +328,11 @@ std::string metrics_text(const ProcessStatus& process) {
     for (const RetentionState& state : process.retention) add_retention(families, state);
     for (const RelayState& state : process.relays) add_relay(families, state);
     for (const RouteTraffic& route : process.routes) add_route(families, route);
+    if (process.front_door) {
+        families.gauge("onceward_http_postgres_connected",
+                       "1 if the PostgreSQL that keeps the routes' keys answers.",
+                       process.front_door->postgres_failure.empty() ? 1 : 0, {});
+    }
     if (process.durable) add_durable(families, process.group, *process.durable);
     const std::chrono::duration<double> started = process.started.time_since_epoch();
     families.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",

@@ -51,6 +51,11 @@ struct RelayState {
     RelayCounts counts;
 };
 
+// What the routes of a process say that keep keys.
+struct FrontDoorState {
+    std::string postgres_failure;  // empty while their PostgreSQL answers
+};
+
 struct ProcessStatus {
     std::string group;
     bool draining = false;
@@ -62,7 +67,8 @@ struct ProcessStatus {
     std::optional<DurableTotals> durable;
     std::vector<RetentionState> retention;
     std::vector<RelayState> relays;
-    std::vector<RouteTraffic> routes;  // of the front door, where there is one
+    std::vector<RouteTraffic> routes;          // of the front door, where there is one
+    std::optional<FrontDoorState> front_door;  // none where no route keeps keys
 
     // Of one more job: those of a server are told as one, since a metric has one value.
     void add_retention(const std::string& database, const RetentionCounts& counts) {
@@ -72,6 +78,11 @@ struct ProcessStatus {
         } else {
             known->counts += counts;
         }
+    }
+    // Of some of the routes.
+    void add_front_door(const std::optional<std::string>& postgres_failure) {
+        if (!front_door) front_door.emplace();
+        if (postgres_failure) front_door->postgres_failure = *postgres_failure;
     }
 };
 

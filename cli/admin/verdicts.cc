@@ -34,6 +34,9 @@ HealthVerdict liveness(const ProcessStatus& process) {
 HealthVerdict readiness(const ProcessStatus& process) {
     HealthVerdict verdict;
     if (process.draining) verdict.reasons.emplace_back("draining");
+    if (process.front_door && !process.front_door->postgres_failure.empty()) {
+        verdict.reasons.push_back("routes: postgres: " + process.front_door->postgres_failure);
+    }
     for (const WorkerState& worker : process.workers) {
         if (!worker.status) {
             verdict.reasons.push_back(named(worker) +

@@ -1,5 +1,6 @@
 #include "cli/gateway/gateway_run.h"
 
+#include <atomic>
 #include <thread>
 
 #include "cli/admin_port.h"
@@ -96,12 +97,17 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     GatewayRun gateway(configuration, observer);
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});
+    std::atomic<bool> draining = false;
     AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every,
-                    [&gateway](ProcessStatus& status) { gateway.complete(status); });
+                    [&gateway, &draining](ProcessStatus& status) {
+                        status.draining = draining;
+                        gateway.complete(status);
+                    });
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
         admin.tend();
     }
+    draining = true;
     log_info("onceward.draining");
     gateway.stop(configuration.drain_timeout);
     log_info("onceward.stopped");

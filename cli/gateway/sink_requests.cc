@@ -73,6 +73,7 @@ void SinkRequests::submit(std::vector<KeyedRequest> requests, Then then) {
 }
 
 void SinkRequests::complete(ProcessStatus& status) const {
+    status.add_front_door(guard_.failure());
     status.add_retention(default_database, retention_.counts());
     // Beside workers on that server theirs is told: a metric has one value.
     if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==

@@ -118,6 +118,7 @@ void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
 }
 
 void UpstreamRoutes::complete(ProcessStatus& status) const {
+    status.add_front_door(guard_.failure());
     status.add_retention(default_database, retention_.counts());
 }
 

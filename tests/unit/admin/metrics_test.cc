@@ -263,12 +263,14 @@ TEST(Metrics, RoutesAreCountedByStatus) {
     orders.replayed = 3;
     orders.seconds = 0.5;
     process.routes = {orders, RouteTraffic{.route = "", .statuses = {{404, 1}}}};
+    process.add_front_door("connection refused");
     const std::string text = metrics_text(process);
     const std::string route = "{route=\"POST /orders/{id}\"";
     EXPECT_THAT(text, HasSubstr("onceward_http_requests_total" + route + ",status=\"201\"} 5\n"));
     EXPECT_THAT(text, HasSubstr("onceward_http_requests_total{route=\"\",status=\"404\"} 1\n"));
     EXPECT_THAT(text, HasSubstr("onceward_http_replayed_total" + route + "} 3\n"));
     EXPECT_THAT(text, HasSubstr("onceward_http_seconds_total" + route + "} 0.5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_postgres_connected 0\n"));
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ TEST(Readiness, SaysWhatEachWorkerLacks) {
                             "worker 2: ended, and is made again: fenced instance id"));
 }
 
+TEST(Readiness, EndsWhereTheRoutesPostgresDoesNotAnswer) {
+    ProcessStatus process;
+    process.add_front_door(std::nullopt);
+    EXPECT_THAT(readiness(process).reasons, IsEmpty());
+    process.add_front_door("connection refused");
+    process.add_front_door(std::nullopt);
+    EXPECT_THAT(readiness(process).reasons, ElementsAre("routes: postgres: connection refused"));
+}
+
 TEST(Readiness, EndsWithAHaltedPartition) {
     ProcessStatus process = well();
     process.workers[0].status->halted.push_back(

@@ -1,0 +1,86 @@
+// What `onceward serve` says at its admin port.
+
+#include "cli/admin/admin_server.h"
+#include "cli/embedded/private_postgres.h"
+#include "cli/embedded/reserved_port.h"
+#include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using support::eventually;
+
+class ServeReady : public testing::Test {
+  protected:
+    ServeReady()
+        : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("serve")) {
+        Database(postgres_.dsn()).execute("CREATE TABLE orders (id text)");
+    }
+    ~ServeReady() override { std::filesystem::remove(file_); }
+    void write(const std::string& routes) const {
+        std::ofstream(file_) << "group: shop\nkafka: {bootstrap_servers: '127.0.0.1:1'}\n"
+                                "postgres: {dsn: '"
+                             << postgres_.dsn()
+                             << "'}\nadmin: {listen: '127.0.0.1:" << admin_.number()
+                             << "'}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
+                             << routes;
+    }
+    ChildProcess serve() const {
+        ChildOptions options;
+        options.command = {ONCEWARD_EXECUTABLE, "serve", "-c", file_.string()};
+        return ChildProcess(options);
+    }
+    AdminAnswer ask(const std::string& path) const {
+        return ask_admin_port({"127.0.0.1", admin_.number()}, path, 5s);
+    }
+    bool ready_says(int status, const std::string& part) const {
+        return eventually(30s, [&] {
+            try {
+                const AdminAnswer answer = ask("/readyz");
+                return answer.status == status && answer.body.find(part) != std::string::npos;
+            } catch (const AdminError&) {
+                return false;  // it does not listen yet
+            }
+        });
+    }
+    static void stop(ChildProcess& process) {
+        process.send(SIGTERM);
+        const auto status = process.wait(30s);
+        EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+    }
+
+    PrivatePostgres postgres_;
+    ReservedPort admin_;
+    std::filesystem::path file_;
+};
+
+TEST_F(ServeReady, EndsWhileThePostgresOfItsRoutesIsAway) {
+    write(
+        "    - method: POST\n      path: /orders/{id}\n"
+        "      sink: {table: orders, columns: {id: {header: '{id}'}}}\n");
+    ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
+    ChildProcess process = serve();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    EXPECT_THAT(ask("/metrics").body, HasSubstr("onceward_http_postgres_connected 1\n"));
+    postgres_.stop(PrivatePostgres::Stop::immediate);
+    EXPECT_TRUE(ready_says(503, "routes: postgres: "));
+    EXPECT_THAT(ask("/metrics").body, HasSubstr("onceward_http_postgres_connected 0\n"));
+    EXPECT_EQ(ask("/livez").status, 200) << "a restart would help nobody";
+    postgres_.start();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    stop(process);
+}
+
+TEST_F(ServeReady, RoutesToTopicsDoNotWaitForPostgres) {
+    write("    - method: POST\n      path: /events\n      topic: events\n");
+    postgres_.stop(PrivatePostgres::Stop::immediate);
+    ChildProcess process = serve();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    EXPECT_EQ(ask("/metrics").body.find("onceward_http_postgres_connected"), std::string::npos);
+    stop(process);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
