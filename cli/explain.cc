@@ -5,9 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/known_letters.h"
 #include "cli/operator_options.h"
 #include "dedup/migration.h"
 #include "schemas/queries.h"
@@ -22,29 +24,6 @@ struct ExplainOptions {
     bool result = false;
     bool json = false;
 };
-
-nlohmann::json find_dead_letters(Connection& connection, const std::vector<Digest>& digests,
-                                 const KeyQuestion& question) {
-    nlohmann::json list = nlohmann::json::array();
-    const Result rows =
-        connection.query(sql::explain_dead_letters,
-                         Parameters{}.digests(digests).bytes(question.key).text(question.topic));
-    for (int row = 0; row < rows.rows(); ++row) {
-        list.push_back({{"created_at", rows.text(row, 1)},
-                        {"group", rows.text(row, 2)},
-                        {"topic", rows.text(row, 3)},
-                        {"partition", rows.integer(row, 4)},
-                        {"offset", rows.integer(row, 5)},
-                        {"error_class", rows.text(row, 6)},
-                        {"sqlstate", rows.text(row, 7)},
-                        {"reason", rows.text(row, 8)}});
-        const auto places = rows.optional_text(row, 11);
-        if (!rows.is_null(row, 9)) list.back()["fingerprint"] = rows.text(row, 9);
-        if (!rows.is_null(row, 10)) list.back()["first_fingerprint"] = rows.text(row, 10);
-        if (places) list.back()["first_places"] = nlohmann::json::parse(*places);
-    }
-    return list;
-}
 
 nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
     nlohmann::json list = nlohmann::json::array();
@@ -152,46 +131,119 @@ void print_text(const nlohmann::json& found) {
                   << eviction["evicted_by"].get<std::string>() << ": "
                   << eviction["reason"].get<std::string>() << '\n';
     }
-    for (const auto& letter : found["dead_letters"]) {
-        std::cout << "dead letter at " << letter["created_at"].get<std::string>() << " from "
-                  << place_text(letter) << ": " << letter["error_class"].get<std::string>() << ' '
-                  << letter["sqlstate"].get<std::string>() << ' '
-                  << letter["reason"].get<std::string>();
-        if (letter.contains("first_places")) {
-            std::cout << "; first " << places_text(letter["first_places"]);
+    for (const auto& letter : found["dead_letters"]) std::cout << letter_text(letter) << '\n';
+    if (found["discarded_dead_letters"].is_null()) {
+        std::cout << "whether dead letters of it were discarded, this role may not read\n";
+    } else {
+        for (const auto& letter : found["discarded_dead_letters"]) {
+            std::cout << letter_text(letter) << '\n';
         }
-        std::cout << text_with("; fingerprint ", letter, "fingerprint")
-                  << text_with(", the first's ", letter, "first_fingerprint") << '\n';
+    }
+    for (const auto& owner : found["without_tenant"]) {
+        std::cout << "not looked for: keys of " << owner.get<std::string>()
+                  << ", which belong to tenants; name one: --tenant\n";
     }
 }
 
-int explain(const ExplainOptions& options) {
-    const KeyQuestion& question = options.question;
-    const OperatorSetup setup = operator_setup(options.common, "explain", source_of(question));
-    const std::vector<KeyCandidate> wanted =
+// What is looked for on one server.
+KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
+    if (of_whole_configuration(question)) {
+        return key_search(question, *setup.configuration, setup.database);
+    }
+    KeySearch search;
+    search.candidates =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
-    const std::vector<Digest> digests = digests_of(wanted);
+    if (!question.topic.empty()) search.topics.push_back(question.topic);
+    return search;
+}
+
+nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& options,
+                        const KeySearch& search) {
+    const KeyQuestion& question = options.question;
+    const std::vector<Digest> digests = digests_of(search.candidates);
+    const LetterQuestion letters{.digests = digests,
+                                 .key_text = question.key,
+                                 .topics = search.topics,
+                                 .only = unless_empty(question.topic)};
     Connection connection(setup.connection);
     require_version(connection);
     std::string since;
-    const nlohmann::json claims = find_claims(connection, wanted, since);
-    const nlohmann::json leases = find_leases(connection, wanted);
+    const nlohmann::json claims = find_claims(connection, search.candidates, since);
+    const nlohmann::json leases = find_leases(connection, search.candidates);
     const auto is_done = [](const nlohmann::json& lease) { return lease["state"] == "done"; };
-    const bool applied = !claims.empty() || std::any_of(leases.begin(), leases.end(), is_done);
-    const nlohmann::json found{{"applied", applied},
-                               {"claims", claims},
-                               {"results", find_results(connection, digests, options.result)},
-                               {"leases", leases},
-                               {"outbox", find_published(connection, digests)},
-                               {"evictions", find_evictions(connection, digests)},
-                               {"dead_letters", find_dead_letters(connection, digests, question)},
-                               {"claims_since", since}};
-    if (options.json) {
-        std::cout << found.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    } else {
-        print_text(found);
+    return {{"database", setup.database},
+            {"applied", !claims.empty() || std::any_of(leases.begin(), leases.end(), is_done)},
+            {"claims", claims},
+            {"results", find_results(connection, digests, options.result)},
+            {"leases", leases},
+            {"outbox", find_published(connection, digests)},
+            {"evictions", find_evictions(connection, digests)},
+            {"dead_letters", find_letters(connection, letters)},
+            {"discarded_dead_letters", find_discarded(connection, letters)},
+            {"without_tenant", search.without_tenant},
+            {"claims_since", since}};
+}
+
+// Where only the key is said, all servers of the configuration; else the one that it is on.
+std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
+    const KeyQuestion& question = options.question;
+    const bool everywhere = of_whole_configuration(question);
+    if (!everywhere) return {operator_setup(options.common, "explain", source_of(question))};
+    std::vector<OperatorSetup> setups = operator_setups(options.common, "explain");
+    if (setups.empty() || !setups.front().configuration) {
+        throw UsageError(
+            "whose key is it? Give the configuration with -c, to look over all of its topics and "
+            "routes; or name the message's topic with --topic, the request's route with --route, "
+            "or the operation of a call of once() with --operation");
     }
-    return applied ? exit_ok : exit_not_found;
+    return setups;
+}
+
+// Where not one key is left to look for, the question was not clear.
+void throw_unless_any(const std::vector<KeySearch>& searches) {
+    std::string owners;
+    for (const KeySearch& search : searches) {
+        if (!search.candidates.empty()) return;
+        for (const std::string& owner : search.without_tenant) {
+            owners += (owners.empty() ? "" : ", ") + owner;
+        }
+    }
+    if (owners.empty()) {
+        throw UsageError(
+            "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
+            "source");
+    }
+    throw UsageError("keys of " + owners + " belong to tenants; name one: --tenant");
+}
+
+int explain(const ExplainOptions& options) {
+    const std::vector<OperatorSetup> setups = asked_setups(options);
+    std::vector<KeySearch> searches;
+    for (const OperatorSetup& setup : setups) {
+        searches.push_back(search_of(options.question, setup));
+    }
+    throw_unless_any(searches);
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        const auto place = static_cast<std::size_t>(&setup - setups.data());
+        all.push_back(found_on(setup, options, searches[place]));
+        return exit_ok;
+    });
+    if (options.json) {
+        std::cout << (setups.size() == 1 ? all.front() : all)
+                         .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
+    } else {
+        for (const auto& found : all) {
+            if (setups.size() > 1) {
+                std::cout << "on " << database_text(found["database"].get<std::string>()) << ":\n";
+            }
+            print_text(found);
+        }
+    }
+    const auto is_applied = [](const nlohmann::json& found) { return found["applied"] == true; };
+    if (std::any_of(all.begin(), all.end(), is_applied)) return exit_ok;
+    return code == exit_ok ? exit_not_found : code;
 }
 
 }  // namespace
@@ -204,9 +256,10 @@ void add_explain(CLI::App& program, Commands& commands) {
                       "Print the stored result's headers and body as well");
     command->add_flag("--json", options->json, "Print one JSON object");
     command->footer(
+        "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
+        "the configuration, on all of its servers.\n"
         "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have "
-        "dead "
-        "letters all the same).");
+        "dead letters all the same), 1 a server could not be asked.");
     commands.add(*command,
                  [options] { return run_operator_command([&] { return explain(*options); }); });
 }

@@ -48,16 +48,19 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
             .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
 }
 
-KeyScope configured_scope(const KeyQuestion& question, const Configuration& configuration) {
-    if (!question.route.empty()) {
-        return scope_of(configuration, route_named(configuration, question.route));
-    }
-    const TopicConfiguration& topic = topic_named(configuration, question.topic);
+// With the keys that are made where a message has none.
+KeyScope scope_of_messages(const TopicConfiguration& topic) {
     KeyScope scope = scope_of(topic);
     if (topic.key.on_missing == KeyPolicy::derive || topic.key.on_invalid == KeyPolicy::derive) {
         scope.kinds.emplace_back("coordinates");
     }
     return scope;
+}
+
+KeyScope configured_scope(const KeyQuestion& question, const Configuration& configuration) {
+    return question.route.empty()
+               ? scope_of_messages(topic_named(configuration, question.topic))
+               : scope_of(configuration, route_named(configuration, question.route));
 }
 
 KeyScope scope_of_question(const KeyQuestion& question, const Configuration* configuration) {
@@ -95,6 +98,24 @@ std::string text_of(const KeyQuestion& question, const KeyScope& scope, const st
     return question.key;
 }
 
+// Each once, whatever is there.
+void add_candidates(const KeyQuestion& question, const KeyScope& scope,
+                    std::vector<KeyCandidate>& found) {
+    const auto add = [&](const std::string& kind, std::string_view tenant) {
+        const std::string text = text_of(question, scope, kind);
+        const Digest digest = digest_of({scope.operation, tenant, kind, text});
+        if (std::ranges::find(found, digest, &KeyCandidate::digest) == found.end()) {
+            found.push_back({kind, digest});
+        }
+    };
+    for (const std::string& kind : scope.kinds) {
+        if (kind == "cloudevents" && question.cloudevents_source.empty()) continue;
+        add(kind, question.tenant);
+        // A key that was derived, where there was none, belongs to no tenant.
+        if (kind == "coordinates") add(kind, "");
+    }
+}
+
 std::string kind_name(const std::vector<KeyCandidate>& candidates, std::string_view uuid) {
     for (const KeyCandidate& candidate : candidates) {
         if (uuid_text(candidate.digest) == uuid) return candidate.kind;
@@ -126,9 +147,13 @@ bool of_operation_alone(const KeyQuestion& question) {
     return question.topic.empty() && question.route.empty() && !question.operation.empty();
 }
 
+bool of_whole_configuration(const KeyQuestion& question) {
+    return question.topic.empty() && question.route.empty() && question.operation.empty() &&
+           !question.is_digest;
+}
+
 const std::string& source_of(const KeyQuestion& question) {
-    if (question.topic.empty() && question.route.empty() && question.operation.empty() &&
-        !question.is_digest) {
+    if (of_whole_configuration(question)) {
         throw UsageError(
             "whose key is it? Name the message's topic with --topic, the request's route with "
             "--route, or the operation of a call of once() with --operation");
@@ -145,21 +170,37 @@ std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
     }
     const KeyScope scope = asked_scope(question, configuration);
     std::vector<KeyCandidate> found;
-    const auto add = [&](const std::string& kind, std::string_view tenant) {
-        const std::string text = text_of(question, scope, kind);
-        const Digest digest = digest_of({scope.operation, tenant, kind, text});
-        if (std::ranges::find(found, digest, &KeyCandidate::digest) == found.end()) {
-            found.push_back({kind, digest});
-        }
-    };
-    for (const std::string& kind : scope.kinds) {
-        if (kind == "cloudevents" && question.cloudevents_source.empty()) continue;
-        add(kind, question.tenant);
-        // A key that was derived, where there was none, belongs to no tenant.
-        if (kind == "coordinates") add(kind, "");
-    }
+    add_candidates(question, scope, found);
     if (found.empty()) throw UsageError("a CloudEvent's key is its id and --source, its source");
     return found;
+}
+
+KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
+                     const std::string& database) {
+    KeySearch search;
+    const auto add = [&](KeyScope scope) {
+        if (scope.has_tenant && question.tenant.empty()) {
+            search.without_tenant.push_back(scope.owner);
+            return;
+        }
+        if (!question.kinds.empty()) scope.kinds = question.kinds;
+        KeyQuestion asked = question;
+        if (!scope.has_tenant) asked.tenant.clear();
+        add_candidates(asked, scope, search.candidates);
+    };
+    for (const TopicConfiguration& topic : configuration.topics) {
+        if (topic.database != database) continue;
+        search.topics.push_back(topic.name);
+        add(scope_of_messages(topic));
+    }
+    if (database != default_database) return search;
+    for (const RouteConfiguration& route : configuration.http.routes) {
+        // Whoever reads the topic claims the keys of a route to it.
+        if (kept_of(configuration, route) == nullptr) continue;
+        if (route.options.key.use == KeyUse::forbidden) continue;
+        add(scope_of(configuration, route));
+    }
+    return search;
 }
 
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {

@@ -42,6 +42,20 @@ const std::string& source_of(const KeyQuestion& question);
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
 
+// Whether nothing but the key is said: it may be any topic's or route's.
+bool of_whole_configuration(const KeyQuestion& question);
+
+struct KeySearch {
+    std::vector<KeyCandidate> candidates;
+    std::vector<std::string> topics;          // those that were gone through
+    std::vector<std::string> without_tenant;  // not gone through: their keys belong to tenants
+};
+
+// The same for all topics and routes that the configuration has on that server. Those with tenants
+// are passed over where none is named. What no configuration knows, calls of once(), is not there.
+KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
+                     const std::string& database);
+
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 
 // A JSON array of the claims under these digests, over all ledgers and generations. `since`: when

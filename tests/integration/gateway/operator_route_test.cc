@@ -39,6 +39,18 @@ TEST_F(RouteKeys, ASinkRoutesKeyIsExplainedWithinItsTenant) {
     EXPECT_EQ(without.exit_code, 0) << without.output;
 }
 
+TEST_F(RouteKeys, AKeyAloneIsLookedForInAllRoutes) {
+    ASSERT_EQ(order("k").status, 204);
+    ASSERT_EQ(charge("k", "yes").status, 201);
+    const Outcome found = run({"explain", "k", "--tenant", "acme"});
+    EXPECT_EQ(found.exit_code, 0) << found.output;
+    EXPECT_THAT(found.output, HasSubstr("from a request to POST /orders/{id}"));
+    EXPECT_THAT(found.output, HasSubstr("POST /charges"));
+    const Outcome whose = run({"explain", "k"});
+    EXPECT_EQ(whose.exit_code, 64) << whose.output;
+    EXPECT_THAT(whose.output, HasSubstr("route POST /charges"));
+}
+
 TEST_F(RouteKeys, AnUpstreamRoutesKeyTellsHowItsCallEnded) {
     ASSERT_EQ(charge("paid", "yes").status, 201);
     ASSERT_EQ(charge("poor", "no").status, 402);

@@ -49,6 +49,25 @@ TEST_F(Operator, ExplainTriesEveryKeySourceOfTheTopicsConfiguration) {
     EXPECT_THAT(with({"--topic", "ordres"}).output, HasSubstr("it has orders"));
 }
 
+TEST_F(Operator, ExplainLooksThroughAllOfAConfigurationWhereOnlyAKeyIsNamed) {
+    const Configured configured("localhost:1");
+    claim(1, uuid_of("field:/id", "k-1", "acme"), 41);
+    const auto with = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"explain", "-c", configured.file()});
+        return run(arguments);
+    };
+    const Outcome found = with({"k-1", "--tenant", "acme"});
+    EXPECT_EQ(found.exit_code, 0) << found.output;
+    EXPECT_THAT(found.output, HasSubstr("from orders partition 0 offset 41"));
+    EXPECT_EQ(with({"k-2", "--tenant", "acme"}).exit_code, 3);
+    const Outcome whose = with({"k-1"});
+    EXPECT_EQ(whose.exit_code, 64) << whose.output;
+    EXPECT_THAT(whose.output, HasSubstr("topic orders belong to tenants; name one: --tenant"));
+    const Outcome without = run({"explain", "k-1"});
+    EXPECT_EQ(without.exit_code, 64);
+    EXPECT_THAT(without.output, HasSubstr("Give the configuration with -c"));
+}
+
 TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
     database().execute(
         "INSERT INTO dead_letters (consumer_group, topic, identity, partition, "
@@ -60,6 +79,34 @@ TEST_F(Operator, ExplainShowsADeadLetterThoughNothingWasApplied) {
     EXPECT_EQ(outcome.json()["applied"], false);
     EXPECT_EQ(outcome.json()["dead_letters"][0]["offset"], 7);
     EXPECT_EQ(outcome.json()["dead_letters"][0]["sqlstate"], "23514");
+}
+
+TEST_F(Operator, ExplainFindsADigestsDeadLettersOfAnyTopicWithWhatBecameOfThem) {
+    const std::string uuid = uuid_of("record_key", "k-1");
+    database().execute(
+        "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+        "digest, error_class, sqlstate, reason, attempts) VALUES "
+        "('billing', 'refunds', 'T', 2, 7, $1, 'sink', '23514', 'total', 3), "
+        "('billing', 'orders', 'T', 0, 8, $1, 'sink', '23514', 'total', 1)",
+        {uuid});
+    database().execute(
+        "SELECT discard_dead_letters(ARRAY(SELECT dead_letter FROM dead_letters WHERE topic = "
+        "'orders'), 'by hand')");
+    const Outcome text = run({"explain", uuid, "--digest"});
+    EXPECT_EQ(text.exit_code, 3);
+    EXPECT_THAT(text.output, HasSubstr("(open, tries 3) at "));
+    EXPECT_THAT(text.output, HasSubstr("from refunds partition 2 offset 7: sink 23514 total\n"));
+    const auto told = run_as_owner({"explain", uuid, "--digest", "--json"}).json();
+    ASSERT_EQ(told["dead_letters"].size(), 1U);
+    EXPECT_EQ(told["dead_letters"][0]["state"], "open");
+    EXPECT_EQ(told["dead_letters"][0]["attempts"], 3);
+    ASSERT_EQ(told["discarded_dead_letters"].size(), 1U);
+    EXPECT_EQ(told["discarded_dead_letters"][0]["offset"], 8);
+    EXPECT_EQ(told["discarded_dead_letters"][0]["reason"], "by hand");
+    EXPECT_EQ(run_as_owner({"explain", uuid, "--digest", "--topic", "orders", "--json"})
+                  .json()["dead_letters"]
+                  .size(),
+              0U);
 }
 
 TEST_F(Operator, ExplainShowsWhatAConflictHasMet) {
