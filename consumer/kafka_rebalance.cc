@@ -79,9 +79,29 @@ void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partition
     }
 }
 
+// DANGER: an eager assignment stands for all. Where a leader sees that its topic has more
+// partitions while an assignment of its own waits for this callback, librdkafka joins again without
+// a revoke (2.14.2 and 2.15.0, rd_kafka_cgrp_revoke_all_rejoin): what the new assignment does not
+// have would be fought for with its owner, and each refused seek in it would end in a restart() of
+// all others, which were never read then (seen in seed 141 of the campaign).
+void KafkaSource::State::give_back_all() {
+    std::vector<TopicPartition> held;
+    for (Topic& topic : topics) {
+        for (auto& [partition, position] : topic.positions) {
+            rd_kafka_queue_forward(position.queue.get(), nullptr);
+            held.push_back({topic.name, partition});
+        }
+        topic.positions.clear();
+    }
+    if (held.empty()) return;
+    log_warning("kafka.assigned_without_revoke", {{"partitions", held.size()}});
+    listener.revoked(held, true);
+}
+
 // Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its
 // fence is taken.
 void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    if (!incremental) give_back_all();
     if (partitions->cnt > 0) resolve_ends(partitions);
     for (int i = 0; i < partitions->cnt; ++i) {
         const rd_kafka_topic_partition_t& element = partitions->elems[i];

@@ -56,6 +56,8 @@ struct KafkaSource::State {
     Topic* find(const std::string& name);
     void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
     void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    // What an assignment that stands for all finds still held, as lost.
+    void give_back_all();
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void restart(const TopicPartition& partition);

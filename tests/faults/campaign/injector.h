@@ -69,6 +69,7 @@ class Injector {
 
     bool broker_away(const FaultPlan& fault);
     void kill_broker(const FaultPlan& fault);
+    bool await_coordinator();
     void await_broker(const FaultPlan& fault);
     void freeze_broker(const FaultPlan& fault);
     void commit_as_stranger(const FaultPlan& fault);
@@ -92,7 +93,8 @@ class Injector {
     std::vector<Ongoing> ongoing_;
     std::vector<std::jthread> strangers_;
     std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> foreign_commits_;
-    std::future<void> starting_broker_;
+    std::future<bool> starting_broker_;
+    bool started_again_ = false;
     Clock::time_point broker_killed_{};
     bool failed_over_ = false;
 };
