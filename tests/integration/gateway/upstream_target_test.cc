@@ -29,7 +29,7 @@ class UpstreamTargetTest : public ::testing::Test {
             "}\n      ledger: {name: orders, store: lease}\n";
         const LoadResult loaded = load_configuration_text(text, "test.yaml");
         for (const Finding& finding : loaded.findings) {
-            if (finding.severity == Severity::error) ADD_FAILURE() << finding.message;
+            if (finding.severity == Finding::Severity::error) ADD_FAILURE() << finding.message;
         }
         return std::make_unique<GatewayRun>(loaded.configuration);
     }

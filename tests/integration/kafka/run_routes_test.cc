@@ -26,21 +26,22 @@ TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     const std::filesystem::path file =
         std::filesystem::path(testing::TempDir()) / (scene.topic() + ".yaml");
     const std::string table = scene.schema().name() + ".effects";
-    std::ofstream(file) << "group: " << scene.group()
-                        << "\nkafka: {bootstrap_servers: " << support::kafka_bootstrap_servers()
-                        << "}\npostgres: {dsn: '" << scene.schema().server().worker_dsn
-                        << "', schema: " << scene.schema().name()
-                        << "}\nadmin: {listen: '127.0.0.1:" << admin.number()
-                        << "'}\ntopics:\n  - name: " << scene.topic()
-                        << "\n    format: json\n    start: earliest\n    key: {preset: idempotency-key}\n    sink: "
-                           "{table: "
-                        << table
-                        << ", columns: {key: {header: Idempotency-Key}, id: /id, kafka_partition: "
-                           "{metadata: partition}, kafka_offset: {metadata: offset}}}\n"
-                        << "http:\n  listen: 127.0.0.1:" << http.number()
-                        << "\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
-                           "      ledger: {name: requests}\n      sink: {table: "
-                        << scene.schema().user_table("orders", "id text") << ", columns: {id: {header: '{id}'}}}\n";
+    std::ofstream(file)
+        << "group: " << scene.group()
+        << "\nkafka: {bootstrap_servers: " << support::kafka_bootstrap_servers()
+        << "}\npostgres: {dsn: '" << scene.schema().server().worker_dsn
+        << "', schema: " << scene.schema().name()
+        << "}\nadmin: {listen: '127.0.0.1:" << admin.number()
+        << "'}\ntopics:\n  - name: " << scene.topic()
+        << "\n    format: json\n    start: earliest\n    key: {preset: idempotency-key}\n    sink: "
+           "{table: "
+        << table
+        << ", columns: {key: {header: Idempotency-Key}, id: /id, kafka_partition: "
+           "{metadata: partition}, kafka_offset: {metadata: offset}}}\n"
+        << "http:\n  listen: 127.0.0.1:" << http.number()
+        << "\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
+           "      ledger: {name: requests}\n      sink: {table: "
+        << scene.schema().user_table("orders", "id text") << ", columns: {id: {header: '{id}'}}}\n";
     ChildOptions options;
     options.command = {ONCEWARD_EXECUTABLE, "run", "-c", file.string()};
     ChildProcess process(options);
