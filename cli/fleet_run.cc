@@ -16,6 +16,7 @@
 #include "cli/stop_request.h"
 #include "cli/worker_slots.h"
 #include "consumer/worker.h"
+#include "dedup/failure.h"
 #include "dedup/guard.h"
 #include "dedup/log.h"
 #include "dedup/migration.h"
@@ -43,8 +44,8 @@ void warn_of_outbox(Connection& connection, const Configuration& configuration) 
                 {{"group", configuration.group}, {"rows", totals.integer(0, 0)}});
 }
 
-// A server that is away is waited for by the workers; one that is there must have the right schema
-// before anything runs.
+// A server that is away, or read-only in a fail-over, is waited for by the workers; one that is
+// there must have the right schema before anything runs.
 void check_schema(const Configuration& configuration) try {
     try {
         Connection connection(configuration.postgres);
@@ -52,9 +53,15 @@ void check_schema(const Configuration& configuration) try {
         require_version(connection);
         warn_of_outbox(connection, configuration);
     } catch (const PostgresError& error) {
-        if (!error.diagnosis().connection_lost) throw;
-        log_warning("postgres.unreachable",
-                    {{"database", configuration.database}, {"error", error.what()}});
+        switch (classify(error.diagnosis(), Origin::ours, 0)) {
+            case FailureAction::retry:
+            case FailureAction::reconnect:
+                log_warning("postgres.unreachable",
+                            {{"database", configuration.database}, {"error", error.what()}});
+                return;
+            case FailureAction::reject:
+            case FailureAction::stop: throw;
+        }
     }
 } catch (const std::runtime_error& error) {
     if (configuration.databases.empty()) throw;

@@ -275,6 +275,23 @@ TEST_F(TwoDatabases, OneThatSaysNothingHoldsUpNeitherTheOthersTopicsNorTheProces
     stop(again);
 }
 
+TEST_F(TwoDatabases, ARunThatBeginsWhileOneIsReadOnlyWaitsForItAndReadsTheOthersTopics) {
+    ASSERT_EQ(onceward({"migrate", "up"}).exit_code, 0);
+    send(orders_, 0, 20);
+    send(refunds_, 0, 20);
+    Database writer(east_->dsn() + " options='-c default_transaction_read_only=off'");
+    writer.execute("ALTER DATABASE postgres SET default_transaction_read_only = on");
+    ChildProcess process = run();
+    EXPECT_TRUE(applied(*west_, 20)) << tail_of(log_);
+    EXPECT_TRUE(ready_says(503, ": database east: ")) << tail_of(log_);
+    EXPECT_THAT(tail_of(log_, 100'000), HasSubstr("SQLSTATE 25006: the server is a standby"));
+    writer.execute("ALTER DATABASE postgres RESET default_transaction_read_only");
+    EXPECT_TRUE(fences_reach(*east_, refunds_, 40)) << tail_of(log_);
+    expect_once(*west_, 20);
+    expect_once(*east_, 20);
+    stop(process);
+}
+
 TEST_F(TwoDatabases, ARunIsRefusedWhereOneHasAnotherSchemaVersion) {
     ASSERT_EQ(onceward({"migrate", "up", "--database", "postgres"}).exit_code, 0);
     ChildProcess process = run();
