@@ -2,11 +2,13 @@
 
 #include <openssl/rand.h>
 #include <pwd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "cli/embedded/postgres_programs.h"
@@ -20,6 +22,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds tool_limit{120'000};
 constexpr milliseconds stop_limit{60'000};
 constexpr int start_attempts = 5;
+constexpr milliseconds start_pause{200};
 
 std::string random_password() {
     unsigned char bytes[16];
@@ -181,6 +184,7 @@ void PrivatePostgres::start() {
         if (attempt == start_attempts)
             throw std::runtime_error("the private PostgreSQL did not start: " + tail);
         // What was killed has not let go of its memory yet: once more.
+        std::this_thread::sleep_for(attempt * start_pause);
     }
 }
 
@@ -206,8 +210,12 @@ void PrivatePostgres::stop(Stop how) {
 
 void PrivatePostgres::kill_now() {
     if (!running()) return;
+    // It must neither start again what it loses nor a child that this list lacks: such a one would
+    // hold on to the shared memory.
+    server_->send(SIGSTOP);
+    siginfo_t stopped{};
+    waitid(P_PID, static_cast<id_t>(server_->pid()), &stopped, WSTOPPED | WEXITED | WNOWAIT);
     const std::vector<pid_t> children = children_of(server_->pid());
-    // The postmaster first, so that it does not start again what it loses.
     server_->send(SIGKILL);
     for (const pid_t child : children) kill(child, SIGKILL);
     server_->wait(stop_limit);
