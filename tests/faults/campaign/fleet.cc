@@ -16,9 +16,6 @@ using namespace std::chrono_literals;
 constexpr milliseconds death_limit{10'000};
 // A drain is overdue 20 s after its own limit of 1 s.
 constexpr milliseconds leave_limit{25'000};
-// A start that finds the server read-only, full or going down says so and ends: a supervisor's
-// part is to try again.
-constexpr milliseconds start_grace{8'000};
 
 char state_of(pid_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -68,7 +65,6 @@ void Fleet::launch(int slot, Worker& worker) {
     const std::uintmax_t logged = std::filesystem::file_size(log(slot), none);
     worker.logged = none ? 0 : logged;
     worker.process.emplace(options);
-    worker.started = Clock::now();
     worker.start.reset();
     worker.left_since.reset();
     worker.without_broker = false;
@@ -180,12 +176,9 @@ void Fleet::look_at(int slot, Worker& worker) {
     }
 }
 
-// A start may refuse the server as it is; and before it has a handler SIGTERM just ends it.
+// Before it has a handler SIGTERM just ends it.
 bool Fleet::excused(const Worker& worker, int status) {
-    const auto age = Clock::now() - worker.started;
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status) != 0 && (age < start_grace || worker.without_broker);
-    return WTERMSIG(status) == SIGTERM && worker.left_since;
+    return WIFEXITED(status) ? worker.without_broker : WTERMSIG(status) == SIGTERM;
 }
 
 void Fleet::broker_is_long_away() {
@@ -205,7 +198,7 @@ void Fleet::ended(int slot, Worker& worker, int status) {
     }
     if (died_at_its_step(worker, status)) {
         tally_.count(FaultKind::kill_at_step);
-    } else if (!excused(worker, status)) {
+    } else {
         tally_.violation("a worker ended unasked with " + described(status) + ", see " +
                          log(slot).string());
     }

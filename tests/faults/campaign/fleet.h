@@ -66,8 +66,7 @@ class Fleet {
         FaultKind counted_as = FaultKind::terminate;
         bool again = false;
         bool without_broker = false;  // it leaves, and the broker has been away for long
-        Clock::time_point started;
-        std::uintmax_t logged = 0;  // bytes of its log from before it started
+        std::uintmax_t logged = 0;    // bytes of its log from before it started
     };
 
     void launch(int slot, Worker& worker);

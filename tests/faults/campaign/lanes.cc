@@ -19,6 +19,18 @@ void run_one(std::unique_ptr<Stage>& stage, std::uint64_t seed, const LaneOption
     if (!stage) stage = std::make_unique<Stage>();
     const Plan plan = draw_plan(seed);
     result = run_seed(*stage, plan, folder);
+    // Nothing was violated and nothing judged: a broker or a server of the campaign's own failed.
+    if (!result.without_verdict.empty() && result.violations.size() == 1) {
+        auto first = folder;
+        first += "-without-verdict";
+        std::filesystem::remove_all(first);
+        std::filesystem::rename(folder, first);
+        stage = std::make_unique<Stage>();
+        std::string why = result.without_verdict;
+        result = run_seed(*stage, plan, folder);
+        result.without_verdict = std::move(why);
+        result.again = 1;
+    }
     if (!result.violations.empty()) {
         stage.reset();
     } else if (!options.keep) {

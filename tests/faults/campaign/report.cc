@@ -39,6 +39,7 @@ nlohmann::json to_json(const TierSum& tier) {
             {"lost", sum.lost},
             {"twice", sum.twice},
             {"violations", sum.violations.size()},
+            {"seeds_again", sum.again},
             {"seconds", sum.seconds},
             {"seconds_by_phase", sum.phases},
             {"longest_quiet_seconds", tier.longest_quiet},
@@ -82,6 +83,7 @@ void add(TierSum& tier, const SeedResult& seed) {
     sum.lost += seed.lost;
     sum.twice += seed.twice;
     sum.violations.insert(sum.violations.end(), seed.violations.begin(), seed.violations.end());
+    sum.again += seed.again;
     sum.seconds += seed.seconds;
     for (const auto& [phase, seconds] : seed.phases) sum.phases[phase] += seconds;
     tier.longest_quiet = std::max(tier.longest_quiet, seed.quiet_seconds);
@@ -139,6 +141,7 @@ std::vector<TierSum> tiers_of(const std::string& text) {
         // Reports of before there were any have none.
         sum.requests = json.value("requests", std::int64_t{0});
         sum.kinds = json.value("seeds_by_kind", decltype(sum.kinds){});
+        sum.again = json.value("seeds_again", std::int64_t{0});
         sum.phases = json.value("seconds_by_phase", decltype(sum.phases){});
         sum.lost = json.at("lost");
         sum.twice = json.at("twice");
@@ -181,6 +184,10 @@ std::string page(const std::vector<TierSum>& tiers, const std::vector<std::strin
             text << "\nThe longest time from the end of a seed's faults until nothing was left to "
                     "read: "
                  << decimal(tier.longest_quiet) << " s.\n";
+        if (tier.sum.again > 0)
+            text << "\nSeeds that had no verdict, since a broker or a server of the campaign's own "
+                    "failed, and were run once more: "
+                 << tier.sum.again << ".\n";
         for (const std::uint64_t seed : tier.failed)
             text << "\nSeed " << seed << " failed: `make campaign TIER=" << tier.tier
                  << " SEEDS=1 CORE_SEEDS=1 FIRST_SEED=" << seed << "`\n";
@@ -197,6 +204,7 @@ std::string line(const SeedResult& seed) {
          << seed.requests << " requests, lost " << seed.lost << ", twice " << seed.twice
          << ", violations " << seed.violations.size() << ", " << decimal(seed.seconds)
          << " s, lag gone after " << decimal(seed.quiet_seconds) << " s";
+    if (seed.again > 0) text << ", once more, since: " << seed.without_verdict;
     const char* before = "; ";
     for (const char* phase : {"prepare", "faults", "quiet", "judge", "clean"}) {
         const auto took = seed.phases.find(phase);

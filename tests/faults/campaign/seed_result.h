@@ -24,6 +24,9 @@ struct SeedResult {
     std::int64_t twice = 0;  // keys with more than one
     // One line each, with the invariant's number and the offending keys.
     std::vector<std::string> violations;
+    // What kept the first try of this seed from a verdict; of many, how many seeds ran again.
+    std::string without_verdict;
+    std::int64_t again = 0;
     double seconds = 0;
     // Where they went: prepare, faults, quiet, judge, clean.
     std::map<std::string, double> phases;

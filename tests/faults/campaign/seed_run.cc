@@ -32,6 +32,7 @@ constexpr milliseconds answer_limit{30'000};
 constexpr milliseconds drain_limit{20'000};
 constexpr milliseconds slow_look{250};
 constexpr int published_partitions = 3;
+constexpr std::size_t kept_log_bytes = 1'000'000;
 
 double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -88,7 +89,14 @@ class SeedRun {
         prepare();
     }
 
-    void run(SeedResult& result) {
+    void run(SeedResult& result) try { judge(result); } catch (const std::exception&) {
+        // Without a verdict, but what was violated until then stays so.
+        take(result);
+        throw;
+    }
+
+  private:
+    void judge(SeedResult& result) {
         const DeadlockWatch deadlocks(stage_.postgres());
         Judged judged;
         for (const FaultPlan& fault : plan_.faults)
@@ -120,7 +128,6 @@ class SeedRun {
         ended("clean", result);
     }
 
-  private:
     void prepare() {
         std::ofstream(names_.folder / "plan.txt") << to_text(plan_);
         std::ofstream(names_.folder / "order.proto") << proto_file;
@@ -263,6 +270,12 @@ class SeedRun {
     std::optional<support::Database> session_;
 };
 
+// The stage, and its logs with it, does not outlive such a seed.
+void keep_logs(Stage& stage, const std::filesystem::path& folder) {
+    std::ofstream(folder / "postgres.log") << tail_of(stage.postgres().log(), kept_log_bytes);
+    std::ofstream(folder / "broker.log") << tail_of(stage.broker().log(), kept_log_bytes);
+}
+
 }  // namespace
 
 SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path& folder) {
@@ -274,8 +287,10 @@ SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path&
     try {
         SeedRun(stage, plan, folder).run(result);
     } catch (const std::exception& error) {
-        result.violations.push_back(std::string("no verdict: ") + error.what());
+        result.without_verdict = error.what();
+        result.violations.push_back("no verdict: " + result.without_verdict);
     }
+    if (!result.violations.empty()) keep_logs(stage, folder);
     result.seconds = seconds_since(begin);
     return result;
 }

@@ -11,7 +11,8 @@
 namespace onceward::campaign {
 
 // Everything about it is left in `folder`. What keeps it from a verdict, such as a broker that does
-// not come back, is a violation as well: a seed that was not judged has shown nothing.
+// not come back, is a violation as well: a seed that was not judged has shown nothing. Such a seed
+// is worth a second try, on another stage; `without_verdict` says why.
 SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path& folder);
 
 }  // namespace onceward::campaign

@@ -40,6 +40,20 @@ TierSum tier_of_two() {
     return tier;
 }
 
+TEST(CampaignReport, ASeedThatWasRunAgainForWantOfAVerdictIsTold) {
+    TierSum tier = tier_of_two();
+    EXPECT_THAT(page({tier}, {}), Not(HasSubstr("run once more")));
+    SeedResult again = seed(9);
+    again.again = 1;
+    again.without_verdict = "the producer failed";
+    EXPECT_THAT(line(again), HasSubstr(", once more, since: the producer failed"));
+    add(tier, again);
+    add(tier, TierSum(tier));
+    const std::vector<TierSum> read = tiers_of(json_report({tier}, 20));
+    EXPECT_EQ(read.at(0).sum.again, 2);
+    EXPECT_THAT(page(read, {}), HasSubstr("and were run once more: 2."));
+}
+
 TEST(CampaignReport, HasTheFieldsThatItsReadersWant) {
     const auto report = nlohmann::json::parse(json_report({tier_of_two()}, 20));
     EXPECT_EQ(report["seeds"], 2);
