@@ -39,7 +39,7 @@ class ManyConnections : public testing::Test {
                              << schema_.worker().dsn.reveal() << "', schema: " << schema_.name()
                              << "}\nadmin: {listen: 'off'}\nhttp:\n  listen: 127.0.0.1:"
                              << port_.number()
-                             << "\n  limits: {connections: 11000}\n  routes:\n"
+                             << "\n  limits: {connections: 11000, idle_time: 10m}\n  routes:\n"
                                 "    - method: POST\n      path: /orders/{id}\n"
                              << sink
                              << "    - method: POST\n      path: /patient/{id}\n      wait: 60s\n"
@@ -114,7 +114,8 @@ TEST_F(ManyConnections,
     EXPECT_EQ(replayed, many - 1);
     EXPECT_EQ(rows("8"), 1);
     process.send(SIGTERM);
-    EXPECT_TRUE(process.wait(std::chrono::seconds(60)));
+    const auto status = process.wait(std::chrono::seconds(60));
+    EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
 }
 
 }  // namespace
