@@ -254,7 +254,9 @@ void add_explain(CLI::App& program, Commands& commands) {
     add_key_question(*command, options->common, options->question);
     command->add_flag("--result", options->result,
                       "Print the stored result's headers and body as well");
-    command->add_flag("--json", options->json, "Print one JSON object");
+    command->add_flag(
+        "--json", options->json,
+        "Print one JSON object, or a list of one for each server where several are asked");
     command->footer(
         "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
         "the configuration, on all of its servers.\n"

@@ -181,17 +181,17 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
     const auto add = [&](KeyScope scope) {
         if (scope.has_tenant && question.tenant.empty()) {
             search.without_tenant.push_back(scope.owner);
-            return;
+            return false;
         }
         if (!question.kinds.empty()) scope.kinds = question.kinds;
         KeyQuestion asked = question;
         if (!scope.has_tenant) asked.tenant.clear();
         add_candidates(asked, scope, search.candidates);
+        return true;
     };
     for (const TopicConfiguration& topic : configuration.topics) {
         if (topic.database != database) continue;
-        search.topics.push_back(topic.name);
-        add(scope_of_messages(topic));
+        if (add(scope_of_messages(topic))) search.topics.push_back(topic.name);
     }
     if (database != default_database) return search;
     for (const RouteConfiguration& route : configuration.http.routes) {
