@@ -91,6 +91,9 @@ class SeedRun {
 
     void run(SeedResult& result) try { judge(result); } catch (const std::exception&) {
         // Without a verdict, but what was violated until then stays so.
+        if (watcher_) {
+            for (const std::string& line : watcher_->finish()) tally_.violation(line);
+        }
         take(result);
         throw;
     }
@@ -103,7 +106,7 @@ class SeedRun {
             judged.committed_offset_moved |= fault.kind == FaultKind::foreign_commit;
         write_scene(plan_, names_, stage_, judged);
         ended("prepare", result);
-        Watcher watcher(names_.folder / "scene.json");
+        Watcher& watcher = watcher_.emplace(names_.folder / "scene.json");
         Fleet fleet(plan_, names_, stage_.addresses(), tally_);
         fleet.on_start([&](pid_t process) { watcher.watch(process); });
         Feeder feeder(plan_, names_, stage_.direct_bootstrap_servers());
@@ -114,6 +117,7 @@ class SeedRun {
         quiet(fleet, feeder, result);
         if (hook_) hook_->finish();
         for (const std::string& line : watcher.finish()) tally_.violation(line);
+        watcher_.reset();
         ended("quiet", result);
         // After a fail-over the log is another server's.
         const std::int64_t seen = judged.failed_over ? 0 : deadlocks.seen();
@@ -268,6 +272,7 @@ class SeedRun {
     std::list<ReservedPort> ports_;
     std::optional<RequestClients> clients_;
     std::optional<support::Database> session_;
+    std::optional<Watcher> watcher_;
 };
 
 // The stage, and its logs with it, does not outlive such a seed.
@@ -287,8 +292,9 @@ SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path&
     try {
         SeedRun(stage, plan, folder).run(result);
     } catch (const std::exception& error) {
-        result.without_verdict = error.what();
-        result.violations.push_back("no verdict: " + result.without_verdict);
+        // From the end of the quiet on it is the judge's failure, which no second run excuses.
+        if (!result.phases.contains("quiet")) result.without_verdict = error.what();
+        result.violations.push_back(std::string("no verdict: ") + error.what());
     }
     if (!result.violations.empty()) keep_logs(stage, folder);
     result.seconds = seconds_since(begin);
