@@ -1,9 +1,7 @@
 #include "cli/fleet_run.h"
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -11,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
+#include "cli/end_deadline.h"
 #include "cli/gateway/gateway_run.h"
 #include "cli/memory_watch.h"
 #include "cli/stop_request.h"
@@ -32,7 +31,6 @@ using namespace std::chrono_literals;
 constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
-constexpr auto leave_within = 15s;  // for what is no batch and no statement: Kafka, joins
 
 // Rows that nobody sends any more, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
@@ -107,26 +105,6 @@ std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* ob
     return worker;
 }
 
-// Ends the process where its end takes longer than any statement may. libpq waits for ever for a
-// server that stands still behind a kernel or a proxy that answers; what was under way there is in
-// doubt, as after a kill.
-class EndDeadline {
-  public:
-    EndDeadline(std::chrono::milliseconds limit, int code)
-        : thread_([limit, code](const std::stop_token& stop) {
-              std::mutex mutex;
-              std::unique_lock lock(mutex);
-              std::condition_variable_any ended;
-              ended.wait_for(lock, stop, limit, [] { return false; });
-              if (stop.stop_requested()) return;
-              log_error("onceward.drain_overdue", {{"milliseconds", limit.count()}});
-              std::_Exit(code);
-          }) {}
-
-  private:
-    std::jthread thread_;
-};
-
 void report(const WorkerState& worker) {
     if (!worker.status) return;
     const Worker::Status& status = *worker.status;
@@ -177,8 +155,10 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                                   {"memory_budget", memory.budget().value_or(0)}});
     std::optional<GatewayRun> gateway;
     if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer);
+    std::atomic<bool> draining = false;  // routes drain before workers do
     AdminPort admin(configuration.admin, slots, connections, totals_every,
-                    [&servers, &gateway](ProcessStatus& status) {
+                    [&servers, &gateway, &draining](ProcessStatus& status) {
+                        status.draining = status.draining || draining;
                         for (const auto& server : servers) {
                             const std::string& name = server->configuration.database;
                             status.add_retention(name, server->retention.counts());
@@ -198,10 +178,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         next_report += report_every;
         for (const WorkerState& worker : slots.status().workers) report(worker);
     }
+    draining = true;
     log_info("onceward.draining");
-    const auto limit =
-        configuration.drain_timeout + configuration.postgres.statement_timeout + leave_within;
-    deadline.emplace(limit, memory.exceeded() ? exit_memory : exit_failure);
+    deadline.emplace(longest_end(configuration), memory.exceeded() ? exit_memory : exit_failure);
     if (gateway) gateway->stop(configuration.drain_timeout);
     slots.drain();
     if (memory.exceeded()) memory.note_suspect();

@@ -9,6 +9,8 @@
 namespace onceward {
 namespace {
 
+constexpr std::chrono::seconds silence{5};
+
 GuardOptions bounded(GuardOptions options) {
     const auto lock_timeout = options.connection.lock_timeout;
     if (lock_timeout.count() > 0) options.limit = std::min(options.limit, lock_timeout / 2);
@@ -52,7 +54,12 @@ std::uint64_t Guard::alerts() const {
 
 std::optional<std::string> Guard::failure() const {
     const std::lock_guard lock(mutex_);
-    return failure_;
+    if (failure_ || !looking_since_) return failure_;
+    // libpq waits for ever for a server that stands still behind a kernel that answers.
+    const auto silent = Clock::now() - *looking_since_;
+    if (silent < silence) return std::nullopt;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silent).count();
+    return "no answer for " + std::to_string(seconds) + " s";
 }
 
 void Guard::run() {
@@ -60,11 +67,15 @@ void Guard::run() {
     for (std::unique_lock lock(mutex_); !stopping_;
          changed_.wait_for(lock, options_.look_every, [this] { return stopping_; })) {
         const std::set<int> pids = watched_;
+        looking_since_ = Clock::now();
         lock.unlock();
         std::optional<std::string> failure;
         try {
             // Opened at once and kept: when it is needed the server may have no session to give.
-            if (!connection_) connection_.emplace(options_.connection);
+            if (!connection_) {
+                connection_.emplace(options_.connection);
+                if (options_.fit) options_.fit(*connection_);
+            }
             told = false;
             look(pids);
         } catch (const std::exception& error) {
@@ -76,6 +87,7 @@ void Guard::run() {
             told = true;
         }
         lock.lock();
+        looking_since_.reset();
         failure_ = std::move(failure);
     }
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,9 @@ struct GuardOptions {
     std::chrono::milliseconds look_every{1'000};
     // A holder is ended when it did not stir for this long. Default 2 s.
     std::chrono::milliseconds still_for{2'000};
+    // Called with each session that was made, before its first look; what it throws is a failure,
+    // and the session is made anew. None by default. Must not block.
+    std::function<void(Connection&)> fit{};
 };
 
 class Guard {
@@ -49,8 +53,8 @@ class Guard {
     // metrics.
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
-    // What its own session, which looks each `look_every`, last met with PostgreSQL; none while
-    // that one answers.
+    // What its own session, which looks each `look_every`, last met with PostgreSQL, or for how
+    // long a look has been without an answer, from five seconds on; none while it answers.
     std::optional<std::string> failure() const;
 
   private:
@@ -77,6 +81,7 @@ class Guard {
     std::uint64_t ended_ = 0;
     std::uint64_t alerts_ = 0;
     std::optional<std::string> failure_ = "not connected yet";
+    std::optional<Clock::time_point> looking_since_;
     bool stopping_ = false;
     std::thread thread_;  // the last member: it uses the others
 };

@@ -1,9 +1,12 @@
 #include "cli/gateway/gateway_run.h"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "cli/admin_port.h"
+#include "cli/command.h"
+#include "cli/end_deadline.h"
 #include "cli/gateway/gateway_options.h"
 #include "cli/gateway/key_set_fetch.h"
 #include "cli/gateway/sink_requests.h"
@@ -94,6 +97,7 @@ void GatewayRun::complete(ProcessStatus& status) const {
 
 void serve_routes(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
+    std::optional<EndDeadline> deadline;  // it outlives what it waits for
     GatewayRun gateway(configuration, observer);
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});
@@ -109,6 +113,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     }
     draining = true;
     log_info("onceward.draining");
+    deadline.emplace(longest_end(configuration), exit_failure);
     gateway.stop(configuration.drain_timeout);
     log_info("onceward.stopped");
 }

@@ -4,6 +4,7 @@
 
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
+#include "cli/gateway/route_guard.h"
 #include "consumer/intake.h"
 
 namespace onceward {
@@ -41,7 +42,7 @@ RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t
 }  // namespace
 
 SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* observer)
-    : guard_(GuardOptions{.connection = configuration.postgres}),
+    : guard_(route_guard(configuration.postgres)),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_sinks))) {
     const bool publishes = std::ranges::any_of(configuration.route_sinks, [](const auto& route) {

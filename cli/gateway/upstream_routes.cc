@@ -5,6 +5,7 @@
 
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
+#include "cli/gateway/route_guard.h"
 #include "dedup/header_rules.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/rules.h"
@@ -97,7 +98,7 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
 }
 
 UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, StepObserver* observer)
-    : guard_(GuardOptions{.connection = configuration.postgres}),
+    : guard_(route_guard(configuration.postgres)),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_upstreams))) {
     for (const auto& [place, message] : configuration.route_upstreams) {

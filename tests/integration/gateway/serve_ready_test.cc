@@ -4,6 +4,7 @@
 #include "cli/embedded/private_postgres.h"
 #include "cli/embedded/reserved_port.h"
 #include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::operator_tests {
@@ -21,8 +22,9 @@ class ServeReady : public testing::Test {
     ~ServeReady() override { std::filesystem::remove(file_); }
     void write(const std::string& routes) const {
         std::ofstream(file_) << "group: shop\nkafka: {bootstrap_servers: '127.0.0.1:1'}\n"
-                                "postgres: {dsn: '"
-                             << postgres_.dsn()
+                                "drain_timeout: 2s\npostgres: {statement_timeout: 3s, "
+                                "lock_timeout: 1s, dsn: '"
+                             << postgres_.dsn() << more_of_dsn_
                              << "'}\nadmin: {listen: '127.0.0.1:" << admin_.number()
                              << "'}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
                              << routes;
@@ -51,15 +53,17 @@ class ServeReady : public testing::Test {
         EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
     }
 
+    static constexpr const char* sink =
+        "    - method: POST\n      path: /orders/{id}\n"
+        "      sink: {table: orders, columns: {id: {header: '{id}'}}}\n";
     PrivatePostgres postgres_;
+    std::string more_of_dsn_;  // libpq takes the last of repeated keywords
     ReservedPort admin_;
     std::filesystem::path file_;
 };
 
 TEST_F(ServeReady, EndsWhileThePostgresOfItsRoutesIsAway) {
-    write(
-        "    - method: POST\n      path: /orders/{id}\n"
-        "      sink: {table: orders, columns: {id: {header: '{id}'}}}\n");
+    write(sink);
     ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
     ChildProcess process = serve();
     EXPECT_TRUE(ready_says(200, "ok"));
@@ -69,6 +73,29 @@ TEST_F(ServeReady, EndsWhileThePostgresOfItsRoutesIsAway) {
     EXPECT_THAT(ask("/metrics").body, HasSubstr("onceward_http_postgres_connected 0\n"));
     EXPECT_EQ(ask("/livez").status, 200) << "a restart would help nobody";
     postgres_.start();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    stop(process);
+}
+
+TEST_F(ServeReady, EndsWhereItsPostgresSaysNothingAndTheProcessEndsAllTheSame) {
+    support::CuttingProxy proxy(support::CuttingProxy::Protocol::postgres, postgres_.port());
+    more_of_dsn_ = " port=" + std::to_string(proxy.port());
+    write(sink);
+    ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
+    ChildProcess process = serve();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    proxy.black_hole(true);
+    EXPECT_TRUE(ready_says(503, "routes: postgres: no answer for "));
+    process.send(SIGTERM);
+    const auto status = process.wait(60s);
+    EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 1);
+}
+
+TEST_F(ServeReady, BeginsWithTheSchemaThatItsRoutesNeed) {
+    write(sink);
+    ChildProcess process = serve();
+    EXPECT_TRUE(ready_says(503, "onceward migrate up"));
+    ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
     EXPECT_TRUE(ready_says(200, "ok"));
     stop(process);
 }

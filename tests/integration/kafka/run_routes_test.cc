@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "cli/admin/admin_server.h"
 #include "cli/embedded/child_process.h"
@@ -65,7 +66,24 @@ TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     EXPECT_THAT(metrics,
                 HasSubstr("onceward_http_replayed_total{route=\"POST /orders/{id}\"} 1\n"));
     EXPECT_THAT(metrics, HasSubstr("outcome=\"applied\"} 20\n"));
+
+    // A request that is under way keeps the process; nobody is to send it others.
+    support::Database blocker(scene.schema().server().dsn);
+    blocker.execute("BEGIN; LOCK TABLE " + scene.schema().name() + ".orders");
+    auto last = std::async(std::launch::async, [&client] {
+        return client.Post("/orders/8", {{"Idempotency-Key", "l"}}, "{}", "application/json");
+    });
+    const std::string asked = "SELECT count(*) FROM pg_stat_activity WHERE " +
+                              blocker.value("SELECT pg_backend_pid()") +
+                              " = ANY (pg_blocking_pids(pid))";
+    EXPECT_TRUE(eventually(patience, [&] { return scene.database().number(asked) == 1; }));
     process.send(SIGTERM);
+    EXPECT_TRUE(eventually(patience, [&] {
+        return ask_admin_port(port, "/readyz", 5s).body.find("draining") != std::string::npos;
+    }));
+    blocker.execute("ROLLBACK");
+    const auto answer = last.get();
+    EXPECT_TRUE(answer && answer->status == 204);
     const auto status = process.wait(60s);
     EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
     scene.expect_exact();

@@ -1,0 +1,28 @@
+#include "cli/end_deadline.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include "dedup/log.h"
+
+namespace onceward {
+
+constexpr std::chrono::seconds leave_within{15};
+
+EndDeadline::EndDeadline(std::chrono::milliseconds limit, int code)
+    : thread_([limit, code](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any ended;
+          ended.wait_for(lock, stop, limit, [] { return false; });
+          if (stop.stop_requested()) return;
+          log_error("onceward.drain_overdue", {{"milliseconds", limit.count()}});
+          std::_Exit(code);
+      }) {}
+
+std::chrono::milliseconds longest_end(const Configuration& configuration) {
+    return configuration.drain_timeout + configuration.postgres.statement_timeout + leave_within;
+}
+
+}  // namespace onceward

@@ -1,0 +1,25 @@
+#pragma once
+// Ends the process where its end takes longer than any statement may. libpq waits for ever for a
+// server that stands still behind a kernel or a proxy that answers; what was under way there is in
+// doubt, as after a kill. Made where the end begins, in a scope that outlives what it waits for.
+
+#include <chrono>
+#include <thread>
+
+#include "cli/configuration/configuration.h"
+
+namespace onceward {
+
+class EndDeadline {
+  public:
+    // Unless it is destroyed before `limit` the process ends at once, with `code`.
+    EndDeadline(std::chrono::milliseconds limit, int code);
+
+  private:
+    std::jthread thread_;
+};
+
+// The drain, a statement, and what is neither: Kafka, joins.
+std::chrono::milliseconds longest_end(const Configuration& configuration);
+
+}  // namespace onceward

@@ -1,0 +1,18 @@
+#pragma once
+// The guard of routes' sessions: what its own session meets is what `/readyz` says of routes, so it
+// asks of the server what the routes' sessions ask as well.
+
+#include "dedup/guard.h"
+#include "dedup/migration.h"
+#include "dedup/server_check.h"
+
+namespace onceward {
+
+inline GuardOptions route_guard(const ConnectionOptions& connection) {
+    return {.connection = connection, .fit = [](Connection& session) {
+                check_server(session);
+                require_version(session);
+            }};
+}
+
+}  // namespace onceward
