@@ -173,9 +173,12 @@ std::string as_json(const Report& report) {
 }
 
 std::string as_markdown(const Report& report) {
-    std::string text =
-        "# Performance\n\nWritten by `onceward bench --write`: measure it yourself with `make "
-        "bench`.\n";
+    std::string text = report.rows.size() == 1 ? "# Performance, row " : "# Performance, rows ";
+    for (const RowResult& row : report.rows) {
+        if (&row != &report.rows.front()) text += ", ";
+        text += row.row;
+    }
+    text += "\n\nWritten by `onceward bench --write`: measure it yourself with `make bench`.\n";
     if (report.quick) text += std::string("**") + quick_warning + "**\n";
     text += "\n";
     for (const auto& [name, value] : report.circumstances) {

@@ -14,6 +14,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 Report example() {
     Measurement run;
@@ -66,6 +67,7 @@ TEST(BenchReport, TheTextNamesFloorGoalAndWhatFailed) {
 
 TEST(BenchReport, ThePageHasEveryRowAndSaysWhichWereNotRun) {
     const std::string page = as_markdown(example());
+    EXPECT_THAT(page, StartsWith("# Performance, rows 1, 11\n"));
     for (const Target& target : targets()) {
         EXPECT_THAT(page, HasSubstr("| " + std::string(target.row) + " | " +
                                     std::string(target.name) + " |"));
