@@ -111,6 +111,17 @@ TEST_F(FunctionSinkTest, ARowIsTheBodyButForWhatSaysWhatItIs) {
     EXPECT_EQ(results[1].status, 202);
 }
 
+TEST_F(FunctionSinkTest, WhateverAColumnIsCalledTheRowIsRead) {
+    create("TABLE (result text, answer text, message bigint, result_failed boolean)",
+           "SELECT 'declined', 'no', 7, true FROM unnest(messages)");
+    TestMessages messages;
+    add(messages, {1});
+    const std::vector<MessageResult> results = write(messages);
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results[0].kind, MessageResult::Kind::failed);
+    EXPECT_EQ(results[0].body, R"({"answer": "no", "result": "declined", "message": 7})");
+}
+
 TEST_F(FunctionSinkTest, OrTheBodyIsAColumnOfItsOwnOrTheOnlyOne) {
     create("TABLE (id integer, result_body text)", "SELECT 1, 'plain' FROM unnest(messages)");
     TestMessages one;
