@@ -17,19 +17,25 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
     return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
 }
 
+// Whether every record from there on was written after the ledger's oldest generation began, so
+// that its claim is still held. By the records' times: no ledger tells it by offsets, as a rewind
+// or a replay claims old ones late.
+bool remembered(LogView* log, const FenceMovePlan& plan, std::chrono::milliseconds began) try {
+    return log != nullptr && plan.to >= log->offset_at(plan.partition, began);
+} catch (const KafkaError&) {
+    return false;
+}
+
 // Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a
 // second time.
-void warn_of_forgotten_claims(Connection& connection, const std::string& group,
+void warn_of_forgotten_claims(Connection& connection, LogView* log, const std::string& group,
                               FenceMovePlan& plan) {
     const Result ledgers =
         connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(plan.partition.topic));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const bool nothing_purged = !ledgers.boolean(row, 4);
         if (nothing_purged) continue;
-        const Result held = connection.query(sql::offsets_remembered,
-                                             key_of(group, plan.partition).integer(plan.to.raw()),
-                                             {{"table", ledgers.text(row, 3)}});
-        if (held.boolean(0, 0)) continue;
+        if (remembered(log, plan, std::chrono::milliseconds(ledgers.integer(row, 3)))) continue;
         plan.warnings.push_back("ledger " + std::string(ledgers.text(row, 0)) +
                                 " remembers claims since " + std::string(ledgers.text(row, 2)) +
                                 " (its retention is " + std::string(ledgers.text(row, 1)) +
@@ -92,7 +98,7 @@ FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string&
     if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
-        warn_of_forgotten_claims(connection, group, plan);
+        warn_of_forgotten_claims(connection, log, group, plan);
     }
     if (log == nullptr) return plan;
     try {

@@ -97,7 +97,7 @@ void plan_partition(Connection& connection, LogView& log, const std::string& gro
     FencePosition begin;
     begin.offset = plan.range.begin;
     for (std::string& warning :
-         plan_move(connection, nullptr, group, partition, begin, false).warnings) {
+         plan_move(connection, &log, group, partition, begin, false).warnings) {
         planned.warnings.push_back(name + ": " + std::move(warning));
     }
 }

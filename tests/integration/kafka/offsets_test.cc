@@ -81,6 +81,33 @@ TEST(Offsets, OurCommitsCarryTheMarkAndNeverPassTheFence) {
     EXPECT_EQ(scene.kafka().committed_offset(scene.group(), scene.topic(), 0), 3200);
 }
 
+// Whatever a ledger's generations are made of, and where they have become segments as well.
+TEST(Offsets, ARewindIsWarnedOfWhereTheLogsTimesSayThatClaimsWereLetGoOf) {
+    for (const StoreKind store : {StoreKind::table, StoreKind::log}) {
+        Scene scene;
+        WorkerOptions options = scene.options();
+        options.topics[0].ledger.store = store;
+        scene.kafka().produce(scene.topic(), scene.make(20, 0));
+        scene.start(std::move(options));
+        ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == 20; }));
+        scene.stop_all();
+        scene.database().execute("SELECT rotate_ledger(ledger, 1) FROM ledgers");
+        scene.database().execute("DELETE FROM generations WHERE generation = 1");
+        scene.kafka().produce(scene.topic(), scene.make(20, 0));
+        Connection connection(scene.schema().worker());
+        LogView log(scene.options().kafka);
+        scene.database().execute("UPDATE fences SET next_offset = 40 WHERE partition = 0");
+        const auto warnings = [&](LogView* asked, const std::string& offset) {
+            return plan_move(connection, asked, scene.group(), {scene.topic(), Partition{0}},
+                             parse_position(offset, "--set"), false)
+                .warnings.size();
+        };
+        EXPECT_EQ(warnings(&log, "19"), 1U);
+        EXPECT_EQ(warnings(&log, "20"), 0U);
+        EXPECT_EQ(warnings(nullptr, "20"), 1U) << "nobody tells its time";
+    }
+}
+
 TEST(Offsets, StoppingCommitsWhatWasDone) {
     Scene scene;
     Worker& worker = scene.start();
