@@ -192,8 +192,9 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
     }
     if (plan.uncertain > 0) {
         std::cerr << "onceward: " << plan.uncertain
-                  << " may be in the log already, and their keys are made of places there: another "
-                     "copy could be applied a SECOND time. They stay; --may-repeat sends them\n";
+                  << " may be in the log already or applied, and their keys are made of places "
+                     "there: another copy could be applied a SECOND time. They stay; --may-repeat "
+                     "sends them\n";
     }
     if (plan.behind > 0) {
         std::cerr << "onceward: " << plan.behind
@@ -202,12 +203,13 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
 }
 
 int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
-                const OperatorSetup& setup) {
+                const OperatorSetup& setup, bool by_key) {
     const StopRequest stop;
     RedriveOptions redriving;
     redriving.producer = producer_options(setup.configuration->kafka);
     redriving.topic = options.topic;
     redriving.rate = options.rate;
+    redriving.by_key = by_key;
     redriving.stopped = [] { return stop_requested(); };
     const RedriveReport report = redrive(connection, plan.letters, redriving);
     const auto all = static_cast<std::int64_t>(plan.letters.size());
@@ -257,7 +259,7 @@ int redrive_letters(const DlqOptions& options) {
         std::cout << "order: by_key: what is in the log under these record keys and not read yet "
                      "comes before the copies\n";
     }
-    if (options.really()) return run_redrive(options, connection, plan, setup);
+    if (options.really()) return run_redrive(options, connection, plan, setup, rules.by_key);
     if (options.json) {
         nlohmann::json letters = nlohmann::json::array();
         for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));

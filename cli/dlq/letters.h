@@ -43,6 +43,7 @@ struct Letter {
     std::optional<std::string> record_key;
     std::int64_t payload_bytes = 0;
     int redrives = 0;  // of the message, by its header; those of its earlier copies included
+    bool sent_before = false;  // a redrive has begun with this letter
 };
 
 // The oldest first.

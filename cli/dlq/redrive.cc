@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "schemas/queries.h"
 
@@ -18,35 +19,66 @@ constexpr milliseconds poll_interval{250};
 constexpr std::size_t most_letters = 100;
 constexpr std::int64_t page_bytes = 8 << 20;
 
+// How large a record may be, the topic says, which took the original: librdkafka's own limit is
+// lower.
+ProducerOptions for_letters(ProducerOptions options) {
+    options.properties["message.max.bytes"] = Secret("1000000000");
+    return options;
+}
+
+// Letters that are under way together.
+struct Page {
+    std::vector<const Letter*> letters;
+    std::set<std::string> record_keys;
+    std::int64_t bytes = 0;
+
+    bool has_key_of(const Letter& letter) const {
+        return letter.record_key && record_keys.contains(*letter.record_key);
+    }
+    void add(const Letter& letter) {
+        letters.push_back(&letter);
+        if (letter.record_key) record_keys.insert(*letter.record_key);
+        bytes += letter.payload_bytes;
+    }
+};
+
 class Redrive {
   public:
     Redrive(Connection& connection, const RedriveOptions& options)
-        : connection_(connection), options_(options), producer_(options.producer) {
+        : connection_(connection), options_(options), producer_(for_letters(options.producer)) {
         partitions_ = producer_.partitions(options.topic, metadata_limit);
         producer_.on_delivery([this](const Delivery& delivery) {
-            if (!delivery.error.empty()) return;
-            delivered_.push_back(static_cast<std::int64_t>(delivery.tag));
+            const auto number = static_cast<std::int64_t>(delivery.tag);
+            if (delivery.error.empty()) return delivered_.push_back(number);
+            failed(number, delivery.error);
         });
     }
 
     RedriveReport run(const std::vector<Letter>& letters) {
         mark(sql::dlq_redrive_begin, letters);
-        std::vector<std::int64_t> page;
-        std::int64_t bytes = 0;
+        Page page;
+        const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
-            page.push_back(letter.number);
-            bytes += letter.payload_bytes;
-            if (page.size() < page_letters() && bytes < page_bytes) continue;
-            send(page);
-            page.clear();
-            bytes = 0;
+            // DANGER: behind Kafka's answer to the one before it under its record key, which may be
+            // a refusal: this one would be in its place.
+            if (options_.by_key && page.has_key_of(letter)) send_page();
+            page.add(letter);
+            if (page.letters.size() >= page_letters() || page.bytes >= page_bytes) send_page();
         }
-        send(page);
-        report_.first_failure = producer_.first_failure();
+        send_page();
         return report_;
     }
 
   private:
+    bool behind_a_failed_one(const Letter& letter) const {
+        return options_.by_key && letter.record_key && held_.contains(*letter.record_key);
+    }
+
+    void failed(std::int64_t number, const std::string& error) {
+        if (!report_.first_failure.empty()) return;
+        report_.first_failure = "dead letter " + std::to_string(number) + ": " + error;
+    }
+
     // What is freed is sent within a second or so.
     std::size_t page_letters() const {
         if (!options_.rate) return most_letters;
@@ -60,7 +92,11 @@ class Redrive {
         connection_.query(statement, Parameters{}.integers(numbers));
     }
 
-    void send(const std::vector<std::int64_t>& numbers) {
+    void send(const Page& page) {
+        std::vector<std::int64_t> numbers;
+        for (const Letter* letter : page.letters) {
+            if (!behind_a_failed_one(*letter)) numbers.push_back(letter->number);
+        }
         if (numbers.empty()) return;
         wait_for_turn();
         if (stopped()) return;
@@ -79,6 +115,10 @@ class Redrive {
         // taken for sent, and the message for seen to.
         connection_.query(sql::dlq_redrive_end, Parameters{}.integers(delivered_));
         report_.delivered += static_cast<std::int64_t>(delivered_.size());
+        for (const Letter* letter : page.letters) {
+            const bool arrived = std::ranges::find(delivered_, letter->number) != delivered_.end();
+            if (!arrived && letter->record_key) held_.insert(*letter->record_key);
+        }
         delivered_.clear();
     }
 
@@ -98,8 +138,12 @@ class Redrive {
         outgoing.payload = record.payload;
         outgoing.headers = headers;
         outgoing.tag = static_cast<std::uint64_t>(record.number);
-        producer_.send(outgoing);
-        ++report_.sent;
+        try {
+            producer_.send(outgoing);
+            ++report_.sent;
+        } catch (const RecordRefused& refused) {
+            failed(record.number, refused.what());
+        }
     }
 
     void wait_for_turn() {
@@ -118,6 +162,7 @@ class Redrive {
     Connection& connection_;
     const RedriveOptions& options_;
     std::vector<std::int64_t> delivered_;  // of this page
+    std::set<std::string> held_;           // record keys of what did not arrive
     RedriveReport report_;
     std::int32_t partitions_ = 0;
     Clock::time_point begin_ = Clock::now();
@@ -131,8 +176,10 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
     std::set<std::string> held;  // record keys
     const auto goes = [&](const Letter& letter) {
         const bool exhausted = letter.redrives >= rules.tries_max;
-        const bool uncertain =
-            letter.state == "redriving" && rules.keys_are_places && !rules.may_repeat;
+        // A rewind or a replay may have applied what is resolved, and a copy that was sent before
+        // may have been where its letter is open again.
+        const bool uncertain = (letter.state != "open" || letter.sent_before) &&
+                               rules.keys_are_places && !rules.may_repeat;
         if (exhausted) {
             ++plan.exhausted;
         } else if (uncertain) {

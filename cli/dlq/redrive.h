@@ -27,7 +27,7 @@ struct RedrivePlan {
     std::vector<Letter> letters;  // in the order in which they go
     std::int64_t exhausted = 0;   // sent again too often already
     std::int64_t behind = 0;      // under the record key of an exhausted or uncertain one
-    std::int64_t uncertain = 0;   // Kafka may have the copy, and dedup could not tell
+    std::int64_t uncertain = 0;   // may be in the log or applied, and dedup could not tell
 };
 // Pure.
 RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);
@@ -44,16 +44,18 @@ struct RedriveOptions {
     ProducerOptions producer;
     std::string topic;
     std::optional<double> rate;     // records/s at most
+    bool by_key = false;            // as in the rules: none goes before one of its record key
     std::function<bool()> stopped;  // whether the user wants it to end
 };
 
 struct RedriveReport {
     std::int64_t sent = 0;
     std::int64_t delivered = 0;  // and marked so
-    std::string first_failure;   // '' where there was none
+    std::string first_failure;   // with the letter's number; '' where there was none
 };
 
-// What is not delivered stays marked as `redriving`, for the next redrive.
+// What is not delivered stays marked as `redriving`, for the next redrive; one that Kafka refuses
+// keeps back those of its own record key alone, with by_key.
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
                       const RedriveOptions& options);
 

@@ -2,7 +2,7 @@
 -- perhaps; another redrive produces it again.
 SELECT d.dead_letter, d.topic, d.partition, d.record_offset, d.error_class, d.sqlstate, d.reason,
     d.created_at::text, s.state, d.attempts, d.key_text, d.record_key, d.headers::text,
-    coalesce(length(d.payload), 0)::bigint
+    coalesce(length(d.payload), 0)::bigint, (d.redrive_began_at IS NOT NULL)::integer::bigint
 FROM {schema}.dead_letters d CROSS JOIN LATERAL (SELECT CASE
         WHEN d.resolved_at IS NULL THEN 'open'
         WHEN d.redrive_began_at IS NULL THEN 'resolved'

@@ -61,6 +61,17 @@ TEST(RedrivePlan, WhatMayBeInTheLogIsSentAgainOnlyWhereDedupTellsIt) {
                 ElementsAre(1, 2));
 }
 
+// By a copy, a replay or a rewind.
+TEST(RedrivePlan, WhatMayBeAppliedAlreadyIsSentAgainOnlyWhereDedupTellsIt) {
+    std::vector<Letter> letters{letter(1, "a", 0, "redriven"), letter(2, "b", 0, "resolved"),
+                                letter(3, "c"), letter(4, "d")};
+    letters[2].sent_before = true;  // and read again since, so that it is open
+    EXPECT_THAT(numbers(plan_redrive(letters, {})), ElementsAre(1, 2, 3, 4));
+    const RedrivePlan careful = plan_redrive(letters, {.keys_are_places = true});
+    EXPECT_THAT(numbers(careful), ElementsAre(4));
+    EXPECT_EQ(careful.uncertain, 3);
+}
+
 TEST(StoredHeaders, ComeBackAsTheRecordHadThem) {
     const std::string bytes("\0\xff\x01z", 4);
     const std::vector<Header> headers{{"Idempotency-Key", "k"}, {"empty", ""},
