@@ -62,8 +62,10 @@ std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& 
                                                          const ImportTarget& target,
                                                          const std::string& kind) {
     return [&arguments, &target, kind](const std::string& key) -> ImportedKey {
+        const std::optional<std::string> read = key_as_read(target.scope, kind, key);
+        if (!read) return {std::nullopt, "its quotes are not those of an RFC 8941 string"};
         const std::string text =
-            kind == "cloudevents" ? cloudevents_key(arguments.cloudevents_source, key) : key;
+            kind == "cloudevents" ? cloudevents_key(arguments.cloudevents_source, *read) : *read;
         std::string fault = target.fault(text);
         if (!fault.empty()) return {std::nullopt, std::move(fault)};
         return {digest_of({target.scope.operation, arguments.tenant, kind, text}), ""};

@@ -1,8 +1,10 @@
 #include "cli/key_scope.h"
 
 #include <algorithm>
+#include <memory_resource>
 
 #include "cli/usage_error.h"
+#include "consumer/key_text.h"
 #include "gateway/request_digest.h"
 
 namespace onceward {
@@ -23,6 +25,7 @@ KeyScope scope_of(const TopicConfiguration& topic) {
     for (const KeySource& source : topic.key.sources) {
         const std::string kind = kind_of(source);
         if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) scope.kinds.push_back(kind);
+        if (source.strip_quotes) scope.quotable.push_back(kind);
     }
     return scope;
 }
@@ -36,11 +39,22 @@ KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& 
     if (route.options.key.use == KeyUse::forbidden) {
         throw UsageError("requests of route " + name + " have no keys");
     }
-    return {.owner = "route " + name,
-            .operation = name,
-            .kinds = {request_kind(route.options)},
-            .has_tenant = route.options.tenant.kind != TenantSource::Kind::none,
-            .may_be_quoted = route.options.key_field.empty() && !route.bulk};
+    KeyScope scope{.owner = "route " + name,
+                   .operation = name,
+                   .kinds = {request_kind(route.options)},
+                   .has_tenant = route.options.tenant.kind != TenantSource::Kind::none};
+    const bool in_header = route.options.key_field.empty() && !route.bulk;
+    if (in_header && route.options.key.format != KeyFormat::plain) scope.quotable = scope.kinds;
+    return scope;
+}
+
+std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
+                                       const std::string& written) {
+    if (std::ranges::find(scope.quotable, kind) == scope.quotable.end()) return written;
+    std::pmr::monotonic_buffer_resource arena;
+    const KeyText text = strip_quotes(written, arena);
+    if (text.status == KeyText::Status::invalid) return std::nullopt;
+    return std::string(text.text);
 }
 
 const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name) {

@@ -2,6 +2,7 @@
 // What the keys of a topic's messages, or of a route's requests, have in common, as the
 // configuration says. Plain values; pure. What the configuration does not have is a UsageError.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,18 @@ struct KeyScope {
     std::string operation;
     std::vector<std::string> kinds;  // where its keys come from, each once
     bool has_tenant = false;
-    // The key stands in a request's header, where `"a"` and `a` are one key.
-    bool may_be_quoted = false;
+    // Those of them where `"a"` and `a` are one key, as in a header (RFC 8941).
+    std::vector<std::string> quotable = {};
 };
 
 KeyScope scope_of(const TopicConfiguration& topic);
 // Also a UsageError for a route that claims no keys.
 KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route);
+
+// The key of that kind as whoever reads it has it: without the quotes that it may be written in.
+// None where those are wrong.
+std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
+                                       const std::string& written);
 
 // The topic of that name.
 const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name);

@@ -7,7 +7,6 @@
 #include "cli/usage_error.h"
 #include "dedup/explain_statement.h"
 #include "dedup/once.h"
-#include "gateway/structured_field.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -37,7 +36,7 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
         return {.owner = "route " + question.route,
                 .operation = question.route,
                 .kinds = {"header:Idempotency-Key"},
-                .may_be_quoted = true};
+                .quotable = {"header:Idempotency-Key"}};
     }
     if (question.operation.empty() && question.group.empty()) {
         throw UsageError(
@@ -92,10 +91,7 @@ KeyScope asked_scope(const KeyQuestion& question, const Configuration* configura
 // A key of this kind, as it is stored.
 std::string text_of(const KeyQuestion& question, const KeyScope& scope, const std::string& kind) {
     if (kind == "cloudevents") return cloudevents_key(question.cloudevents_source, question.key);
-    if (scope.may_be_quoted && question.key.starts_with('"')) {
-        return structured_string(question.key).value_or(question.key);
-    }
-    return question.key;
+    return key_as_read(scope, kind, question.key).value_or(question.key);
 }
 
 // Each once, whatever is there.

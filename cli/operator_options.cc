@@ -64,7 +64,12 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
 }
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
-    command.add_option("key", question.key, "The key as the message carries it")->required();
+    // Without one `forget` erases all results of a tenant, which no empty variable is to ask for.
+    const CLI::Validator not_empty(
+        [](const std::string& key) { return key.empty() ? "a key is not empty" : ""; }, "", "KEY");
+    command.add_option("key", question.key, "The key as the message carries it")
+        ->required()
+        ->check(not_empty);
     CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message");
     command
         .add_option("--route", question.route,

@@ -35,9 +35,9 @@ std::function<std::string(const std::string&)> message_rules(const KeyOptions& o
     };
 }
 
-std::function<std::string(const std::string&)> request_rules(const KeyScope& scope,
-                                                             const KeyHeaderOptions& options) {
-    return [in_header = scope.may_be_quoted, &options](const std::string& key) {
+std::function<std::string(const std::string&)> request_rules(const RouteConfiguration& route) {
+    const bool in_header = route.options.key_field.empty() && !route.bulk;
+    return [in_header, &options = route.options.key](const std::string& key) {
         const auto fault =
             in_header ? check_key_for_header(key, options) : check_key_text(key, options);
         return fault ? describe(*fault, options) : std::string();
@@ -65,7 +65,7 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
     const RouteConfiguration& route = route_named(configuration, name);
     KeyScope scope = scope_of(configuration, route);
     const LedgerOptions& ledger = ledger_of(configuration, scope, *kept_of(configuration, route));
-    auto rules = request_rules(scope, route.options.key);
+    auto rules = request_rules(route);
     return {.scope = std::move(scope),
             .source = name,
             .ledger = ledger,

@@ -1,5 +1,6 @@
--- By digest wherever they came from, and by the key's text from the topics $3, whose messages it is
--- asked of; $4: from that topic alone. The states are those of dlq_select.
+-- By digest wherever they came from; where a letter has none, by the key's text from the topics $3,
+-- whose messages it is asked of (one with another digest is another tenant's); $4: from that topic
+-- alone. The states are those of dlq_select.
 SELECT d.digest, d.created_at, d.consumer_group, d.topic, d.partition, d.record_offset,
     d.error_class, d.sqlstate, d.reason, d.fingerprint, d.first_fingerprint, d.first_places,
     d.dead_letter, d.attempts, CASE
@@ -8,7 +9,8 @@ SELECT d.digest, d.created_at, d.consumer_group, d.topic, d.partition, d.record_
         WHEN d.redriven_at IS NULL THEN 'redriving'
         ELSE 'redriven' END
 FROM {schema}.dead_letters d
-WHERE (d.digest = ANY ($1::uuid[]) OR (d.key_text = $2 AND d.topic = ANY ($3::text[])))
+WHERE (d.digest = ANY ($1::uuid[])
+        OR (d.digest IS NULL AND d.key_text = $2 AND d.topic = ANY ($3::text[])))
     AND ($4::text IS NULL OR d.topic = $4)
 ORDER BY d.dead_letter DESC
 LIMIT 100

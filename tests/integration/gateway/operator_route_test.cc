@@ -143,8 +143,10 @@ TEST_F(RouteKeys, ATenantsResultsAreErasedInTheLedgerOfTheRouteThatIsNamed) {
     EXPECT_EQ(done["ledgers"][0]["ledger"], "orders");
     EXPECT_EQ(order("k").status, 410);
     EXPECT_EQ(charge("k", "yes").status, 201) << "another route's are kept";
+    EXPECT_EQ(send("GET", "/charge-keys", "k").status, 200);
     EXPECT_EQ(erase(charges, "").json()["results"], 1);
     EXPECT_EQ(charge("k", "yes").status, 410);
+    EXPECT_EQ(send("GET", "/charge-keys", "k").status, 410);
 }
 
 TEST_F(RouteKeys, OfSeveralServersItIsAskedOfTheOneThatRoutesAreOn) {
@@ -163,7 +165,9 @@ TEST_F(RouteKeys, OfSeveralServersItIsAskedOfTheOneThatRoutesAreOn) {
 TEST_F(RouteKeys, AnImportedOneIsCarriedOutNoMore) {
     const std::filesystem::path keys =
         std::filesystem::path(testing::TempDir()) / support::unique_name("keys");
-    std::ofstream(keys) << "a\nb c\n" << std::string(300, 'x') << "\n\xC3\xA4\n";
+    // Some as a header has them.
+    std::ofstream(keys) << "a\nb c\n\"in \\\"quotes\\\"\"\n\"wrong\n"
+                        << std::string(300, 'x') << "\n\xC3\xA4\n";
     std::vector<std::string> command{"import", "--file",   keys.string(), "--route",
                                      orders,   "--tenant", "acme"};
     EXPECT_THAT(run(command).output, HasSubstr("would then get 410 `answer-gone`"));
@@ -171,12 +175,14 @@ TEST_F(RouteKeys, AnImportedOneIsCarriedOutNoMore) {
     const Outcome done = run(command);
     EXPECT_EQ(done.exit_code, 0) << done.output;
     std::filesystem::remove(keys);
-    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 2) << done.output;
+    EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 3) << done.output;
+    EXPECT_THAT(done.output, HasSubstr("\"refused\": 3"));
     const std::string longest =
         "SELECT longest_request::text FROM ledger_feeds WHERE topic = '" + orders + "'";
     const std::string imported = database().value(longest);
     EXPECT_EQ(order("a").status, 410);
     EXPECT_EQ(order("\"b c\"").status, 410);
+    EXPECT_EQ(order("\"in \\\"quotes\\\"\"").status, 410);
     EXPECT_EQ(order("d").status, 204);
     EXPECT_EQ(rows(), 1);
     EXPECT_EQ(database().value(longest), imported) << "the front door makes the same feed";

@@ -168,6 +168,14 @@ TEST_F(Forgotten, ACallOfOnceIsNamedByItsOperationAlone) {
     EXPECT_EQ(pay("acme"), OnceAnswer::Kind::replayed);
 }
 
+// As of a variable that was not set: without a key the results of the tenant would go.
+TEST_F(Forgotten, AnEmptyKeyIsAMistakeAndNoTenantsErasure) {
+    const Outcome told = run({"forget", "", "--topic", "orders", "--group", "billing", "--tenant",
+                              "acme", "--reason", "r", "--yes"});
+    EXPECT_EQ(told.exit_code, 64);
+    EXPECT_THAT(told.output, HasSubstr("a key is not empty"));
+}
+
 // Also where the topics that share it are not configured here.
 TEST_F(Forgotten, AnOperationAloneHasMessagesKeysWhereTheKindIsNamed) {
     claim(1, uuid_of("record_key", "k-1"), 41);
