@@ -118,10 +118,12 @@ void RetentionJob::seal(Connection& connection, const LedgerOptions& options, in
                         RetentionReport& report) {
     if (options.store != StoreKind::log) return;
     try {
-        const SealingReport done = seal_oldest(connection, ledger, options_.sealing);
+        SealingOptions sealing = options_.sealing;
+        sealing.lock_timeout = options_.lock_timeout;
+        const SealingReport done = seal_oldest(connection, ledger, sealing);
         report.sealed = done.sealed;
         // DANGER: in transactions after the one that published, as with what has expired.
-        drop_sealed_logs(connection, ledger);
+        drop_sealed_logs(connection, ledger, sealing);
         if (!done.sealed) return;
         log_info(
             "ledger.sealed",
@@ -263,12 +265,15 @@ bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
         log_warning(
             "ledger.retention_failed",
             {{"ledger", ledger.name}, {"sqlstate", error.sqlstate()}, {"error", error.summary()}});
-        // Whatever it was, nothing of that session may reach the ledgers behind this one.
-        connection.reset();
-        const std::lock_guard lock(mutex_);
-        ++counts_.failed_ledgers[ledger.name];
-        return false;
+    } catch (const std::exception& error) {
+        // Such as no memory for a segment's filter: the messages go on without retention.
+        log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
+    // Whatever it was, nothing of that session may reach the ledgers behind this one.
+    connection.reset();
+    const std::lock_guard lock(mutex_);
+    ++counts_.failed_ledgers[ledger.name];
+    return false;
 }
 
 void RetentionJob::look_at_all(std::optional<Connection>& connection) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <thread>
 #include <utility>
 
 #include "dedup/claims/log_batch.h"
@@ -15,6 +17,12 @@ namespace {
 
 constexpr std::int64_t batches_at_once = 256;
 constexpr std::size_t claims_at_once = 100'000;
+constexpr std::string_view lock_not_available = "55P03";
+
+void limit_lock_wait(Transaction& transaction, const SealingOptions& options) {
+    transaction.query(sql::retention_lock_timeout,
+                      Parameters{}.text(std::to_string(options.lock_timeout.count()) + "ms"));
+}
 
 class Sealing {
   public:
@@ -36,14 +44,30 @@ class Sealing {
             sort_claims(claims);
             write(filters, claims);
         }
-        OwnedTransaction transaction(connection_);
-        transaction.query(sql::segment_copy_batches, {}, names_.names());
-        if (!publish(transaction, *evictions).boolean(0, 0)) return {};
-        transaction.commit();
-        return {true, generation_, written_};
+        for (int attempt = 1;; ++attempt) {
+            try {
+                if (!publish(*evictions)) return {};
+                return {true, generation_, written_};
+            } catch (const PostgresError& error) {
+                const bool locked = error.sqlstate() == lock_not_available;
+                if (!locked || attempt >= options_.publish_tries) throw;
+            }
+            // Those who queued behind it go first.
+            std::this_thread::sleep_for(options_.lock_timeout / 4);
+        }
     }
 
   private:
+    // False: the generation went meanwhile, or a claim in it.
+    bool publish(std::int64_t evictions) {
+        OwnedTransaction transaction(connection_);
+        limit_lock_wait(transaction, options_);
+        transaction.query(sql::segment_copy_batches, {}, names_.names());
+        if (!publish(transaction, evictions).boolean(0, 0)) return false;
+        transaction.commit();
+        return true;
+    }
+
     // Makes the tables anew. The ledger's count of evictions: what is taken out from here on makes
     // the segment worthless.
     std::optional<std::int64_t> begin() {
@@ -202,11 +226,12 @@ SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptio
     return Sealing(connection, ledger, oldest.integer(0, 0), oldest.boolean(0, 1), options).run();
 }
 
-int drop_sealed_logs(Connection& connection, int ledger) {
+int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& options) {
     int dropped = 0;
     const Result logs = connection.query(sql::segment_logs_left, Parameters{}.integer(ledger));
     for (int row = 0; row < logs.rows(); ++row) {
         OwnedTransaction transaction(connection);
+        limit_lock_wait(transaction, options);
         dropped += transaction
                        .query(sql::segment_drop_log,
                               Parameters{}.integer(ledger).integer(logs.integer(row, 0)))

@@ -155,6 +155,27 @@ TEST_F(SegmentTest, PublishingWaitsForTheAppendsUnderWay) {
     EXPECT_EQ(database().number("SELECT log_floor FROM ledgers"), 1);
 }
 
+// Everybody's commit waits behind whoever waits for that lock.
+TEST_F(SegmentTest, PublishingGivesWayWhereTheAppendsUnderWayDoNotEnd) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, log_, 0, 10);
+    rotate();
+    Database holder(schema_.server().dsn);
+    holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
+    ConnectionOptions patient = schema_.worker();
+    patient.lock_timeout = 1h;
+    Connection sealer(patient);
+    const SealingOptions brief{.lock_timeout = 20ms, .publish_tries = 3};
+    try {
+        seal_oldest(sealer, registered_.ledger, brief);
+        ADD_FAILURE() << "published beside an append";
+    } catch (const PostgresError& error) {
+        EXPECT_EQ(error.sqlstate(), "55P03");
+    }
+    holder.execute("COMMIT");
+    EXPECT_TRUE(seal_oldest(sealer, registered_.ledger, brief).sealed);
+}
+
 // Whoever had not read that far cannot read the log any more, and reads the segment.
 TEST_F(SegmentTest, AWorkerThatLaggedBehindTheSegmentStartsAnew) {
     LogStore lagging(registered_.ledger, registered_.source, std::make_shared<LogWindows>());
