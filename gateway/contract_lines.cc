@@ -130,8 +130,9 @@ void add_claims(std::vector<ContractLine>& lines, const RouteContract& contract)
 std::string status_words(const RouteOptions& route) {
     const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
     return "GET " + route.status_path + " with the same key tells what became of it: in-flight, " +
-           (upstream ? "with the seconds until its lease ends, completed, outcome-unknown, or 404"
-                     : "completed, or 404");
+           (upstream ? "with the seconds until its lease ends, completed, outcome-unknown, "
+                     : "completed, ") +
+           "410 where its answer is kept no more, or 404";
 }
 
 std::string promise_with_key(const RouteOptions& route) {

@@ -168,9 +168,7 @@ OrderedJson status_operation(const RouteContract& contract) {
     known["content"]["application/json"]["schema"] = status_schema(route);
     OrderedJson responses = {{"200", known}};
     responses["404"] = problem_response(404, {ProblemKind::key_unknown});
-    if (std::holds_alternative<SinkTarget>(contract.route.target)) {
-        responses["410"] = problem_response(410, {ProblemKind::answer_gone});
-    }
+    responses["410"] = problem_response(410, {ProblemKind::answer_gone});
     responses["503"] = problem_response(503, {ProblemKind::unavailable});
     OrderedJson made = {
         {"operationId", operation_of(route.pattern)},

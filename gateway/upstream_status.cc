@@ -4,6 +4,7 @@
 
 #include "dedup/log.h"
 #include "dedup/migration.h"
+#include "dedup/result_store.h"
 #include "gateway/upstream_rules.h"
 #include "schemas/queries.h"
 
@@ -45,7 +46,7 @@ void UpstreamStatus::run(const std::stop_token& stop) {
 
 void UpstreamStatus::answer(const std::vector<Look>& looks) {
     const bool new_session = !connection_;
-    std::optional<std::vector<KeyStatus>> known = read(looks);
+    std::optional<std::vector<StatusOutcome>> known = read(looks);
     // A session that nobody used for long may be gone.
     if (!known && !new_session) known = read(looks);
     for (std::size_t i = 0; i < looks.size(); ++i) {
@@ -57,7 +58,7 @@ void UpstreamStatus::answer(const std::vector<Look>& looks) {
     }
 }
 
-std::optional<std::vector<KeyStatus>> UpstreamStatus::read(const std::vector<Look>& looks) try {
+std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const std::vector<Look>& looks) try {
     if (!connection_) {
         ConnectionOptions session = options_.postgres;
         session.application_name += " status";
@@ -67,20 +68,38 @@ std::optional<std::vector<KeyStatus>> UpstreamStatus::read(const std::vector<Loo
     }
     std::vector<Digest> keys;
     for (const Look& look : looks) keys.push_back(look.key);
-    const Result rows = connection_->query(sql::lease_status,
-                                           Parameters{}.text(options_.ledger.name).digests(keys));
-    std::vector<KeyStatus> known(looks.size());
-    for (int row = 0; row < rows.rows(); ++row) {
-        const auto place = static_cast<std::size_t>(rows.integer(row, 0) - 1);
-        known[place] = status_of_lease({.in_flight = rows.integer(row, 1) == 1,
-                                        .left = std::chrono::milliseconds(rows.integer(row, 2)),
-                                        .status = static_cast<int>(rows.integer(row, 3))});
-    }
-    return known;
+    return statuses(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
     connection_.reset();
     return std::nullopt;
+}
+
+std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& keys) {
+    const Result rows = connection_->query(sql::lease_status,
+                                           Parameters{}.text(options_.ledger.name).digests(keys));
+    std::vector<StatusOutcome> known(keys.size());
+    std::vector<Digest> ended;
+    std::vector<std::size_t> places;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto place = static_cast<std::size_t>(rows.integer(row, 0) - 1);
+        const LeaseSeen lease{.in_flight = rows.integer(row, 1) == 1,
+                              .left = std::chrono::milliseconds(rows.integer(row, 2)),
+                              .status = static_cast<int>(rows.integer(row, 3))};
+        known[place] = status_of_lease(lease);
+        if (lease.in_flight) continue;
+        ended.push_back(keys[place]);
+        places.push_back(place);
+    }
+    if (ended.empty()) return known;
+    // Behind the leases: an answer is committed together with its lease's end, so that one that is
+    // missing here was there and is gone.
+    ResultStore results(static_cast<int>(rows.integer(0, 4)), options_.ledger.store);
+    const auto answers = results.get(*connection_, ended);
+    for (std::size_t i = 0; i < ended.size(); ++i) {
+        if (!answers[i]) known[places[i]] = Problem{.kind = ProblemKind::answer_gone};
+    }
+    return known;
 }
 
 }  // namespace onceward

@@ -33,7 +33,8 @@ class UpstreamStatus {
     };
     void run(const std::stop_token& stop);
     void answer(const std::vector<Look>& looks);
-    std::optional<std::vector<KeyStatus>> read(const std::vector<Look>& looks);
+    std::optional<std::vector<StatusOutcome>> read(const std::vector<Look>& looks);
+    std::vector<StatusOutcome> statuses(const std::vector<Digest>& keys);
 
     const UpstreamRequestOptions& options_;
     std::unique_ptr<Connection> connection_;  // of the thread alone

@@ -1,10 +1,11 @@
 -- What became of requests' keys in the ledger of that name: place among those that were asked for;
--- 1 while it has no end, else 0; what is left of the lease in milliseconds; the answer's status.
+-- 1 while it has no end, else 0; what is left of the lease in milliseconds; the answer's status;
+-- the ledger's number.
 -- Nothing is told of a key that was let go (zeros). It decides nothing: a COMMIT that is under way
 -- is not seen.
 SELECT wanted.place, (known.state = 'in_flight')::integer,
     greatest(0, (extract(epoch FROM known.lease_until - clock_timestamp()) * 1000)::bigint),
-    coalesce(known.status, 0)
+    coalesce(known.status, 0), led.ledger
 FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (digest, place)
     JOIN {schema}.ledgers AS led ON led.name = $1
     JOIN {schema}.leases AS known ON known.ledger = led.ledger AND known.digest = wanted.digest
