@@ -259,7 +259,8 @@ std::optional<std::chrono::seconds> FrontDoor::tenant_too_often(Route& route,
                                                                 const std::string& tenant) {
     if (!route.tenants) return std::nullopt;
     const std::lock_guard lock(rates_mutex_);
-    return route.tenants->take(tenant, TokenBuckets::Clock::now());
+    // Not its text, which may be as long as a head.
+    return route.tenants->take(bytes_of(digest_of_bytes(tenant)), TokenBuckets::Clock::now());
 }
 
 std::optional<std::chrono::seconds> FrontDoor::key_too_often(Route& route,

@@ -27,6 +27,8 @@ struct KeyedRequest {
     std::size_t route = 0;  // its place in GatewayOptions::routes
     HttpRequest request;
     std::vector<std::pair<std::string, std::string>> parameters;  // of the path
+    // Both as a record has them (record_headers()). A bulk's items share it, and have no others.
+    std::shared_ptr<const HttpHeaders> head;
     std::string tenant;
     std::string key;  // '' where the route goes without one
     Digest digest;    // of the key in its scope; a random one where there is none

@@ -3,6 +3,7 @@
 
 #include "dedup/header_rules.h"
 #include "gateway/bulk.h"
+#include "gateway/record_headers.h"
 #include "gateway/request_digest.h"
 #include "gateway/visit.h"
 
@@ -22,7 +23,6 @@ KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, Ht
     const RouteOptions& options = visit.options();
     KeyedRequest made;
     made.route = visit.route->place;
-    made.parameters = visit.parameters;
     made.tenant = visit.tenant;
     made.digest = key ? request_digest(options, visit.tenant, *key) : random_digest();
     if (key) made.key = *key;
@@ -89,6 +89,7 @@ void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
     std::optional<std::string> key;
     if (visit->key) key = visit->key->text;
     requests.push_back(keyed(*visit, key, std::move(visit->request)));
+    requests.front().parameters = visit->parameters;
     target.submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
         visit->respond(response_to(std::move(outcome), visit->options()));
     });
@@ -114,6 +115,8 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     answers->all.resize(reading.items.size());
     std::vector<KeyedRequest> requests;
     std::vector<std::size_t> places;
+    const auto head = std::make_shared<const HttpHeaders>(
+        record_headers(std::move(visit->request.headers), visit->parameters));
     for (std::size_t i = 0; i < reading.items.size(); ++i) {
         BulkItem& item = reading.items[i];
         answers->all[i].key = item.key;
@@ -135,11 +138,15 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         }
         HttpRequest request{.method = visit->request.method,
                             .target = visit->request.target,
-                            .headers = visit->request.headers,
+                            .headers = {},
                             .body = std::move(item.body)};
         const std::optional<std::string> key =
             item.key.empty() ? std::nullopt : std::optional(item.key);
         requests.push_back(keyed(*visit, key, std::move(request)));
+        // DANGER: one head for all of them. A copy for each, and a request would take a thousand
+        // times the memory that it came in.
+        requests.back().request.target.clear();
+        requests.back().head = head;
         places.push_back(i);
     }
     if (requests.empty()) return visit->respond(bulk_response(answers->all));

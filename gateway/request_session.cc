@@ -7,11 +7,11 @@
 #include <random>
 
 #include "dedup/claims/make_store.h"
-#include "dedup/header_rules.h"
 #include "dedup/ledger.h"
 #include "dedup/log.h"
 #include "dedup/migration.h"
 #include "dedup/server_check.h"
+#include "gateway/record_headers.h"
 #include "gateway/request_digest.h"
 
 namespace onceward {
@@ -130,21 +130,12 @@ Record RequestSession::record_of(KeyedRequest& request) {
         std::chrono::system_clock::now().time_since_epoch());
     record.payload = request.request.body;
     if (!request.key.empty()) record.key = request.key;
-    for (auto& [name, value] : request.request.headers) {
-        for (char& c : name) {
-            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-        }
-        // DANGER: columns and the outbox believe these, so that a client would choose its tenant.
-        // Its key is its own to name.
-        if (is_own_header(name) && !same_variable(name, "idempotency-key")) continue;
-        record.headers.push_back({name, value});
+    if (!request.head) {
+        request.head = std::make_shared<const HttpHeaders>(
+            record_headers(std::move(request.request.headers), std::move(request.parameters)));
     }
+    for (const auto& [name, value] : *request.head) record.headers.push_back({name, value});
     if (!request.tenant.empty()) record.headers.push_back({"onceward-tenant", request.tenant});
-    // Braces stand in no header that a client can send.
-    for (auto& [name, value] : request.parameters) {
-        name = "{" + name + "}";
-        record.headers.push_back({name, value});
-    }
     return record;
 }
 

@@ -35,7 +35,10 @@ using TlsStream = asio::ssl::stream<Tcp::socket>;
 constexpr auto write_time = std::chrono::seconds(30);
 constexpr auto handshake_time = std::chrono::seconds(10);
 constexpr auto farewell_time = std::chrono::seconds(2);
+constexpr auto cancel_again = std::chrono::milliseconds(100);
 constexpr std::size_t read_ahead = 64 * 1024;
+// Fields of a head: each costs more than the four bytes that it may be written in.
+constexpr std::size_t most_fields = 256;
 
 inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
 inline Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
@@ -157,6 +160,8 @@ class StreamConnection final : public OpenConnection,
             case Waiting::rest_of_request:
                 late_ = true;
                 socket_of(stream_).cancel(ignored);  // The read ends, and is answered with 408.
+                // One that had its bytes just now goes on reading: it is met at its next pause.
+                limit(cancel_again, Waiting::rest_of_request);
                 return;
         }
     }
@@ -188,12 +193,16 @@ class StreamConnection final : public OpenConnection,
 
     void read_head() {
         limit(common_.limits.request_time, Waiting::rest_of_request);
-        http::async_read_header(stream_, buffer_, *parser_,
-                                [self = this->shared_from_this()](error_code error, std::size_t) {
-                                    if (error) return self->failed(error);
-                                    self->keep_head();
-                                    self->read_body();
-                                });
+        http::async_read_header(
+            stream_, buffer_, *parser_,
+            [self = this->shared_from_this()](error_code error, std::size_t) {
+                if (error) return self->failed(error);
+                self->keep_head();
+                if (self->headers_.size() > most_fields) {
+                    return self->write_last({.kind = ProblemKind::headers_too_large});
+                }
+                self->read_body();
+            });
     }
 
     // DANGER: before the body. The parser puts the fields behind a chunked body, its trailer, among

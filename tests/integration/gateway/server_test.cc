@@ -133,6 +133,16 @@ TEST_F(ServerTest, HeadersAboveTheLimitAreA431) {
     EXPECT_EQ(type(client().ask("GET", "/", many)), "431 headers-too-large");
 }
 
+TEST_F(ServerTest, MoreFieldsThanAnybodyNeedsAreA431) {
+    options_.limits.header_bytes = 16'384;
+    start();
+    std::string fields;
+    for (int i = 0; i < 250; ++i) fields += "a:\r\n";
+    EXPECT_EQ(client().ask("GET", "/", fields)->status, 200);
+    for (int i = 0; i < 10; ++i) fields += "a:\r\n";
+    EXPECT_EQ(type(client().ask("GET", "/", fields)), "431 headers-too-large");
+}
+
 TEST_F(ServerTest, WhatIsNoRequestIsA400) {
     start();
     for (const char* bytes :
@@ -211,6 +221,19 @@ TEST_F(ServerTest, ARequestThatTakesTooLongIsA408HoweverItTrickles) {
     }
     EXPECT_LT(sent, 200);
     EXPECT_EQ(type(trickle.receive()), "408 request-timeout");
+}
+
+// Its bytes are always there, so that there is no wait that could be cancelled.
+TEST_F(ServerTest, ARequestThatTakesTooLongIsA408HoweverFastItIsSent) {
+    options_.limits.request_time = 100ms;
+    options_.limits.body_bytes = 2'000'000'000;
+    start();
+    RawClient client(server_->port());
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1999999999\r\n\r\n");
+    const std::string block(100'000, 'a');
+    const auto end = std::chrono::steady_clock::now() + 500ms;
+    while (!client.readable(0) && std::chrono::steady_clock::now() < end) client.send(block);
+    EXPECT_EQ(type(client.receive()), "408 request-timeout");
 }
 
 TEST_F(ServerTest, AnIdleConnectionIsClosedWithoutAWord) {
