@@ -10,6 +10,8 @@ namespace {
 
 // Between the tries of a request whose key another process works on.
 constexpr std::chrono::milliseconds held_for{50};
+// Behind its deadline a request in a transaction is told of it, unless the transaction tells first.
+constexpr std::chrono::seconds grace{1};
 
 }  // namespace
 
@@ -18,7 +20,23 @@ struct RequestBatcher::Queued {
     Asking asking;
     std::uint64_t group = 0;
     Clock::time_point next_try{};
+    bool told = false;  // at its deadline, in a batch that has not ended
 };
+
+namespace {
+
+// Of those that were not told yet.
+template <class Batch>
+std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
+    std::optional<std::chrono::steady_clock::time_point> first;
+    for (const auto* queued : batch) {
+        if (queued->told || (first && *first <= queued->request.deadline + grace)) continue;
+        first = queued->request.deadline + grace;
+    }
+    return first;
+}
+
+}  // namespace
 
 RequestBatcher::RequestBatcher(RequestBatcherOptions options) : options_(std::move(options)) {
     worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -36,10 +54,10 @@ RequestBatcher::~RequestBatcher() {
     watcher_.join();
     for (auto* left : {&queue_, &held_}) {
         for (auto& queued : *left) {
-            answer(queued->request.at.request.digest, queued->asking, ask_again_soon());
+            answer(queued->request.at.request.digest, &queued->asking, ask_again_soon());
         }
     }
-    tell(std::move(looks_), nullptr);
+    tell({looks_.begin(), looks_.end()}, nullptr);
 }
 
 void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
@@ -119,6 +137,9 @@ std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
         queue_.pop_front();
     }
     gather_held(batch);
+    for (const auto& queued : batch) running_.push_back(queued.get());
+    running_deadline_ = first_deadline(running_);
+    if (running_deadline_) wake_watch_.notify_one();
     return batch;
 }
 
@@ -140,6 +161,7 @@ void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch
     const std::lock_guard lock(mutex_);
     for (auto& queued : batch) {
         if (queued->request.done) continue;
+        std::erase(running_, queued.get());
         queued->next_try = Clock::now() + held_for;
         held_.push_back(std::move(queued));
     }
@@ -162,12 +184,12 @@ void RequestBatcher::run(const std::stop_token& stop) {
             log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
         }
         answer_all(batch);
-        std::vector<Look> looks;
+        std::deque<Look> looks;
         {
             const std::lock_guard lock(mutex_);
             looks.swap(looks_);
         }
-        if (!looks.empty()) tell(std::move(looks), session.get());
+        if (!looks.empty()) tell({looks.begin(), looks.end()}, session.get());
     }
 }
 
@@ -178,8 +200,9 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
         if (in_flight_.runs(key)) {
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
         } else if (!stopping_ && looks_.size() < options_.waiting) {
-            looks_.push_back({key, std::move(then)});
+            looks_.push_back({key, std::move(then), Clock::now() + options_.longest_request});
             wake_.notify_one();
+            if (looks_.size() == 1) wake_watch_.notify_one();
             return;
         }
     }
@@ -202,15 +225,22 @@ void RequestBatcher::tell(std::vector<Look> looks, RequestSession* session) {
 }
 
 void RequestBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
+    {
+        // From here on nobody else tells them.
+        const std::lock_guard lock(mutex_);
+        running_.clear();
+        running_deadline_.reset();
+    }
     for (auto& queued : requests) {
         if (!queued->request.done) queued->request.at.outcome = ask_again_later();
-        answer(queued->request.at.request.digest, queued->asking,
+        answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
                std::move(queued->request.at.outcome));
     }
 }
 
-// Those who waited get the same: to them it is a repeat. Those behind it have their turn.
-void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcome outcome) {
+// Those who waited get the same: to them it is a repeat. Those behind it have their turn. `asking`:
+// null where it was told something else before.
+void RequestBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
     std::vector<Asking> waited;
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
@@ -232,7 +262,7 @@ void RequestBatcher::answer(const Digest& key, const Asking& asking, KeyedOutcom
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
-    asking.tell(std::move(outcome));
+    if (asking != nullptr) asking->tell(std::move(outcome));
     for (const Asking& other : waited) other.tell(repeated);
     for (auto& [other, told] : refused) other.tell(std::move(told));
 }
@@ -243,7 +273,35 @@ std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline()
     if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
         next = queue_.front()->request.deadline;
     }
+    if (running_deadline_ && (!next || *running_deadline_ < *next)) next = running_deadline_;
+    if (!looks_.empty() && (!next || looks_.front().deadline < *next)) {
+        next = looks_.front().deadline;
+    }
     return next;
+}
+
+// Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
+// nothing, for ever. Their keys stay in flight until it ends. REQUIRES: the mutex is held.
+std::vector<RequestBatcher::Asking> RequestBatcher::tell_of_batch(Clock::time_point now) {
+    std::vector<Asking> late;
+    if (!running_deadline_ || *running_deadline_ > now) return late;
+    for (Queued* queued : running_) {
+        if (queued->told || queued->request.deadline + grace > now) continue;
+        queued->told = true;
+        late.push_back(queued->asking);
+    }
+    running_deadline_ = first_deadline(running_);
+    return late;
+}
+
+// REQUIRES: the mutex is held.
+std::vector<RequestBatcher::Look> RequestBatcher::take_overdue_looks(Clock::time_point now) {
+    std::vector<Look> overdue;
+    while (!looks_.empty() && looks_.front().deadline <= now) {
+        overdue.push_back(std::move(looks_.front()));
+        looks_.pop_front();
+    }
+    return overdue;
 }
 
 // What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
@@ -277,12 +335,15 @@ void RequestBatcher::watch(const std::stop_token& stop) {
             late.push_back(std::move(found->second.asking));
             waiting_.erase(found);
         }
+        const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
+        std::vector<Look> looks = take_overdue_looks(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
-        if (late.empty() && overdue.empty()) continue;
         lock.unlock();
         for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        for (const Asking& one : of_batch) one.tell(ask_again_later());
+        if (!looks.empty()) tell(std::move(looks), nullptr);
         for (const auto& one : overdue) {
-            answer(one->request.at.request.digest, one->asking, ask_again_soon());
+            answer(one->request.at.request.digest, &one->asking, ask_again_soon());
         }
         lock.lock();
     }

@@ -2,8 +2,9 @@
 // Carries requests out, many in one transaction: a batch is what gathered behind the commit in
 // flight, so a lone request does not wait. One for each route, with a session and threads of its
 // own. A request whose key another process works on is tried again beside the next batches, which
-// do not wait for it. Thread-safe; every request is answered once, at its deadline at the latest.
-// PostgreSQL away is waited for until then.
+// do not wait for it. Thread-safe; every request is answered once, at its deadline, or a second
+// behind it where it is in a transaction that does not end. PostgreSQL away is waited for until
+// then.
 
 #include <chrono>
 #include <condition_variable>
@@ -51,17 +52,20 @@ class RequestBatcher final : public RequestTarget {
     struct Look {
         Digest key;
         std::function<void(StatusOutcome)> then;
+        Clock::time_point deadline;
     };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     std::optional<Clock::time_point> next_deadline() const;
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now);
+    std::vector<Asking> tell_of_batch(Clock::time_point now);
+    std::vector<Look> take_overdue_looks(Clock::time_point now);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
                                       std::uint64_t group, Clock::time_point arrived);
-    void answer(const Digest& key, const Asking& asking, KeyedOutcome outcome);
+    void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
     void tell(std::vector<Look> looks, RequestSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
@@ -71,7 +75,9 @@ class RequestBatcher final : public RequestTarget {
     std::condition_variable_any wake_watch_;     // a deadline
     std::deque<std::unique_ptr<Queued>> queue_;  // nearly in the order of their deadlines
     std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
-    std::vector<Look> looks_;
+    std::vector<Queued*> running_;               // the batch that is carried out
+    std::optional<Clock::time_point> running_deadline_;  // of the first of them that was not told
+    std::deque<Look> looks_;                             // in the order of their deadlines
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
