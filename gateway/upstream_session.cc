@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "dedup/failure.h"
@@ -158,10 +159,18 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
         // The client takes no such call: nothing was sent.
         return {.failure = error.what()};
     }
-    while (true) {
-        if (auto answer = client_->wait(options_.ledger.lease / 3)) return std::move(*answer);
-        if (!attempt.request.key.empty()) extend(attempt);
+    std::future<void> heartbeat;
+    std::optional<UpstreamAnswer> answer;
+    while (!(answer = client_->wait(options_.ledger.lease / 3))) {
+        const bool under_way =
+            heartbeat.valid() && heartbeat.wait_for(0s) != std::future_status::ready;
+        if (attempt.request.key.empty() || under_way) continue;
+        // DANGER: beside the call. libpq waits for as long as the network does, and libcurl takes
+        // an answer that it looks at behind its time for none.
+        heartbeat = std::async(std::launch::async, [&] { extend(attempt); });
     }
+    if (heartbeat.valid()) heartbeat.get();
+    return std::move(*answer);
 }
 
 // The heartbeat. Where it fails the call goes on: the lease that is held outlasts it all the same.
@@ -172,8 +181,8 @@ void UpstreamSession::extend(Attempt& attempt) try {
     if (!leases_of(attempt).extend(*connection_, {&mine, 1}).empty()) {
         attempt.held_until = asked + options_.ledger.lease;
     }
-} catch (const PostgresError& error) {
-    log_warning("http.lease_not_extended", {{"route", options_.name}, {"error", error.summary()}});
+} catch (const std::exception& error) {
+    log_warning("http.lease_not_extended", {{"route", options_.name}, {"error", error.what()}});
     disconnect();
 }
 

@@ -52,5 +52,33 @@ TEST_F(UpstreamRepeatTest, AKeyThatIsFreedElsewhereIsCalledWithinTheWait) {
     EXPECT_EQ(ask("a"), "201 made body");
 }
 
+// An answer that is looked at behind the call's time is none, and its key would be in doubt.
+TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) {
+    CuttingProxy proxy(
+        CuttingProxy::Protocol::bytes,
+        static_cast<std::uint16_t>(std::stoi(schema_.database().value("SHOW port"))));
+    options_.postgres.dsn = options_.postgres.dsn.reveal() +
+                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.ledger.lease = 12s;
+    options_.upstream.timeout = 6s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    auto answer = submit(order("a", "body"));
+    EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    const auto over = std::chrono::steady_clock::now() + 7s;
+    proxy.hold_answers(true);
+    const std::uint64_t before = proxy.bytes();
+    EXPECT_TRUE(eventually(20s, [&] { return proxy.bytes() > before; })) << "no heartbeat";
+    go.set_value();
+    EXPECT_TRUE(eventually(20s, [&] { return std::chrono::steady_clock::now() > over; }));
+    proxy.hold_answers(false);
+    EXPECT_EQ(answer.get(), "201 made body");
+    EXPECT_EQ(ask("a"), "replayed 201 made body");
+}
+
 }  // namespace
 }  // namespace onceward::support
