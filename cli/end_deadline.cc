@@ -1,5 +1,6 @@
 #include "cli/end_deadline.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -22,7 +23,13 @@ EndDeadline::EndDeadline(std::chrono::milliseconds limit, int code)
       }) {}
 
 std::chrono::milliseconds longest_end(const Configuration& configuration) {
-    return configuration.drain_timeout + configuration.postgres.statement_timeout + leave_within;
+    // A call is not broken off: what it did would be in doubt.
+    std::chrono::milliseconds longest_call{0};
+    for (const auto& [place, kept] : configuration.route_upstreams) {
+        longest_call = std::max(longest_call, configuration.http.routes[place].upstream.timeout);
+    }
+    return configuration.drain_timeout + longest_call + configuration.postgres.statement_timeout +
+           leave_within;
 }
 
 }  // namespace onceward

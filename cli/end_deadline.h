@@ -19,7 +19,7 @@ class EndDeadline {
     std::jthread thread_;
 };
 
-// The drain, a statement, and what is neither: Kafka, joins.
+// The drain, a call to an upstream, a statement, and what is neither: Kafka, joins.
 std::chrono::milliseconds longest_end(const Configuration& configuration);
 
 }  // namespace onceward

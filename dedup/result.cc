@@ -23,6 +23,17 @@ std::size_t bytes_of(const ResultHeaders& headers) {
     return bytes;
 }
 
+// As it comes back from the table, whose JSON has no other bytes: a replay is like the first
+// answer.
+std::string as_stored(const std::string& value) {
+    const nlohmann::json text = value;
+    return nlohmann::json::parse(
+               text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+        .get<std::string>();
+}
+
+bool is_plain(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
 std::string text_of(const nlohmann::json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -61,7 +72,8 @@ ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::st
         std::string small = lower(name);
         if (!in(wanted, small) || in(of_the_hop, small) || is_never_stored(small)) continue;
         if (!valid_header_name(small) || !valid_header_value(value)) continue;
-        kept.emplace_back(std::move(small), value);
+        kept.emplace_back(std::move(small),
+                          std::ranges::all_of(value, is_plain) ? value : as_stored(value));
     }
     return kept;
 }

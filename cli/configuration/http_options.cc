@@ -54,7 +54,7 @@ const OptionSpec server_entries[] = {
      .type = OptionType::size,
      .default_text = "16KiB",
      .meaning = "Most bytes of a request's first line and header fields; more is answered with "
-                "431.",
+                "431, and so are more than 256 fields.",
      .bind =
          [](To& to, const In& value) {
              to.configuration.http.server.limits.header_bytes = amount(value);
@@ -165,7 +165,7 @@ const OptionSpec route_entries[] = {
                 "is answered with 409 and Retry-After.",
      .cost = "Each that waits holds its connection.",
      .bind = [](To& to, const In& value) { to.route->options.wait = value.duration; },
-     .maximum = 60 * second},
+     .maximum = 30 * second},
     {.path = "http.routes[].status_path",
      .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
                 "`in-flight`, `completed` with its answer's status, of an upstream also "

@@ -42,7 +42,7 @@ class ManyConnections : public testing::Test {
                              << "\n  limits: {connections: 11000, idle_time: 10m}\n  routes:\n"
                                 "    - method: POST\n      path: /orders/{id}\n"
                              << sink
-                             << "    - method: POST\n      path: /patient/{id}\n      wait: 60s\n"
+                             << "    - method: POST\n      path: /patient/{id}\n      wait: 30s\n"
                              << sink;
     }
     ~ManyConnections() override { std::filesystem::remove(file_); }
