@@ -1,5 +1,5 @@
-// Requests to a sink that wait for their turn behind a batch that hangs, or behind another request
-// of their key.
+// Requests that wait for their turn behind a batch that hangs, behind another request of their key,
+// or behind an upstream's call; and those for which there is no place to wait.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 
 #include "gateway/request_batcher.h"
 #include "tests/integration/gateway/order_sink.h"
+#include "tests/integration/gateway/upstream_scene.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {
@@ -14,15 +15,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::future<KeyedOutcome> queued(RequestBatcher& batcher, const std::string& key,
+std::future<KeyedOutcome> queued(RequestTarget& target, const std::string& key,
                                  const std::string& body = "body") {
     auto promise = std::make_shared<std::promise<KeyedOutcome>>();
     std::vector<KeyedRequest> requests;
     requests.push_back(order(key, body));
-    batcher.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
+    target.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
         promise->set_value(std::move(outcome));
     });
     return promise->get_future();
+}
+
+// What a request was refused with before submit() came back.
+std::optional<Problem> refused_at_once(std::future<KeyedOutcome> outcome) {
+    if (outcome.wait_for(0s) != std::future_status::ready) return std::nullopt;
+    const KeyedOutcome told = outcome.get();
+    const auto* problem = std::get_if<Problem>(&told);
+    if (problem == nullptr) return std::nullopt;
+    return *problem;
 }
 
 TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
@@ -105,6 +115,62 @@ TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
     EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
     EXPECT_EQ(std::get<KeyedAnswer>(corrected.get()).state, KeyState::fresh);
     before.wait();
+}
+
+TEST(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersLand) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    RequestBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.waiting = 1;
+    RequestBatcher batcher(options);
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> first = queued(batcher, "first");
+    ASSERT_TRUE(eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    }));
+    std::future<KeyedOutcome> waits = queued(batcher, "waits");
+    const std::optional<Problem> refused = refused_at_once(queued(batcher, "refused"));
+    holder.execute("ROLLBACK");
+    ASSERT_TRUE(refused) << "it waits too";
+    EXPECT_EQ(refused->kind, ProblemKind::unavailable);
+    EXPECT_TRUE(refused->retry_after.has_value());
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+    EXPECT_EQ(std::get<KeyedAnswer>(waits.get()).state, KeyState::fresh);
+    const std::string keys = "SELECT string_agg(key, ' ' ORDER BY key) FROM " + table;
+    EXPECT_EQ(schema.database().value(keys), "first waits");
+    const KeyedOutcome again = queued(batcher, "refused").get();
+    EXPECT_EQ(std::get<KeyedAnswer>(again).state, KeyState::fresh) << "its key is not free";
+    EXPECT_EQ(schema.database().value(keys), "first refused waits");
+}
+
+class UpstreamQueueTest : public UpstreamScene {};
+
+TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersAreCalled) {
+    options_.upstream.concurrency = 1;
+    options_.waiting = 1;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    std::future<std::string> first = submit(order("first", "body"));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    std::future<std::string> waits = submit(order("waits", "body"));
+    const std::optional<Problem> refused = refused_at_once(queued(*route_, "refused"));
+    go.set_value();
+    ASSERT_TRUE(refused) << "it waits too";
+    EXPECT_EQ(refused->kind, ProblemKind::unavailable);
+    EXPECT_TRUE(refused->retry_after.has_value());
+    EXPECT_EQ(first.get(), "201 made body");
+    EXPECT_EQ(waits.get(), "201 made body");
+    EXPECT_EQ(server_->calls().size(), 2U);
+    EXPECT_EQ(state("refused"), "");
+    EXPECT_EQ(ask("refused"), "201 made body") << "its key is not free";
 }
 
 }  // namespace
