@@ -66,9 +66,12 @@ TEST_F(RouteRetention, AStepLetsGoOfWhatRequestsClaimedAndKeepsWhatIsInFlight) {
     EXPECT_EQ(ledger_in(one, "orders")["tables_dropped"], 1) << one.output;
     EXPECT_TRUE(ledger_in(one, "charges").is_null()) << one.output;
     EXPECT_EQ(generations("orders"), 1);
+    const std::string statements = "SELECT evictions FROM ledgers WHERE name = 'charges'";
+    const std::int64_t before = database().number(statements);
     const Outcome rest = run({"retention", "--run-once"});
     EXPECT_EQ(rest.exit_code, 0) << rest.output;
     EXPECT_THAT(rest.output, HasSubstr("leases deleted 4502"));
+    EXPECT_EQ(database().number(statements) - before, 3) << "of 2000 rows at most each";
     EXPECT_EQ(database().value("SELECT string_agg(state, ' ') FROM leases"), "in_flight");
 }
 

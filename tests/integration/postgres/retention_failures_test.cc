@@ -1,4 +1,5 @@
-// A ledger that cannot be looked at, beside one that can: the job of the workers' processes.
+// What a look leaves for the next one, and a ledger that cannot be looked at, beside one that can:
+// the job of the workers' processes.
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,19 @@ TEST_F(RetentionFailures, OneLedgerThatFailsLeavesTheOthersTheirTurn) {
     schema_.database().execute("DROP VIEW report");
     EXPECT_TRUE(support::eventually(10s, [&] { return job.counts().last_success.has_value(); }));
     EXPECT_FALSE(is_there(tables_.front()));
+}
+
+// The process's other ledgers wait meanwhile.
+TEST_F(RetentionFailures, ALookDropsSixteenTablesAtMostAndTheNextOneTheRest) {
+    const LedgerOptions ledger = ledger_with_table("a");
+    for (int i = 1; i < 20; ++i) {
+        schema_.database().execute("CREATE TABLE " + tables_.front() + std::to_string(i) + " ()");
+    }
+    RetentionJob job({schema_.worker(), {ledger}, 20ms});
+    Connection worker(schema_.worker());
+    EXPECT_EQ(job.look(worker, ledger).dropped, 16);
+    EXPECT_EQ(job.look(worker, ledger).dropped, 4);
+    EXPECT_EQ(job.look(worker, ledger).dropped, 0);
 }
 
 }  // namespace
