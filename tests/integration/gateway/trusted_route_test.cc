@@ -55,7 +55,12 @@ class TrustedRouteTest : public ::testing::Test {
             "{header: onceward-tenant}, amount: /amount}}\n"
             "    - method: POST\n      path: /webhooks\n      key: {field: /id}\n"
             "      signature: {scheme: stripe, secret: canary-secret, tolerance: 5m}\n" +
-            columns + "/id, amount: /amount}}\n";
+            columns +
+            "/id, amount: /amount}}\n"
+            "    - method: POST\n      path: /signed/{id}\n"
+            "      signature: {scheme: hmac, secret: canary-new, previous_secret: canary-old,\n"
+            "                  header: X-Shop-Signature, time_header: X-Shop-Time}\n" +
+            columns + "{header: '{id}'}, amount: /amount}}\n";
         const LoadResult loaded = load_configuration_text(text, "test.yaml");
         for (const Finding& finding : loaded.findings) ADD_FAILURE() << finding.message;
         gateway_ = std::make_unique<GatewayRun>(loaded.configuration);
@@ -92,6 +97,17 @@ class TrustedRouteTest : public ::testing::Test {
             .ask("POST", "/webhooks",
                  "Stripe-Signature: t=" + time + ",v1=" + hmac_sha256(secret, time + "." + body) +
                      "\r\n",
+                 body)
+            .value();
+    }
+    // Under its id as the key, signed in the headers that the route names.
+    RawResponse send_signed(const std::string& id, std::int64_t at, const std::string& secret) {
+        const std::string time = std::to_string(at), body = R"({"amount":4})";
+        RawClient client(gateway_->port());
+        return client
+            .ask("POST", "/signed/" + id,
+                 "Idempotency-Key: " + id + "\r\nX-Shop-Time: " + time +
+                     "\r\nX-Shop-Signature: " + hmac_sha256(secret, time + "." + body) + "\r\n",
                  body)
             .value();
     }
@@ -206,6 +222,41 @@ TEST_F(TrustedRouteTest, AStripeEventIsOneEffectAndCountsNearItsSignedTimeAlone)
     EXPECT_EQ(again.status, 204);
     EXPECT_EQ(again.headers.at("idempotent-replayed"), "true");
     EXPECT_EQ(rows(), "evt_1|3");
+}
+
+TEST_F(TrustedRouteTest, AnHmacOfAnotherSecretOrTimeOrNoneIsA401AndHasNoEffect) {
+    serve();
+    const std::int64_t now = seconds_since_1970();
+    EXPECT_EQ(refusal(send_signed("a", now, "other")), "401 signature-refused");
+    for (const std::string secret : {"canary-new", "canary-old"}) {
+        for (const std::int64_t at : {now - 3600, now + 3600}) {
+            const RawResponse refused = send_signed("a", at, secret);
+            EXPECT_EQ(refusal(refused), "401 signature-refused");
+            EXPECT_THAT(refused.body, HasSubstr("of another time"));
+        }
+    }
+    const std::string body = R"({"amount":4})";
+    EXPECT_EQ(refusal(post("/signed/a", "", body)), "401 signature-refused");
+    const std::string timeless = "X-Shop-Signature: " + hmac_sha256("canary-new", body) + "\r\n";
+    EXPECT_EQ(refusal(post("/signed/a", "", body, timeless)), "401 signature-refused");
+    EXPECT_EQ(rows(), "");
+    EXPECT_EQ(send_signed("a", now, "canary-new").status, 204) << "the key is not free";
+}
+
+// While its secret is being changed a provider signs with the one or with the other.
+TEST_F(TrustedRouteTest, AnHmacOfEitherSecretIsGoodAndEachKeyIsOneEffect) {
+    serve();
+    const std::int64_t now = seconds_since_1970();
+    for (const bool again : {false, true}) {
+        const std::string of_a = again ? "canary-old" : "canary-new";
+        const std::string of_b = again ? "canary-new" : "canary-old";
+        for (const auto& [id, secret] : {std::pair("a", of_a), std::pair("b", of_b)}) {
+            const RawResponse response = send_signed(id, now, secret);
+            EXPECT_EQ(response.status, 204) << response.body;
+            EXPECT_EQ(response.headers.contains("idempotent-replayed"), again);
+        }
+    }
+    EXPECT_EQ(rows(), "a|4 b|4");
 }
 
 TEST_F(TrustedRouteTest, AKeySetIsTakenFromA200OrAFileAndFromNothingElse) {
