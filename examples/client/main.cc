@@ -6,6 +6,7 @@
 
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -17,16 +18,30 @@ using namespace onceward::client;
 
 namespace {
 
-int place(Client& client, const std::string& order, const std::string& cents) {
+// A redirect says nothing of a call before it whose answer got lost: the key is still there then.
+bool is_open(Store& store, const std::string& operation) {
+    return std::ranges::any_of(store.entries(),
+                               [&](const Entry& entry) { return entry.operation == operation; });
+}
+
+int place(Client& client, Store& store, const std::string& order, const std::string& cents) {
+    const std::string operation = "order-" + order;
     try {
         const Answer answer = client.send({.target = "/orders/" + order,
                                            .body = "{\"amount\":" + cents + "}",
-                                           .operation = "order-" + order});
+                                           .operation = operation});
+        if (answer.status >= 300) {  // a redirect, which the client does not follow
+            std::cerr << "order " << order << " is answered with " << answer.status << "\n";
+            return is_open(store, operation) ? EX_TEMPFAIL : EXIT_FAILURE;
+        }
         std::cout << "placed order " << order << (answer.replayed ? " (before)" : "") << "\n";
         return EXIT_SUCCESS;
     } catch (const Error& error) {
         std::cerr << error.what() << "\n";
         return error.settled() ? EXIT_FAILURE : EX_TEMPFAIL;
+    } catch (const StoreFailed& error) {  // nobody can tell whether there was a call before
+        std::cerr << error.what() << "\n";
+        return EX_TEMPFAIL;
     }
 }
 
@@ -40,7 +55,7 @@ int main(int count, char** arguments) {
     try {
         FileStore store(arguments[2]);
         Client client(arguments[1], {.store = &store});
-        return place(client, std::to_string(std::stoull(arguments[3])),
+        return place(client, store, std::to_string(std::stoull(arguments[3])),
                      std::to_string(std::stoull(arguments[4])));
     } catch (const std::exception& error) {  // nothing was sent
         std::cerr << error.what() << "\n";

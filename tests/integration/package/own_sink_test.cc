@@ -58,7 +58,21 @@ class OwnSink : public ::testing::Test {
     fs::path program(const std::string& name, const char* example = "own_sink") {
         return folder_ / example / name;
     }
+    // With the example's client; its exit code.
+    int place(const RecordingServer& server, const char* order, const char* cents) {
+        fs::remove(placing_);
+        ChildProcess process({.command = {program("place_order", "client"),
+                                          "http://127.0.0.1:" + std::to_string(server.port()),
+                                          folder_ / "keys", order, cents},
+                              .environment = {},
+                              .output = placing_,
+                              .folder = {},
+                              .identity = {}});
+        const int status = process.wait(30s).value_or(-1);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
     static inline fs::path folder_;
+    const fs::path placing_ = folder_ / "client.log";
     FreshSchema schema_;
 };
 
@@ -102,30 +116,33 @@ TEST_F(OwnSink, HasBesideItAClientThatKeepsAnOrdersKeyOverItsRestart) {
         if (call == 1) return {.status = 503, .headers = {{"Retry-After", "3600"}}};
         return {.status = 201, .headers = {{"Idempotent-Replayed", "true"}}};
     });
-    const fs::path output = folder_ / "client.log";
-    const auto place = [&](const char* cents) {
-        fs::remove(output);
-        ChildProcess process({.command = {program("place_order", "client"),
-                                          "http://127.0.0.1:" + std::to_string(server.port()),
-                                          folder_ / "keys", "7", cents},
-                              .environment = {},
-                              .output = output,
-                              .folder = {},
-                              .identity = {}});
-        const int status = process.wait(30s).value_or(-1);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    };
-    EXPECT_EQ(place("150"), 75) << contents(output);
-    EXPECT_EQ(place("200"), 75) << "another request in the place of one whose fate is open";
+    EXPECT_EQ(place(server, "7", "150"), 75) << contents(placing_);
+    EXPECT_EQ(place(server, "7", "200"), 75)
+        << "another request in the place of one whose fate is open";
     EXPECT_EQ(server.calls().size(), 1U);
-    EXPECT_EQ(place("150"), 0);
-    EXPECT_EQ(contents(output), "placed order 7 (before)\n");
+    EXPECT_EQ(place(server, "7", "150"), 0);
+    EXPECT_EQ(contents(placing_), "placed order 7 (before)\n");
     ASSERT_EQ(server.calls().size(), 2U);
     EXPECT_EQ(server.counts().size(), 1U) << "the key was minted again";
     for (const RecordedCall& call : server.calls()) {
         EXPECT_EQ(call.path, "/orders/7");
         EXPECT_EQ(call.body, R"({"amount":150})");
     }
+}
+
+TEST_F(OwnSink, HasBesideItAClientThatTakesARedirectForNoOrder) {
+    const RecordingServer server([](const RecordedCall& call, int number) -> RecordedAnswer {
+        if (call.path == "/orders/9" && number == 1) {
+            return {.status = 503, .headers = {{"Retry-After", "3600"}}};
+        }
+        return {.status = 302, .headers = {{"Location", "/moved"}}};
+    });
+    EXPECT_EQ(place(server, "8", "150"), 1);
+    EXPECT_EQ(contents(placing_), "order 8 is answered with 302\n");
+    EXPECT_EQ(place(server, "9", "150"), 75) << contents(placing_);
+    EXPECT_EQ(place(server, "9", "150"), 75) << "it says nothing of the call before it";
+    EXPECT_EQ(server.calls().size(), 3U);
+    EXPECT_EQ(server.counts().size(), 2U) << "the key was minted again";
 }
 
 TEST_F(OwnSink, AddsEachKeysAmountOnce) {
