@@ -68,8 +68,9 @@ bool settles(int status, bool replayed, bool in_doubt) {
 }
 
 milliseconds pause(const Retries& retries, int failures, std::optional<milliseconds> retry_after) {
-    const double doubled =
-        static_cast<double>(retries.backoff.count()) * std::exp2(std::max(failures - 1, 0));
+    // 2 to the 1024 is infinite, and without any backoff the product would be no number.
+    const int doublings = std::clamp(failures - 1, 0, 1023);
+    const double doubled = static_cast<double>(retries.backoff.count()) * std::exp2(doublings);
     const double bounded = std::min(doubled, static_cast<double>(retries.backoff_max.count()));
     const milliseconds whole(static_cast<milliseconds::rep>(bounded));
     return retry_after.value_or(milliseconds(0)) + whole / 2 + random_up_to(whole - whole / 2);

@@ -50,10 +50,12 @@ def test_a_key_that_no_header_can_hold_is_refused(key: str) -> None:
 
 def test_pauses_grow_up_to_their_bound_and_are_never_the_same() -> None:
     retries = Retries(backoff=1.0, backoff_max=5.0)
-    for failures, whole in [(1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (9, 5.0)]:
+    bounds = [(1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (9, 5.0), (1025, 5.0), (10**9, 5.0)]
+    for failures, whole in bounds:
         drawn = {pause(retries, failures, None) for _ in range(50)}
         assert min(drawn) >= whole / 2 and max(drawn) <= whole and len(drawn) > 40
     assert pause(retries, 1, 7.0) >= 7.5
+    assert pause(Retries(backoff=0.0), 10**9, 7.0) == 7.0
     assert 3.0 <= in_flight_pause(retries, 3.0) <= 4.0
     assert in_flight_pause(retries, None) >= 1.0
 

@@ -65,7 +65,9 @@ export function settles(status: number, replayed: boolean, inDoubt: boolean): bo
 
 /** Before the next try, after so many failures. What the server asked for is the least. */
 export function pause(retries: Retries, failures: number, retryAfter?: number): number {
-  const whole = Math.min(retries.backoffMax, retries.backoff * 2 ** (failures - 1));
+  // 2 ** 1024 is infinite, and without any backoff the product would be no number.
+  const doublings = Math.min(failures - 1, 1023);
+  const whole = Math.min(retries.backoffMax, retries.backoff * 2 ** doublings);
   return (retryAfter ?? 0) + whole / 2 + (Math.random() * whole) / 2;
 }
 

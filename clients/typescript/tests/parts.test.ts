@@ -42,12 +42,15 @@ test("pauses grow up to their bound and are never the same", () => {
     [3, 4000],
     [4, 5000],
     [9, 5000],
+    [1025, 5000],
+    [1e9, 5000],
   ];
   for (const [failures, whole] of bounds) {
     const drawn = new Set(Array.from({ length: 50 }, () => policy.pause(retries, failures)));
     assert.ok(Math.min(...drawn) >= whole / 2 && Math.max(...drawn) <= whole && drawn.size > 40);
   }
   assert.ok(policy.pause(retries, 1, 7000) >= 7500);
+  assert.equal(policy.pause({ ...retries, backoff: 0 }, 1e9, 7000), 7000);
   const waited = policy.inFlightPause(retries, 3000);
   assert.ok(waited >= 3000 && waited <= 4000);
   assert.ok(policy.inFlightPause(retries) >= 1000);

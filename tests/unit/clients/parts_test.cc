@@ -47,7 +47,7 @@ TEST(ClientKeys, ThatNoHeaderCanHoldAreRefused) {
 TEST(ClientPolicy, PausesGrowUpToTheirBoundAndAreNeverTheSame) {
     const Retries retries{.backoff = 1000ms, .backoff_max = 5000ms};
     const std::vector<std::pair<int, milliseconds>> bounds{
-        {1, 1000ms}, {2, 2000ms}, {3, 4000ms}, {4, 5000ms}, {90, 5000ms}};
+        {1, 1000ms}, {2, 2000ms}, {3, 4000ms}, {4, 5000ms}, {90, 5000ms}, {1'000'000'000, 5000ms}};
     for (const auto& [failures, whole] : bounds) {
         std::set<milliseconds> drawn;
         for (int i = 0; i < 50; ++i) drawn.insert(pause(retries, failures, std::nullopt));
@@ -56,6 +56,7 @@ TEST(ClientPolicy, PausesGrowUpToTheirBoundAndAreNeverTheSame) {
         EXPECT_GT(drawn.size(), 20U);
     }
     EXPECT_GE(pause(retries, 1, 7000ms), 7500ms);
+    EXPECT_EQ(pause({.backoff = 0ms}, 1'000'000'000, 7000ms), 7000ms);
     EXPECT_GE(in_flight_pause(retries, 3000ms), 3000ms);
     EXPECT_LE(in_flight_pause(retries, 3000ms), 4000ms);
     EXPECT_GE(in_flight_pause(retries, std::nullopt), 1000ms);

@@ -63,7 +63,8 @@ def settles(status: int, *, replayed: bool, in_doubt: bool) -> bool:
 
 def pause(retries: Retries, failures: int, retry_after: float | None) -> float:
     """Before the next try, after so many failures. What the server asked for is the least."""
-    whole = min(retries.backoff_max, retries.backoff * 2.0 ** (failures - 1))
+    doublings = min(failures - 1, 1023)  # 2.0 ** 1024 is an OverflowError
+    whole = min(retries.backoff_max, retries.backoff * 2.0**doublings)
     return (retry_after or 0.0) + random.uniform(whole / 2, whole)
 
 
