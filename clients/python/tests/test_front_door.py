@@ -3,6 +3,7 @@
 It has a row for each order in the end, and counts them there: each `id` is to be there once.
 """
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -12,6 +13,7 @@ from losing_proxy import LosingProxy
 
 from onceward_client import (
     Answer,
+    AsyncClient,
     Client,
     ConnectionFailedError,
     FileStore,
@@ -74,6 +76,27 @@ def test_while_the_first_runs_the_second_waits() -> None:
         thread.join()
     assert sorted(answer.replayed for answer in answers) == [False, True]
     assert max(answer.attempts for answer in answers) >= 2
+
+
+def test_of_two_coroutines_the_second_waits_and_an_answer_that_was_lost_comes_again() -> None:
+    key, path = mint_key(), new_order()
+
+    async def order_twice() -> list[Answer]:
+        async with AsyncClient(DOOR) as client:
+            slow = {"amount": 1, "kind": "slow"}
+            both = [client.request("POST", path, json=slow, key=key) for _ in range(2)]
+            return list(await asyncio.gather(*both))
+
+    async def order(url: str) -> Answer:
+        async with AsyncClient(url) as client:
+            return await client.request("POST", new_order(), json={"amount": 1})
+
+    answers = asyncio.run(order_twice())
+    assert sorted(answer.replayed for answer in answers) == [False, True]
+    assert max(answer.attempts for answer in answers) >= 2
+    with LosingProxy(DOOR) as proxy:
+        answer = asyncio.run(order(proxy.url))
+    assert (answer.status, answer.replayed, answer.attempts) == (204, True, 2)
 
 
 def test_a_key_for_something_else_is_refused_and_what_was_rejected_may_be_corrected() -> None:
