@@ -15,6 +15,7 @@
 #include "cli/stop_request.h"
 #include "dedup/claims/make_store.h"
 #include "dedup/migration.h"
+#include "dedup/once.h"
 
 namespace onceward {
 namespace {
@@ -27,6 +28,8 @@ struct ImportArguments {
     OperatorOptions common;
     std::string topic;
     std::string route;
+    std::string operation;
+    std::string ledger = OnceOptions{}.ledger;
     std::string query;
     std::string file;
     std::string from;
@@ -127,9 +130,17 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
     return exit_interrupted;
 }
 
-ImportTarget asked_target(const ImportArguments& arguments, const Configuration& configuration) {
-    ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
-                                                  : target_of_route(configuration, arguments.route);
+ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup& setup,
+                          Connection& connection) {
+    if (!arguments.operation.empty()) {
+        return target_of_calls(connection, arguments.operation, arguments.tenant, arguments.ledger);
+    }
+    if (!setup.configuration) {
+        throw UsageError("what a key is, the configuration says: give it with -c");
+    }
+    ImportTarget target = arguments.route.empty()
+                              ? target_of_topic(*setup.configuration, arguments.topic)
+                              : target_of_route(*setup.configuration, arguments.route);
     if (target.scope.has_tenant == arguments.tenant.empty()) {
         throw UsageError("keys of " + target.scope.owner +
                          (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
@@ -139,19 +150,18 @@ ImportTarget asked_target(const ImportArguments& arguments, const Configuration&
 }
 
 int import_all(const ImportArguments& arguments) {
-    if (arguments.topic.empty() && arguments.route.empty()) {
-        throw UsageError("whose keys are they? Name a topic with --topic, or a route with --route");
+    if (arguments.topic.empty() && arguments.route.empty() && arguments.operation.empty()) {
+        throw UsageError(
+            "whose keys are they? Name a topic with --topic, a route with --route, or what once() "
+            "is called for with --operation");
     }
     const OperatorSetup setup = operator_setup(
         arguments.common, "import", arguments.route.empty() ? arguments.topic : arguments.route);
-    if (!setup.configuration) {
-        throw UsageError("what a key is, the configuration says: give it with -c");
-    }
-    const ImportTarget target = asked_target(arguments, *setup.configuration);
-    const std::string kind = kind_of_list(arguments, target.scope);
-    const std::unique_ptr<KeyList> list = list_of(arguments, setup);
     Connection connection(setup.connection);
     require_version(connection);
+    const ImportTarget target = asked_target(arguments, setup, connection);
+    const std::string kind = kind_of_list(arguments, target.scope);
+    const std::unique_ptr<KeyList> list = list_of(arguments, setup);
     ImportOptions options;
     options.topic = target.source;
     options.page = arguments.batch;
@@ -184,6 +194,15 @@ void add_import(CLI::App& program, Commands& commands) {
                      "The route whose keys they are, as `onceward describe` names it, such as "
                      "`POST /orders/{id}`")
         ->excludes(topic);
+    CLI::Option* operation =
+        command
+            ->add_option("--operation", arguments->operation,
+                         "The operation of calls of once() whose keys they are; needs no -c")
+            ->excludes(topic)
+            ->excludes("--route");
+    command->add_option("--ledger", arguments->ledger, "The ledger of those calls")
+        ->capture_default_str()
+        ->needs(operation);
     CLI::Option* query = command->add_option(
         "--query", arguments->query,
         "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; best where that "

@@ -5,10 +5,14 @@
 
 #include "cli/usage_error.h"
 #include "consumer/key_text.h"
+#include "dedup/once.h"
 #include "gateway/request_session.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
+
+constexpr std::size_t longest_call_key = 255;
 
 const LedgerOptions& ledger_of(const Configuration& configuration, const KeyScope& scope,
                                const TopicConfiguration& kept) {
@@ -78,6 +82,39 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
                                              longest_request(options));
                 },
             .effect = "a request with one of these keys would then get 410 `answer-gone`"};
+}
+
+ImportTarget target_of_calls(Connection& connection, const std::string& operation,
+                             const std::string& tenant, const std::string& ledger) {
+    const Result known = connection.query(sql::import_ledger, Parameters{}.text(ledger));
+    if (known.rows() == 0) {
+        throw std::runtime_error("there is no ledger " + ledger +
+                                 " yet: the service that calls once() makes it at its start");
+    }
+    OnceOptions options;
+    options.ledger = ledger;
+    options.retention = std::chrono::seconds(known.integer(0, 0));
+    // The service's own counts, which is longer.
+    options.longest_request = std::chrono::milliseconds(0);
+    LedgerOptions kept;
+    kept.name = ledger;
+    kept.retention = options.retention;
+    kept.stores_results = true;
+    return {
+        .scope = {.owner = "operation " + operation,
+                  .operation = operation,
+                  .kinds = {std::string(kind_of_calls)},
+                  .has_tenant = !tenant.empty()},
+        .source = operation,
+        .ledger = kept,
+        .fault = [](const std::string& key) -> std::string {
+            const bool good = !key.empty() && key.size() <= longest_call_key &&
+                              key.find('\0') == std::string::npos;
+            return good ? "" : "a key of once() has 1 to 255 bytes, and no NUL among them";
+        },
+        .register_source =
+            [options](Connection& session) { return OnceLedger(session, options).registered(); },
+        .effect = "a call with one of these keys would then be answered `unknown`, and not run"};
 }
 
 }  // namespace onceward

@@ -1,7 +1,7 @@
 #pragma once
 // What the keys of a list are keys of: a topic's messages or a route's requests, as the
-// configuration has them. Borrows from the configuration. What cannot be meant, or has no claims
-// that a list could make, is a UsageError.
+// configuration has them, from which it borrows; or calls of once(), which no configuration knows.
+// What cannot be meant, or has no claims that a list could make, is a UsageError.
 
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@ namespace onceward {
 struct ImportTarget {
     KeyScope scope;
     std::string source;  // the topic's name, or the route's
-    const LedgerOptions& ledger;
+    LedgerOptions ledger;
     // Why no message and no request could have this key; '' where one could.
     std::function<std::string(const std::string& key)> fault;
     // Makes the ledger, and that it is fed from there, known.
@@ -24,5 +24,9 @@ struct ImportTarget {
 
 ImportTarget target_of_topic(const Configuration& configuration, const std::string& topic);
 ImportTarget target_of_route(const Configuration& configuration, const std::string& route);
+// `operation` and `tenant` as OnceKey has them, the ledger as OnceOptions. Throws
+// std::runtime_error where the ledger is not there yet: how long it keeps what, its service says.
+ImportTarget target_of_calls(Connection& connection, const std::string& operation,
+                             const std::string& tenant, const std::string& ledger);
 
 }  // namespace onceward

@@ -1,5 +1,6 @@
 // `onceward import`: claims from a table and from a file.
 
+#include "dedup/once.h"
 #include "tests/integration/postgres/operator_scene.h"
 
 namespace onceward::operator_tests {
@@ -107,6 +108,41 @@ TEST_F(Imported, AnotherServersListDoesNotGoOnWhereThisOneEnded) {
     EXPECT_EQ(database().number("SELECT count(*) FROM imports WHERE description LIKE '%password%'"),
               0);
     EXPECT_EQ(from("connect_timeout=30")["resumed"], true);
+}
+
+// For a service that handled requests before it called once().
+TEST_F(Imported, ACallWithAnImportedKeyDoesNotRun) {
+    Connection service(schema_.worker());
+    const OnceLedger calls(service, {.ledger = "payments", .retention = std::chrono::hours(7)});
+    const auto feed =
+        "SELECT concat_ws(' ', retention, longest_request) FROM ledgers "
+        "JOIN ledger_feeds USING (ledger) WHERE name = 'payments'";
+    const std::string before = database().value(feed);
+    database().execute("INSERT INTO old_orders SELECT n, '' FROM generate_series(1, 20) n");
+    const auto import_calls = [&](std::vector<std::string> more) {
+        std::vector<std::string> all{"import", "--operation", "pay", "--query",
+                                     "SELECT id FROM " + table_};
+        all.insert(all.end(), more.begin(), more.end());
+        return run(std::move(all));
+    };
+    EXPECT_THAT(import_calls({"--ledger", "payment", "--yes"}).output,
+                HasSubstr("there is no ledger payment yet"));
+    EXPECT_EQ(import_calls({"--topic", "orders"}).exit_code, 64);
+    EXPECT_THAT(import_calls({"--ledger", "payments"}).output, HasSubstr("answered `unknown`"));
+    const Outcome done = import_calls({"--ledger", "payments", "--tenant", "acme", "--yes"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_THAT(done.output, HasSubstr("claimed 20"));
+    const auto pay = [&](std::string_view key, std::string_view tenant) {
+        return once(service, {.operation = "pay", .tenant = tenant, .text = key}, calls,
+                    [&](Transaction&) { return MessageResult{}; })
+            .kind;
+    };
+    EXPECT_EQ(pay("7", "acme"), OnceAnswer::Kind::unknown);
+    EXPECT_EQ(pay("21", "acme"), OnceAnswer::Kind::applied);
+    EXPECT_EQ(pay("7", "other"), OnceAnswer::Kind::applied);
+    EXPECT_EQ(database().value(feed), before) << "an import says nothing of them";
+    EXPECT_THAT(run({"explain", "7", "--operation", "pay", "--tenant", "acme"}).output,
+                HasSubstr("from an import"));
 }
 
 TEST_F(Imported, WhatIsNotClearIsAsked) {
