@@ -45,6 +45,7 @@ campaign: ## The fault campaign: SEEDS=200 FIRST_SEED=1 MINUTES=0 LANES=2 TIER=b
 	@build/release/tests/onceward-campaign --tier $(or $(TIER),both) --seeds $(or $(SEEDS),200) \
 	    --core-seeds $(or $(CORE_SEEDS),2000) --first-seed $(or $(FIRST_SEED),1) \
 	    --minutes $(or $(MINUTES),0) --lanes $(or $(LANES),2) \
+	    --commit "$$(git describe --always --dirty 2>/dev/null)" \
 	    $(if $(JSON),--json $(JSON)) $(if $(WRITE),--write $(WRITE)) \
 	    $(addprefix --add ,$(ADD))
 

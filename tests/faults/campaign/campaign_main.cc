@@ -29,6 +29,7 @@ struct Options {
     int lanes = 1;
     std::string json;
     std::string page;
+    std::string commit;
     std::vector<std::string> add;
     std::string folder = "build/campaign";
     bool plan = false;
@@ -52,6 +53,7 @@ Options parse(int count, char** arguments) {
         ->check(CLI::Range(1, 16));
     app.add_option("--json", options.json, "Where the report goes for machines");
     app.add_option("--write", options.page, "Where the page goes, such as docs/campaign.md");
+    app.add_option("--commit", options.commit, "Of what was run, told on the page");
     app.add_option("--add", options.add, "The --json of a run before, told on the same page")
         ->check(CLI::ExistingFile);
     app.add_option("--folder", options.folder, "Where seeds keep their files");
@@ -124,6 +126,7 @@ std::vector<std::string> how(const Options& options, double seconds,
     const std::time_t now = std::time(nullptr);
     std::strftime(day, sizeof day, "%F", std::gmtime(&now));
     std::vector<std::string> lines{std::string("Written on ") + day};
+    if (!options.commit.empty()) lines.push_back("Of commit " + options.commit);
     if (options.tier != "none") {
         lines.push_back("`make campaign TIER=" + options.tier +
                         " SEEDS=" + std::to_string(options.seeds) +
