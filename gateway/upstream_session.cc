@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <future>
 #include <mutex>
 
 #include "dedup/failure.h"
@@ -159,21 +158,14 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
         // The client takes no such call: nothing was sent.
         return {.failure = error.what()};
     }
-    std::future<void> heartbeat;
-    std::optional<UpstreamAnswer> answer;
-    while (!(answer = client_->wait(options_.ledger.lease / 3))) {
-        const bool under_way =
-            heartbeat.valid() && heartbeat.wait_for(0s) != std::future_status::ready;
-        if (attempt.request.key.empty() || under_way) continue;
-        // DANGER: beside the call. libpq waits for as long as the network does, and libcurl takes
-        // an answer that it looks at behind its time for none.
-        heartbeat = std::async(std::launch::async, [&] { extend(attempt); });
+    while (true) {
+        if (auto answer = client_->wait(options_.ledger.lease / 3)) return std::move(*answer);
+        if (!attempt.request.key.empty()) extend(attempt);
     }
-    if (heartbeat.valid()) heartbeat.get();
-    return std::move(*answer);
 }
 
-// The heartbeat. Where it fails the call goes on: the lease that is held outlasts it all the same.
+// The heartbeat. Where it fails or waits the call goes on, in the client's own thread: the lease
+// that is held outlasts it all the same.
 void UpstreamSession::extend(Attempt& attempt) try {
     if (!connection_) connect();
     const LeaseTries mine{attempt.request.digest, 0};

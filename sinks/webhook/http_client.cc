@@ -4,10 +4,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "dedup/header_rules.h"
 #include "sinks/webhook/rules.h"
@@ -17,6 +18,8 @@ namespace {
 
 // All headers of an answer; those that are kept are few.
 constexpr std::size_t most_header_bytes = 65'536;
+// What is to be done wakes it earlier, and so do libcurl's own time-outs.
+constexpr int longest_poll_ms = 10'000;
 
 struct FreeEasy {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -48,6 +51,7 @@ std::string_view trimmed(std::string_view text) {
 
 struct HttpClient::Call {
     const HttpClientOptions* options = nullptr;
+    std::uint64_t serial = 0;
     HttpCall request;  // libcurl points into it
     HttpAnswer answer;
     std::size_t header_bytes = 0;
@@ -100,6 +104,8 @@ struct HttpClient::Call {
             call.answer.headers.clear();
             call.head_ended = false;
         }
+        // Fields behind a chunked body are no headers.
+        if (call.head_ended) return size;
         if (trimmed(line).empty()) call.head_ended = true;
         const std::size_t colon = line.find(':');
         if (colon == std::string_view::npos || line.starts_with("HTTP/")) return size;
@@ -120,6 +126,10 @@ struct HttpClient::Call {
         set(CURLOPT_FOLLOWLOCATION, 0L);
         set(CURLOPT_PROXY, "");  // neither one of the environment's
         set(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+        // Else the end of a call waits for a name server that does not answer.
+        set(CURLOPT_QUICK_EXIT, 1L);
+#endif
         set(CURLOPT_TIMEOUT_MS, static_cast<long>(options->timeout.count()));
         set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options->connect_timeout.count()));
         set(CURLOPT_SSL_VERIFYPEER, 1L);
@@ -163,7 +173,9 @@ struct HttpClient::Call {
         if (whole || (answer.too_large && status > 0)) {
             answer.status = static_cast<int>(status);
         } else {
-            answer.failure = !refused.empty()   ? "the address " + refused + " is not public"
+            answer.failure = !refused.empty() ? "the address " + refused +
+                                                    " is not public; name its network in "
+                                                    "allow_private"
                              : code == CURLE_OK ? "the answer's head broke off"
                                                 : curl_easy_strerror(code);
             answer.headers.clear();
@@ -175,8 +187,94 @@ struct HttpClient::Call {
 struct HttpClient::State {
     HttpClientOptions options;
     std::unique_ptr<CURLM, FreeMulti> multi;
-    // Ends before `multi` does: see ~HttpClient().
-    std::map<std::uint64_t, std::unique_ptr<Call>> calls;
+    // Of whoever asks: the calls that it waits for, each under a serial of its own, so that nothing
+    // that ends later is taken for another one's answer.
+    std::map<std::uint64_t, std::uint64_t> serials;  // by number
+    std::uint64_t last_serial = 0;
+    // Between the two threads.
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::vector<std::unique_ptr<Call>> begun;
+    std::vector<std::uint64_t> cancelled;  // serials
+    std::vector<std::unique_ptr<Call>> over;
+    bool stopping = false;
+    // Of the client's own thread. Ends before `multi` does.
+    std::map<std::uint64_t, std::unique_ptr<Call>> calls;  // by serial
+    std::thread thread;
+
+    void run() {
+        while (take_orders()) {
+            int running = 0;
+            curl_multi_perform(multi.get(), &running);
+            gather();
+            curl_multi_poll(multi.get(), nullptr, 0, longest_poll_ms, nullptr);
+        }
+        for (const auto& [serial, call] : calls) {
+            curl_multi_remove_handle(multi.get(), call->easy.get());
+        }
+        calls.clear();
+    }
+
+    // False: it is to end.
+    bool take_orders() {
+        std::vector<std::unique_ptr<Call>> to_begin;
+        std::vector<std::uint64_t> to_cancel;
+        {
+            const std::lock_guard lock(mutex);
+            if (stopping) return false;
+            to_begin.swap(begun);
+            to_cancel.swap(cancelled);
+        }
+        for (std::unique_ptr<Call>& call : to_begin) {
+            const std::uint64_t serial = call->serial;
+            if (curl_multi_add_handle(multi.get(), call->easy.get()) == CURLM_OK) {
+                calls[serial] = std::move(call);
+                continue;
+            }
+            call->answer.failure = "libcurl does not take a call";
+            tell(std::move(call));
+        }
+        for (const std::uint64_t serial : to_cancel) drop(serial);
+        return true;
+    }
+
+    void gather() {
+        int left = 0;
+        while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
+            if (message->msg != CURLMSG_DONE) continue;
+            const CURLcode code = message->data.result;
+            void* self = nullptr;
+            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+            Call& call = *static_cast<Call*>(self);
+            call.end(code);
+            tell(drop(call.serial));
+        }
+    }
+
+    std::unique_ptr<Call> drop(std::uint64_t serial) {
+        const auto found = calls.find(serial);
+        if (found == calls.end()) return nullptr;
+        std::unique_ptr<Call> call = std::move(found->second);
+        curl_multi_remove_handle(multi.get(), call->easy.get());
+        calls.erase(found);
+        return call;
+    }
+
+    void tell(std::unique_ptr<Call> call) {
+        const std::lock_guard lock(mutex);
+        over.push_back(std::move(call));
+        ended.notify_one();
+    }
+
+    // Those that whoever asks still waits for. REQUIRES: the mutex is held.
+    void take_answers(std::vector<HttpAnswer>& answers) {
+        for (const std::unique_ptr<Call>& call : std::exchange(over, {})) {
+            const auto wanted = serials.find(call->answer.number);
+            if (wanted == serials.end() || wanted->second != call->serial) continue;
+            serials.erase(wanted);
+            answers.push_back(std::move(call->answer));
+        }
+    }
 };
 
 HttpClient::HttpClient(HttpClientOptions options) : state_(std::make_unique<State>()) {
@@ -186,18 +284,22 @@ HttpClient::HttpClient(HttpClientOptions options) : state_(std::make_unique<Stat
     if (!state_->multi) throw std::runtime_error("libcurl has no memory");
     const auto most = static_cast<long>(state_->options.concurrency);
     curl_multi_setopt(state_->multi.get(), CURLMOPT_MAXCONNECTS, most);
+    state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
 HttpClient::~HttpClient() {
-    for (const auto& [number, call] : state_->calls) {
-        curl_multi_remove_handle(state_->multi.get(), call->easy.get());
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->stopping = true;
     }
-    state_->calls.clear();
+    curl_multi_wakeup(state_->multi.get());
+    state_->thread.join();
 }
 
 void HttpClient::begin(std::uint64_t number, HttpCall request) {
     auto call = std::make_unique<Call>();
     call->options = &state_->options;
+    call->serial = ++state_->last_serial;
     call->request = std::move(request);
     call->answer.number = number;
     call->easy.reset(curl_easy_init());
@@ -214,47 +316,36 @@ void HttpClient::begin(std::uint64_t number, HttpCall request) {
     if (!typed) call->add_header("Content-Type:");
     call->add_header("Expect:");  // no waiting for a word in between
     call->prepare();
-    if (curl_multi_add_handle(state_->multi.get(), call->easy.get()) != CURLM_OK) {
-        throw std::runtime_error("libcurl does not take a call");
+    state_->serials[number] = call->serial;
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->begun.push_back(std::move(call));
     }
-    state_->calls[number] = std::move(call);
+    curl_multi_wakeup(state_->multi.get());
 }
 
 std::vector<HttpAnswer> HttpClient::wait(std::chrono::milliseconds most) {
-    CURLM* multi = state_->multi.get();
-    std::vector<HttpAnswer> answers;
-    const auto gather = [&] {
-        int running = 0;
-        curl_multi_perform(multi, &running);
-        int left = 0;
-        while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
-            if (message->msg != CURLMSG_DONE) continue;
-            const CURLcode code = message->data.result;
-            void* self = nullptr;
-            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
-            Call& call = *static_cast<Call*>(self);
-            call.end(code);
-            answers.push_back(std::move(call.answer));
-            cancel(answers.back().number);
-        }
-    };
-    gather();
     const auto until = std::chrono::steady_clock::now() + most;
-    while (answers.empty()) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-        if (left.count() <= 0) break;
-        curl_multi_poll(multi, nullptr, 0, static_cast<int>(left.count()), nullptr);
-        gather();
+    std::vector<HttpAnswer> answers;
+    std::unique_lock lock(state_->mutex);
+    while (true) {
+        state_->take_answers(answers);
+        if (!answers.empty()) return answers;
+        if (state_->ended.wait_until(lock, until) == std::cv_status::timeout) break;
     }
+    state_->take_answers(answers);
     return answers;
 }
 
 void HttpClient::cancel(std::uint64_t number) {
-    const auto found = state_->calls.find(number);
-    if (found == state_->calls.end()) return;
-    curl_multi_remove_handle(state_->multi.get(), found->second->easy.get());
-    state_->calls.erase(found);
+    const auto found = state_->serials.find(number);
+    if (found == state_->serials.end()) return;
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->cancelled.push_back(found->second);
+    }
+    state_->serials.erase(found);
+    curl_multi_wakeup(state_->multi.get());
 }
 
 }  // namespace onceward

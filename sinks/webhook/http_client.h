@@ -1,8 +1,10 @@
 #pragma once
-// HTTP calls, many at a time, in the thread that asks for them: libcurl's multi interface. It
-// follows no redirect, asks no proxy, verifies TLS, refuses addresses that are not public when it
-// connects, and takes no more of an answer than it is told. Used by one thread. What the other side
-// does is in the answer; HttpClient() throws std::runtime_error where libcurl cannot begin.
+// HTTP calls, many at a time, in a thread of their own: libcurl's multi interface. Whoever asks for
+// them may be busy meanwhile, as with a COMMIT that waits: libcurl takes an answer that it looks at
+// behind the call's time for none. It follows no redirect, asks no proxy, verifies TLS, refuses
+// addresses that are not public when it connects, and takes no more of an answer than it is told.
+// Used by one thread. What the other side does is in the answer; HttpClient() throws
+// std::runtime_error where libcurl cannot begin.
 
 #include <chrono>
 #include <cstdint>
