@@ -54,10 +54,11 @@ RequestBatcher::~RequestBatcher() {
     watcher_.join();
     for (auto* left : {&queue_, &held_}) {
         for (auto& queued : *left) {
-            answer(queued->request.at.request.digest, &queued->asking, ask_again_soon());
+            answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
+                   ask_again_soon());
         }
     }
-    tell({looks_.begin(), looks_.end()}, nullptr);
+    tell(questions_.take_all(), nullptr);
 }
 
 void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
@@ -123,7 +124,7 @@ std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const As
 std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
     const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    const auto work = [&] { return !queue_.empty() || !looks_.empty(); };
+    const auto work = [&] { return !queue_.empty() || !questions_.none_unread(); };
     if (held_.empty()) {
         wake_.wait(lock, stop, work);
     } else {
@@ -184,12 +185,12 @@ void RequestBatcher::run(const std::stop_token& stop) {
             log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
         }
         answer_all(batch);
-        std::deque<Look> looks;
+        std::vector<StatusQuestions::Pointer> questions;
         {
             const std::lock_guard lock(mutex_);
-            looks.swap(looks_);
+            questions = questions_.take_unread();
         }
-        if (!looks.empty()) tell({looks.begin(), looks.end()}, session.get());
+        if (!questions.empty()) tell(questions, session.get());
     }
 }
 
@@ -199,10 +200,10 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
         const std::lock_guard lock(mutex_);
         if (in_flight_.runs(key)) {
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
-        } else if (!stopping_ && looks_.size() < options_.waiting) {
-            looks_.push_back({key, std::move(then), Clock::now() + options_.longest_request});
+        } else if (!stopping_ && questions_.ask(key, then, Clock::now() + options_.longest_request,
+                                                options_.waiting)) {
             wake_.notify_one();
-            if (looks_.size() == 1) wake_watch_.notify_one();
+            wake_watch_.notify_one();
             return;
         }
     }
@@ -210,16 +211,17 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
 }
 
 // Behind a batch and in its session: what is told was committed.
-void RequestBatcher::tell(std::vector<Look> looks, RequestSession* session) {
+void RequestBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
+                          RequestSession* session) {
     std::vector<Digest> keys;
-    for (const Look& one : looks) keys.push_back(one.key);
+    for (const auto& question : questions) keys.push_back(question->key());
     std::optional<std::vector<StatusOutcome>> known;
     if (session != nullptr) known = session->look(keys);
-    for (std::size_t i = 0; i < looks.size(); ++i) {
+    for (std::size_t i = 0; i < questions.size(); ++i) {
         if (known) {
-            looks[i].then(std::move((*known)[i]));
+            questions[i]->tell(std::move((*known)[i]));
         } else {
-            looks[i].then(ask_again_soon());
+            questions[i]->tell(ask_again_soon());
         }
     }
 }
@@ -274,9 +276,8 @@ std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline()
         next = queue_.front()->request.deadline;
     }
     if (running_deadline_ && (!next || *running_deadline_ < *next)) next = running_deadline_;
-    if (!looks_.empty() && (!next || looks_.front().deadline < *next)) {
-        next = looks_.front().deadline;
-    }
+    const auto of_question = questions_.next_deadline();
+    if (of_question && (!next || *of_question < *next)) next = of_question;
     return next;
 }
 
@@ -292,16 +293,6 @@ std::vector<RequestBatcher::Asking> RequestBatcher::tell_of_batch(Clock::time_po
     }
     running_deadline_ = first_deadline(running_);
     return late;
-}
-
-// REQUIRES: the mutex is held.
-std::vector<RequestBatcher::Look> RequestBatcher::take_overdue_looks(Clock::time_point now) {
-    std::vector<Look> overdue;
-    while (!looks_.empty() && looks_.front().deadline <= now) {
-        overdue.push_back(std::move(looks_.front()));
-        looks_.pop_front();
-    }
-    return overdue;
 }
 
 // What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
@@ -336,12 +327,12 @@ void RequestBatcher::watch(const std::stop_token& stop) {
             waiting_.erase(found);
         }
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
-        std::vector<Look> looks = take_overdue_looks(Clock::now());
+        const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
         for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
         for (const Asking& one : of_batch) one.tell(ask_again_later());
-        if (!looks.empty()) tell(std::move(looks), nullptr);
+        tell(questions, nullptr);
         for (const auto& one : overdue) {
             answer(one->request.at.request.digest, &one->asking, ask_again_soon());
         }

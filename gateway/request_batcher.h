@@ -21,6 +21,7 @@
 #include "gateway/front_door.h"
 #include "gateway/in_flight.h"
 #include "gateway/request_session.h"
+#include "gateway/status_questions.h"
 
 namespace onceward {
 
@@ -49,24 +50,19 @@ class RequestBatcher final : public RequestTarget {
         std::uint64_t group = 0;
         Clock::time_point arrived{};
     };
-    struct Look {
-        Digest key;
-        std::function<void(StatusOutcome)> then;
-        Clock::time_point deadline;
-    };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     std::optional<Clock::time_point> next_deadline() const;
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now);
     std::vector<Asking> tell_of_batch(Clock::time_point now);
-    std::vector<Look> take_overdue_looks(Clock::time_point now);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
                                       std::uint64_t group, Clock::time_point arrived);
     void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
-    void tell(std::vector<Look> looks, RequestSession* session);
+    static void tell(const std::vector<StatusQuestions::Pointer>& questions,
+                     RequestSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     RequestBatcherOptions options_;
@@ -77,7 +73,7 @@ class RequestBatcher final : public RequestTarget {
     std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
     std::vector<Queued*> running_;               // the batch that is carried out
     std::optional<Clock::time_point> running_deadline_;  // of the first of them that was not told
-    std::deque<Look> looks_;                             // in the order of their deadlines
+    StatusQuestions questions_;
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on

@@ -11,20 +11,25 @@
 namespace onceward {
 
 UpstreamStatus::UpstreamStatus(const UpstreamRequestOptions& options)
-    : options_(options), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : options_(options),
+      thread_([this](const std::stop_token& stop) { run(stop); }),
+      watcher_([this](const std::stop_token& stop) { watch(stop); }) {}
 
 UpstreamStatus::~UpstreamStatus() {
     thread_.request_stop();
     thread_.join();
-    for (const Look& look : looks_) look.then(ask_again_soon());
+    watcher_.request_stop();
+    watcher_.join();
+    for (const auto& question : questions_.take_all()) question->tell(ask_again_soon());
 }
 
 void UpstreamStatus::look(const Digest& key, Then then) {
     {
         const std::lock_guard lock(mutex_);
-        if (looks_.size() < options_.waiting) {
-            looks_.push_back({key, std::move(then)});
+        if (questions_.ask(key, then, StatusQuestion::Clock::now() + options_.patience,
+                           options_.waiting)) {
             wake_.notify_one();
+            wake_watch_.notify_one();
             return;
         }
     }
@@ -33,32 +38,46 @@ void UpstreamStatus::look(const Digest& key, Then then) {
 
 void UpstreamStatus::run(const std::stop_token& stop) {
     while (true) {
-        std::vector<Look> looks;
+        Questions questions;
         {
             std::unique_lock lock(mutex_);
-            wake_.wait(lock, stop, [&] { return !looks_.empty(); });
+            wake_.wait(lock, stop, [&] { return !questions_.none_unread(); });
             if (stop.stop_requested()) return;
-            looks = std::exchange(looks_, {});
+            questions = questions_.take_unread();
         }
-        answer(looks);
+        answer(questions);
     }
 }
 
-void UpstreamStatus::answer(const std::vector<Look>& looks) {
-    const bool new_session = !connection_;
-    std::optional<std::vector<StatusOutcome>> known = read(looks);
-    // A session that nobody used for long may be gone.
-    if (!known && !new_session) known = read(looks);
-    for (std::size_t i = 0; i < looks.size(); ++i) {
-        if (known) {
-            looks[i].then((*known)[i]);
+// PostgreSQL may stand still and say nothing for ever; whoever asked goes then.
+void UpstreamStatus::watch(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto next = questions_.next_deadline();
+        const auto changed = [&] { return questions_.next_deadline() != next; };
+        if (next) {
+            wake_watch_.wait_until(lock, stop, *next, changed);
         } else {
-            looks[i].then(ask_again_soon());
+            wake_watch_.wait(lock, stop, changed);
         }
+        const Questions overdue = questions_.take_overdue(StatusQuestion::Clock::now());
+        lock.unlock();
+        for (const auto& question : overdue) question->tell(ask_again_soon());
+        lock.lock();
     }
 }
 
-std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const std::vector<Look>& looks) try {
+void UpstreamStatus::answer(const Questions& questions) {
+    const bool new_session = !connection_;
+    std::optional<std::vector<StatusOutcome>> known = read(questions);
+    // A session that nobody used for long may be gone.
+    if (!known && !new_session) known = read(questions);
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        questions[i]->tell(known ? std::move((*known)[i]) : StatusOutcome(ask_again_soon()));
+    }
+}
+
+std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const Questions& questions) try {
     if (!connection_) {
         ConnectionOptions session = options_.postgres;
         session.application_name += " status";
@@ -67,10 +86,11 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const std::vector
         connection_ = std::move(connection);
     }
     std::vector<Digest> keys;
-    for (const Look& look : looks) keys.push_back(look.key);
+    for (const auto& question : questions) keys.push_back(question->key());
     return statuses(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    results_.reset();
     connection_.reset();
     return std::nullopt;
 }
@@ -94,8 +114,11 @@ std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& k
     if (ended.empty()) return known;
     // Behind the leases: an answer is committed together with its lease's end, so that one that is
     // missing here was there and is gone.
-    ResultStore results(static_cast<int>(rows.integer(0, 4)), options_.ledger.store);
-    const auto answers = results.get(*connection_, ended);
+    if (!results_) {
+        results_ = std::make_unique<ResultStore>(static_cast<int>(rows.integer(0, 4)),
+                                                 options_.ledger.store);
+    }
+    const auto answers = results_->get(*connection_, ended);
     for (std::size_t i = 0; i < ended.size(); ++i) {
         if (!answers[i]) known[places[i]] = Problem{.kind = ProblemKind::answer_gone};
     }

@@ -1,7 +1,8 @@
 #pragma once
 // Tells what became of the keys of a route to an upstream. With a thread and a session of its own,
 // so that no question waits behind a call; questions that wait together are one statement.
-// Thread-safe; every question is answered once, where PostgreSQL does not say with a 503.
+// Thread-safe; every question is answered once, with a 503 where PostgreSQL does not say, or says
+// nothing until the question's time is over.
 
 #include <condition_variable>
 #include <functional>
@@ -12,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "dedup/result_store.h"
+#include "gateway/status_questions.h"
 #include "gateway/upstream_session.h"
 
 namespace onceward {
@@ -27,21 +30,23 @@ class UpstreamStatus {
     void look(const Digest& key, Then then);
 
   private:
-    struct Look {
-        Digest key;
-        Then then;
-    };
+    using Questions = std::vector<StatusQuestions::Pointer>;
     void run(const std::stop_token& stop);
-    void answer(const std::vector<Look>& looks);
-    std::optional<std::vector<StatusOutcome>> read(const std::vector<Look>& looks);
+    void watch(const std::stop_token& stop);
+    void answer(const Questions& questions);
+    std::optional<std::vector<StatusOutcome>> read(const Questions& questions);
     std::vector<StatusOutcome> statuses(const std::vector<Digest>& keys);
 
     const UpstreamRequestOptions& options_;
-    std::unique_ptr<Connection> connection_;  // of the thread alone
+    // Of the first thread alone.
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<ResultStore> results_;  // of that session
     std::mutex mutex_;
     std::condition_variable_any wake_;
-    std::vector<Look> looks_;
-    std::jthread thread_;  // the last member: it uses the others
+    std::condition_variable_any wake_watch_;
+    StatusQuestions questions_;
+    std::jthread thread_;
+    std::jthread watcher_;  // the last members: they use the others
 };
 
 }  // namespace onceward
