@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "dedup/claims/make_store.h"
 #include "dedup/kept_answers.h"
@@ -19,16 +20,9 @@ using namespace std::chrono_literals;
 constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // offset commits are advisory; each batch would only load the broker
 constexpr auto offsets_every = 250ms;
+constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
-
-// PostgreSQL's own words where they help and quote no value of a row: an unknown column, a missing
-// privilege.
-std::string speakable(const PostgresError& error) {
-    const std::string code_class = error.sqlstate().substr(0, 2);
-    const bool quotes_nothing = code_class == "42" || code_class == "28" || code_class == "3D";
-    return quotes_nothing ? error.what() : error.summary();
-}
 
 std::string owner_name(int worker) {
     std::string host(256, '\0');
@@ -266,6 +260,14 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
                         {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
             activity_.retried(error);
             exchange_.pause(backoff(++retries_, longest_retry, jitter()));
+            if (topic.processor->ends_while_leaving()) {
+                topic.processor->abandon(exchange_.overdue());
+                // That pause ends at once where the worker stops or a partition leaves.
+                if (exchange_.stopping() || !exchange_.leaving().empty()) {
+                    std::this_thread::sleep_for(pause_while_leaving);
+                }
+                return true;
+            }
             topic.processor->abandon(exchange_.leaving());
             if (!exchange_.stopping()) return true;
             topic.processor->abandon();
@@ -275,7 +277,7 @@ bool Writer::recover(Topic& topic, const ProcessingError& error) {
         case FailureAction::reject:
         case FailureAction::stop:
             topic.processor->abandon();
-            stop_topic(topic, speakable(error), options_.first_retry);
+            stop_topic(topic, error.summary(), options_.first_retry);
             return false;
     }
     return false;
@@ -321,7 +323,7 @@ void Writer::handle(const PostgresError& error, Topic* topic) {
         case FailureAction::reject:
         case FailureAction::stop:
             if (topic != nullptr) {
-                stop_topic(*topic, speakable(error), options_.first_retry);
+                stop_topic(*topic, error.summary(), options_.first_retry);
             } else {
                 lose_connection(error);
             }

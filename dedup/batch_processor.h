@@ -68,6 +68,9 @@ class BatchProcessor {
     virtual void abandon() = 0;
     // Takes these partitions out of what is left; they were revoked.
     virtual void abandon(const std::set<Partition>& partitions) = 0;
+    // Whether what has begun is better ended than thrown away while its partitions leave, as long
+    // as somebody waits for them: a call cannot be rolled back.
+    virtual bool ends_while_leaving() const = 0;
 };
 
 }  // namespace onceward

@@ -70,6 +70,7 @@ class LeaseProcessor final : public BatchProcessor {
     std::set<Partition> run(Connection& connection) override;
     void abandon() override;
     void abandon(const std::set<Partition>& partitions) override;
+    bool ends_while_leaving() const override { return true; }
 
   private:
     using Clock = std::chrono::steady_clock;

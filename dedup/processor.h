@@ -53,6 +53,7 @@ class Processor final : public BatchProcessor {
     std::set<Partition> run(Connection& connection) override;
     void abandon() override;
     void abandon(const std::set<Partition>& partitions) override;
+    bool ends_while_leaving() const override { return false; }
     // The place of the first message that is still open, for logs.
     std::optional<std::pair<Partition, Offset>> position() const;
     RejectionWindow& rejections() { return rejections_; }
