@@ -219,13 +219,20 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                {"exhausted", plan.exhausted},
                {"uncertain", plan.uncertain},
                {"behind", plan.behind},
+               {"reopened", report.reopened},
                {"done", report.delivered == all}});
     } else {
         std::cout << "sent again " << report.delivered << " of " << all << '\n';
     }
     if (report.delivered == all) return exit_ok;
-    std::cerr << "onceward: " << all - report.delivered
-              << " stay marked as redriving; the next redrive sends them\n";
+    const std::int64_t marked = all - report.delivered - report.reopened;
+    if (marked > 0) {
+        std::cerr << "onceward: " << marked
+                  << " stay marked as redriving; the next redrive sends them\n";
+    }
+    if (report.reopened > 0) {
+        std::cerr << "onceward: " << report.reopened << " were not sent, and are open as before\n";
+    }
     if (!report.first_failure.empty()) {
         std::cerr << "onceward: Kafka says: " << report.first_failure << '\n';
     }

@@ -23,6 +23,8 @@ constexpr std::int64_t page_bytes = 8 << 20;
 // lower.
 ProducerOptions for_letters(ProducerOptions options) {
     options.properties["message.max.bytes"] = Secret("1000000000");
+    // Together they may be more than the topic takes at once, and be refused together.
+    options.properties["batch.num.messages"] = Secret("1");
     return options;
 }
 
@@ -50,6 +52,7 @@ class Redrive {
         producer_.on_delivery([this](const Delivery& delivery) {
             const auto number = static_cast<std::int64_t>(delivery.tag);
             if (delivery.error.empty()) return delivered_.push_back(number);
+            if (is_too_large(delivery.code)) handed_.erase(number);
             failed(number, delivery.error);
         });
     }
@@ -66,12 +69,25 @@ class Redrive {
             if (page.letters.size() >= page_letters() || page.bytes >= page_bytes) send_page();
         }
         send_page();
+        reopen(letters);
         return report_;
     }
 
   private:
     bool behind_a_failed_one(const Letter& letter) const {
         return options_.by_key && letter.record_key && held_.contains(*letter.record_key);
+    }
+
+    // What is in no log for certain, and was in none before.
+    void reopen(const std::vector<Letter>& letters) {
+        std::vector<std::int64_t> numbers;
+        for (const Letter& letter : letters) {
+            const bool was_open = letter.state == "open" && !letter.sent_before;
+            if (was_open && !handed_.contains(letter.number)) numbers.push_back(letter.number);
+        }
+        if (numbers.empty()) return;
+        connection_.query(sql::dlq_redrive_reopen, Parameters{}.integers(numbers));
+        report_.reopened = static_cast<std::int64_t>(numbers.size());
     }
 
     void failed(std::int64_t number, const std::string& error) {
@@ -139,9 +155,11 @@ class Redrive {
         outgoing.headers = headers;
         outgoing.tag = static_cast<std::uint64_t>(record.number);
         try {
+            handed_.insert(record.number);
             producer_.send(outgoing);
             ++report_.sent;
         } catch (const RecordRefused& refused) {
+            handed_.erase(record.number);
             failed(record.number, refused.what());
         }
     }
@@ -163,6 +181,7 @@ class Redrive {
     const RedriveOptions& options_;
     std::vector<std::int64_t> delivered_;  // of this page
     std::set<std::string> held_;           // record keys of what did not arrive
+    std::set<std::int64_t> handed_;        // to the producer, and not refused for good
     RedriveReport report_;
     std::int32_t partitions_ = 0;
     Clock::time_point begin_ = Clock::now();

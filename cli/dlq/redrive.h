@@ -51,11 +51,13 @@ struct RedriveOptions {
 struct RedriveReport {
     std::int64_t sent = 0;
     std::int64_t delivered = 0;  // and marked so
+    std::int64_t reopened = 0;   // not sent, or refused by Kafka for good: open again
     std::string first_failure;   // with the letter's number; '' where there was none
 };
 
-// What is not delivered stays marked as `redriving`, for the next redrive; one that Kafka refuses
-// keeps back those of its own record key alone, with by_key.
+// What may be in the log though nobody said so stays marked as `redriving`, for the next redrive;
+// what is not there for certain is open again. One that Kafka refuses keeps back those of its own
+// record key alone, with by_key.
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
                       const RedriveOptions& options);
 

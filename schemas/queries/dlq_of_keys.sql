@@ -1,7 +1,9 @@
--- The open dead letters that stand under the same record keys as these, which are not among them.
+-- The dead letters that stand under the same record keys as these, which are not among them: open
+-- ones, and those of which a redrive may have lost the copy.
 SELECT d.dead_letter
 FROM {schema}.dead_letters d
-WHERE d.consumer_group = $1 AND d.topic = $2 AND d.resolved_at IS NULL AND d.record_key IS NOT NULL
+WHERE d.consumer_group = $1 AND d.topic = $2 AND d.record_key IS NOT NULL
+    AND (d.resolved_at IS NULL OR (d.redrive_began_at IS NOT NULL AND d.redriven_at IS NULL))
     AND NOT d.dead_letter = ANY ($3::bigint[])
     AND sha256(d.record_key) IN (SELECT sha256(picked.record_key) FROM {schema}.dead_letters picked
         WHERE picked.dead_letter = ANY ($3) AND picked.record_key IS NOT NULL)

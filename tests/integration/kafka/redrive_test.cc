@@ -100,6 +100,10 @@ TEST_F(Redriven, ALargeOneGoesAndOneThatIsTooLargeKeepsNobodyBackButItsRecordKey
     EXPECT_EQ(held.delivered, 0);
     EXPECT_EQ(held.sent, 1) << "the others would be before it";
     EXPECT_NE(held.first_failure.find("dead letter "), std::string::npos) << held.first_failure;
+    EXPECT_EQ(held.reopened, 10);
+    EXPECT_EQ(
+        scene_.database().number("SELECT count(*) FROM dead_letters WHERE resolved_at IS NULL"), 10)
+        << "what comes under their key would be before them";
     EXPECT_EQ(redrive_all().delivered, 9);
     EXPECT_TRUE(eventually(patience, [&] { return scene_.applied() == 99; }));
 }
