@@ -103,7 +103,7 @@ void print_text(const nlohmann::json& found) {
     if (found["claims"].empty() && found["leases"].empty()) {
         const auto since = found["claims_since"].get<std::string>();
         std::cout << "not applied, as far as the claims go back: "
-                  << (since.empty() ? "there are none" : since) << '\n';
+                  << (since.empty() ? "its ledger has none yet" : since) << '\n';
     }
     for (const auto& result : found["results"]) {
         std::cout << "result: " << result["result"].get<std::string>() << ", status "
@@ -154,7 +154,24 @@ KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
     search.candidates =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     if (!question.topic.empty()) search.topics.push_back(question.topic);
+    if (!question.route.empty()) search.routes.push_back(question.route);
     return search;
+}
+
+// Since when all ledgers that could know the key do: where they do not, it was not applied since
+// then. '' where there is none of them yet.
+std::string known_since(Connection& connection, const KeyQuestion& question,
+                        const KeySearch& search, const std::map<std::string, std::string>& begun) {
+    std::vector<std::optional<std::string_view>> sources(search.topics.begin(), search.topics.end());
+    sources.insert(sources.end(), search.routes.begin(), search.routes.end());
+    const Result ledgers = connection.query(
+        sql::explain_ledgers, Parameters{}.texts(sources).boolean(of_operation_alone(question)));
+    std::string since;
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const auto found = begun.find(std::string(ledgers.text(row, 0)));
+        if (found != begun.end()) since = std::max(since, found->second);
+    }
+    return since;
 }
 
 nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& options,
@@ -167,8 +184,8 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
                                  .only = unless_empty(question.topic)};
     Connection connection(setup.connection);
     require_version(connection);
-    std::string since;
-    const nlohmann::json claims = find_claims(connection, search.candidates, since);
+    std::map<std::string, std::string> begun;
+    const nlohmann::json claims = find_claims(connection, search.candidates, begun);
     const nlohmann::json leases = find_leases(connection, search.candidates);
     const auto is_done = [](const nlohmann::json& lease) { return lease["state"] == "done"; };
     return {{"database", setup.database},
@@ -181,7 +198,7 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
             {"dead_letters", find_letters(connection, letters)},
             {"discarded_dead_letters", find_discarded(connection, letters)},
             {"without_tenant", search.without_tenant},
-            {"claims_since", since}};
+            {"claims_since", known_since(connection, question, search, begun)}};
 }
 
 // Where only the key is said, all servers of the configuration; else the one that it is on.

@@ -185,8 +185,8 @@ int forget(const ForgetOptions& options) {
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     Connection connection(setup.connection);
     require_version(connection);
-    std::string since;
-    nlohmann::json claims = find_claims(connection, wanted, since);
+    std::map<std::string, std::string> begun;
+    nlohmann::json claims = find_claims(connection, wanted, begun);
     nlohmann::json leases = find_leases(connection, wanted);
     for (nlohmann::json* list : {&claims, &leases}) {
         std::erase_if(list->get_ref<nlohmann::json::array_t&>(), [&](const nlohmann::json& one) {

@@ -7,6 +7,7 @@
 #include "cli/usage_error.h"
 #include "dedup/explain_statement.h"
 #include "dedup/once.h"
+#include "gateway/request_digest.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -194,7 +195,9 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
         // Whoever reads the topic claims the keys of a route to it.
         if (kept_of(configuration, route) == nullptr) continue;
         if (route.options.key.use == KeyUse::forbidden) continue;
-        add(scope_of(configuration, route));
+        if (add(scope_of(configuration, route))) {
+            search.routes.push_back(operation_of(route.options.pattern));
+        }
     }
     return search;
 }
@@ -206,12 +209,11 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {
 }
 
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
-                           std::string& since) {
+                           std::map<std::string, std::string>& begun) {
     nlohmann::json list = nlohmann::json::array();
     const Result generations = connection.query(sql::explain_generations, {});
     const std::vector<Digest> digests = digests_of(candidates);
     for (int row = 0; row < generations.rows(); ++row) {
-        const std::string begun(generations.text(row, 2));
         try {
             const bool has_ranges = generations.text(row, 5) != "table";
             const Result rows = connection.query(explain_statement(generations.text(row, 5)),
@@ -236,7 +238,8 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
             if (error.sqlstate() != "42P01") throw;
             continue;  // retention dropped it meanwhile
         }
-        if (since.empty() || begun < since) since = begun;
+        // The generations come in their order.
+        begun.emplace(generations.text(row, 0), generations.text(row, 2));
     }
     return list;
 }

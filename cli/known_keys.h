@@ -3,6 +3,7 @@
 // claims that are there. Plain values; who asks the database uses one thread, and its failures are
 // PostgresErrors. A question that cannot be meant is a UsageError.
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ bool of_whole_configuration(const KeyQuestion& question);
 struct KeySearch {
     std::vector<KeyCandidate> candidates;
     std::vector<std::string> topics;          // those that were gone through
+    std::vector<std::string> routes;          // and those
     std::vector<std::string> without_tenant;  // not gone through: their keys belong to tenants
 };
 
@@ -58,10 +60,10 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
 
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 
-// A JSON array of the claims under these digests, over all ledgers and generations. `since`: when
-// the oldest generation that was looked at began.
+// A JSON array of the claims under these digests, over all ledgers and generations. `begun`: when
+// the oldest generation of each ledger began, by its name.
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
-                           std::string& since);
+                           std::map<std::string, std::string>& begun);
 
 // A JSON array of what ledgers with `store: lease` have under these digests.
 nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates);

@@ -145,6 +145,22 @@ TEST_F(Imported, ACallWithAnImportedKeyDoesNotRun) {
                 HasSubstr("from an import"));
 }
 
+// Another ledger's claims may go back further, and say nothing of this one's.
+TEST_F(Imported, AKeyThatIsNotKnownIsNotKnownSinceItsOwnLedgersClaimsBegin) {
+    Connection service(schema_.worker());
+    const OnceLedger calls(service, {.ledger = "payments"});
+    database().execute(
+        "UPDATE generations SET created_at = '2001-01-01' WHERE ledger = "
+        "(SELECT ledger FROM ledgers WHERE name = 'payments')");
+    const auto since = [&](const std::string& of, const std::string& name) {
+        const Outcome told = run({"explain", "k", of, name, "--group", "billing", "--json"});
+        return told.json()["claims_since"].get<std::string>().substr(0, 4);
+    };
+    EXPECT_EQ(since("--operation", "pay"), "2001");
+    EXPECT_NE(since("--topic", "orders"), "2001");
+    EXPECT_EQ(since("--topic", "others"), "") << "no ledger of it is there";
+}
+
 TEST_F(Imported, WhatIsNotClearIsAsked) {
     const std::string query = "SELECT 1";
     EXPECT_THAT(import_keys({"--query", query, "--tenant", "acme"}).output,
