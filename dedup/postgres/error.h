@@ -25,7 +25,9 @@ class PostgresError : public std::runtime_error {
     explicit PostgresError(Diagnosis diagnosis);
     const Diagnosis& diagnosis() const { return diagnosis_; }
     const std::string& sqlstate() const { return diagnosis_.sqlstate; }
-    // SQLSTATE, constraint and column: safe for logs, since it quotes no value.
+    // Safe for logs, since it quotes no value: SQLSTATE, constraint and column, and PostgreSQL's
+    // own words where those name no row's (a server that is away, a missing role, table or
+    // privilege).
     std::string summary() const;
 
   private:
