@@ -27,12 +27,35 @@ void check_upstream_url(const UpstreamTarget& upstream, const std::string& path,
     }
     const auto network = parse_network(address->host);
     const bool near = address->host == "localhost" || (network && is_special(network->address));
+    if (near && !may_reach(address->host, upstream.allow_private)) {
+        report.error_at(path + ".url",
+                        "This address is not public, and each call to it would be refused. Name "
+                        "its network in `allow_private`, or write another address.");
+    }
     if (!address->tls && !near) {
         report.warning_at(path + ".url",
                           "Requests go over the network in clear, and anyone on the way may "
                           "answer. Write `https://`.");
     }
 }
+
+}  // namespace
+
+bool may_reach(const std::string& host, const std::vector<std::string>& allow_private) {
+    std::vector<Network> allowed;
+    for (const std::string& text : allow_private) {
+        if (const auto network = parse_network(text)) allowed.push_back(*network);
+    }
+    // What the name means on nearly every machine.
+    const std::vector<std::string> meant =
+        host == "localhost" ? std::vector<std::string>{"127.0.0.1", "::1"} : std::vector{host};
+    return std::ranges::any_of(meant, [&](const std::string& text) {
+        const auto address = parse_network(text);
+        return !address || may_be_called(address->address, allowed);
+    });
+}
+
+namespace {
 
 void check_upstream_headers(const UpstreamTarget& upstream, const std::string& path,
                             Report& report) {

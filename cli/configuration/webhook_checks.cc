@@ -25,6 +25,11 @@ void check_url(const WebhookOptions& webhook, const std::string& path, Report& r
     }
     const auto network = parse_network(address->host);
     const bool near = address->host == "localhost" || (network && is_special(network->address));
+    if (near && !may_reach(address->host, webhook.allow_private)) {
+        report.error_at(path + ".url",
+                        "This address is not public, and each call to it would be refused. Name "
+                        "its network in `allow_private`, or write another address.");
+    }
     if (!address->tls && !near) {
         report.warning_at(
             path + ".url",
