@@ -80,7 +80,7 @@ TEST_F(RouteOptionsTest, WhereAKeyMayBeLeftOutEachRequestWithoutOneIsAnEffect) {
 
 TEST_F(RouteOptionsTest, WhatIsRefusedBeforeItRunsIsNotStoredUnderItsKey) {
     serve(route("/orders/{id}",
-                "      tenant: {header: X-Tenant}\n      rate: {tenant: 1, tenant_burst: 1}\n"),
+                "      tenant: {header: X-Tenant}\n      rate: {tenant: 0.2, tenant_burst: 1}\n"),
           "  limits: {body: 1KiB}\n");
     const std::string mine = key + "X-Tenant: acme\r\n";
     EXPECT_EQ(post("/orders/7", mine, std::string(2000, ' ')).status, 413);
