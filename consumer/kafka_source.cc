@@ -209,7 +209,12 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake
     }
     span->end = end;
     position.offset = end;
-    if (end_of_partition) return;
+    if (end_of_partition) {
+        // DANGER: whose epoch this offset is nobody tells, and it may be a later one than the last
+        // record's: a seek with that one would be taken for one into a log that was cut.
+        span->leader_epoch = LeaderEpoch{-1};
+        return;
+    }
     Record record = to_record(std::move(message));
     span->leader_epoch = record.leader_epoch;
     intake.take(std::move(record), chunk);

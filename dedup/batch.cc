@@ -63,7 +63,7 @@ std::vector<Partition> append(Batch& batch, Chunk chunk) {
     for (const Span& span : chunk.spans) {
         if (Span* before = find(batch.spans, span.partition)) {
             before->end = span.end;
-            before->leader_epoch = std::max(before->leader_epoch, span.leader_epoch);
+            before->leader_epoch = span.leader_epoch;  // of the end, known or not
         } else {
             batch.spans.insert(
                 std::ranges::lower_bound(batch.spans, span.partition, {}, &Span::partition), span);

@@ -94,7 +94,7 @@ struct Span {
     Partition partition;
     Offset begin;
     Offset end;
-    LeaderEpoch leader_epoch{-1};  // of the last record in it
+    LeaderEpoch leader_epoch{-1};  // of the record before `end`; -1: not known
     friend bool operator==(const Span&, const Span&) = default;
 };
 

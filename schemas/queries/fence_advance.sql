@@ -2,7 +2,10 @@
 -- statement is safe alone.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
-    leader_epoch = CASE WHEN move.leader_epoch >= 0 THEN move.leader_epoch ELSE f.leader_epoch END,
+    -- DANGER: that of the new offset, though nobody knows it (-1). An older one would have librdkafka
+    -- take the offset for one behind the end of a log that was cut.
+    leader_epoch = CASE WHEN move.end_offset > move.begin_offset THEN move.leader_epoch
+        ELSE f.leader_epoch END,
     applied = f.applied + move.applied,
     duplicates = f.duplicates + move.duplicates,
     conflicts = f.conflicts + move.conflicts,

@@ -1,6 +1,6 @@
 -- Moves a fence over offsets that nobody read, and records them, in one statement.
 WITH moved AS (
-    UPDATE {schema}.fences SET next_offset = $6::bigint, moved_at = now()
+    UPDATE {schema}.fences SET next_offset = $6::bigint, leader_epoch = -1, moved_at = now()
     WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND owner = $4
         AND next_offset = $5::bigint
     RETURNING consumer_group, topic, partition

@@ -4,6 +4,7 @@
 UPDATE {schema}.fences SET
     watermark = greatest(watermark, timestamptz 'epoch' + $5::bigint * interval '1 microsecond'),
     next_offset = coalesce($9::bigint, next_offset),
+    leader_epoch = CASE WHEN $9::bigint > next_offset THEN -1 ELSE leader_epoch END,
     moved_at = CASE WHEN $9::bigint > next_offset THEN now() ELSE moved_at END
 WHERE consumer_group = $1 AND topic = $2 AND partition = $3::integer AND owner = $4::uuid
     AND retired_at IS NULL

@@ -51,13 +51,17 @@ TEST(Batch, ASpanWithoutAMessageMovesTheFenceToo) {
     EXPECT_THAT(batch.spans, ElementsAre(span(2, 10, 15)));
 }
 
-TEST(Batch, TheLeaderEpochNeverGoesBackWithinASpan) {
+TEST(Batch, TheLeaderEpochIsThatOfTheSpansEnd) {
     Batch batch;
     Chunk first = chunk({{0, 1}}, {span(0, 1, 2)});
     first.spans[0].leader_epoch = LeaderEpoch{4};
     append(batch, std::move(first));
     append(batch, chunk({}, {span(0, 2, 5)}));  // PARTITION_EOF tells no epoch
-    EXPECT_EQ(batch.spans[0].leader_epoch, LeaderEpoch{4});
+    EXPECT_EQ(batch.spans[0].leader_epoch, LeaderEpoch{-1});
+    Chunk last = chunk({{0, 5}}, {span(0, 5, 6)});
+    last.spans[0].leader_epoch = LeaderEpoch{5};
+    append(batch, std::move(last));
+    EXPECT_EQ(batch.spans[0].leader_epoch, LeaderEpoch{5});
 }
 
 TEST(Batch, AnEmptyBatchTakesAnyChunkAndAFullOneNone) {
