@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kafka_pause = 1s;
+constexpr auto locked_pause = 500ms;
 
 }  // namespace
 
@@ -59,6 +60,8 @@ void Writer::ask_identity(Topic& topic) {
 void Writer::require_fixed_partitions(Topic& topic) {
     if (!topic.claims || topic.options->ledger.reach != Reach::partition) return;
     const int now = source_.partition_count(topic.options->name);
+    // A broker that has not heard of a new topic yet, or has no leader for it, tells of none.
+    if (now == 0) throw KafkaError(0, "the brokers do not tell the topic's partitions");
     const int fixed = fixed_partitions(*connection_, topic.registered.source, now);
     if (now == fixed) return;
     throw std::runtime_error("the topic has " + std::to_string(now) +
@@ -136,6 +139,8 @@ void Writer::take_over(const TopicPartition& partition) {
         reached(options_.observer, Step::after_take_over);
     } catch (const PostgresError& error) {
         handle(error, &topic);
+        // Others' batches go before the next try: what locks the row may last.
+        exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + locked_pause); });
     } catch (const SinkMismatch& mismatch) {
         stop_topic(topic, mismatch.what(), options_.first_retry);
     } catch (const FenceLost& lost) {
