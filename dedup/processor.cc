@@ -119,7 +119,7 @@ std::set<Partition> Processor::run(Connection& connection) {
             repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
             last_sqlstate_ = error.sqlstate();
             const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
-            if (action == FailureAction::retry && too_slow(error)) continue;
+            if (too_much(error)) continue;
             if (action != FailureAction::reject) throw ProcessingError(error, action);
             if (met_a_duplicate(connection)) continue;
             split(error);

@@ -73,7 +73,7 @@ class Processor final : public BatchProcessor {
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
-    bool too_slow(const PostgresError& error);
+    bool too_much(const PostgresError& error);
     void split(const PostgresError& error);
     void reject(Message& message, const PostgresError& error);
     void set_apart_waiting();

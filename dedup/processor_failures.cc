@@ -35,23 +35,30 @@ void Processor::put_back(Halves halves) {
     pending_.push_front(std::move(halves.first));
 }
 
-// The sink's statement runs into its time-out again and again: fewer messages at once may do, and
-// one that is alone holds its partition until somebody has looked. It never goes to the dead
-// letters by itself: the fault may be the server's.
-bool Processor::too_slow(const PostgresError& error) {
-    if (origin_ != Origin::sink || error.sqlstate() != "57014" || repeated_ < patience) {
+// The sink's statement runs into its time-out, or out of what the server gives it, again and again:
+// fewer messages at once may do, and one that is alone holds its partition until somebody has
+// looked. It never goes to the dead letters by itself: the fault may be the server's.
+bool Processor::too_much(const PostgresError& error) {
+    const std::string& code = error.sqlstate();
+    const bool exhausted = code == "53200" || code == "53400";
+    const bool known = code == "57014" || exhausted;
+    if (origin_ != Origin::sink || !known || repeated_ < patience ||
+        error.diagnosis().connection_lost) {
         return false;
     }
     Slice slice = take_front();
     if (slice.messages.size() < 2) {
         const Record& record = slice.messages.front()->record;
-        throw TopicHalted(record.partition, record.offset,
-                          "the message at partition " + std::to_string(record.partition.raw()) +
-                              ", offset " + std::to_string(record.offset.raw()) +
-                              " alone runs into statement_timeout (57014); pass it with `onceward "
-                              "offsets --set`");
+        throw TopicHalted(
+            record.partition, record.offset,
+            "the message at partition " + std::to_string(record.partition.raw()) + ", offset " +
+                std::to_string(record.offset.raw()) + " alone runs into " +
+                (exhausted ? "the server's memory or temp_file_limit (" : "statement_timeout (") +
+                code + "); pass it with `onceward offsets --set`");
     }
-    repeated_ = 0;
+    // DANGER: an exhausted one has no patience again. Its failure reconnects, and all of the batch
+    // would be read once more, for ever.
+    if (!exhausted) repeated_ = 0;
     put_back(halve(slice));
     return true;
 }

@@ -257,6 +257,33 @@ TEST_P(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 0);
 }
 
+// As where temp_file_limit is met beyond two messages.
+class ExhaustingSink final : public Sink {
+  public:
+    explicit ExhaustingSink(EffectSink& effects) : effects_(effects) {}
+    void write(Transaction& transaction, const BatchContext& context,
+               std::span<const Message* const> messages) override {
+        if (messages.size() > 2) {
+            transaction.query("DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53400'; END $$");
+        }
+        effects_.write(transaction, context, messages);
+    }
+
+  private:
+    EffectSink& effects_;
+};
+
+TEST_P(ProcessorTest, WhatExhaustsTheServerAgainAndAgainIsTriedWithFewerMessages) {
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 8);
+    ExhaustingSink sink(sink_);
+    CoreWorker worker(log, sink, options());
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(effects(), 8);
+    EXPECT_EQ(fence(0), 8);
+    expect_no_violations(log);
+}
+
 // A COMMIT that is cancelled in its wait for a standby commits all the same, so nothing may cancel
 // it: also where the batch holds nothing fresh.
 TEST_P(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
