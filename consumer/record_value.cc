@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "consumer/decoder.h"
 #include "consumer/nearest_name.h"
@@ -55,7 +56,12 @@ Value metadata(std::string_view name, const Record& record, std::string_view top
     value.kind = Value::Kind::null;
     if (record.timestamp) {
         value.kind = Value::Kind::timestamp;
-        value.integer = std::chrono::microseconds(*record.timestamp).count();
+        // A producer's nanoseconds, taken for milliseconds: no time at all, and refused as such.
+        if (__builtin_mul_overflow(record.timestamp->count(), 1000, &value.integer)) {
+            value.integer = record.timestamp->count() < 0
+                                ? std::numeric_limits<std::int64_t>::min() / 2
+                                : std::numeric_limits<std::int64_t>::max();
+        }
     }
     return value;
 }

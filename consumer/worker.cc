@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 // how long the reader sleeps when nothing wakes it; it must keep polling
 constexpr auto reader_idle = 100ms;
 constexpr std::size_t read_at_once = 1000;
+constexpr std::size_t first_at_once = 16;  // while nobody knows how large the records are
 // A member that lost its group is back within a second or two where brokers are there.
 constexpr auto bootstrap_every = 5s;
 
@@ -67,6 +68,7 @@ struct Worker::State final : SourceListener {
     std::vector<std::unique_ptr<Sink>> sinks;
     std::vector<std::unique_ptr<Intake>> intakes;
     std::vector<std::unique_ptr<Intake>> finishers;  // the writer's
+    std::vector<std::size_t> record_bytes;           // of each topic, as its last ones had
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
     std::unique_ptr<LagObserver> lag;
@@ -92,6 +94,7 @@ struct Worker::State final : SourceListener {
             const IntakeOptions intake{options.kafka.group, topic.name, topic.format, topic.key};
             intakes.push_back(std::make_unique<Intake>(intake, *sinks.back()));
             finishers.push_back(std::make_unique<Intake>(intake, *sinks.back()));
+            record_bytes.push_back(std::max<std::size_t>(options.batch.bytes / first_at_once, 1));
             parts.push_back({*sinks.back(), *intakes.back(), *finishers.back()});
             if (!topic.dedup) intakes.back()->disable_keys();
             if (topic.batch_messages > 0) exchange.limit(sinks.size() - 1, topic.batch_messages);
@@ -122,6 +125,7 @@ struct Worker::State final : SourceListener {
             for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
                 if (!exchange.has_room(topic)) continue;
                 Chunk chunk = source->read(topic, at_once(topic), *intakes[topic]);
+                weigh(topic, chunk);
                 any = any || !chunk.spans.empty();
                 note(options.topics[topic].name, chunk);
                 exchange.push(topic, std::move(chunk));
@@ -133,11 +137,21 @@ struct Worker::State final : SourceListener {
         }
     }
 
-    // A chunk is never larger than a batch, so that the batch's limit holds.
+    // A chunk is never larger than a batch, so that the batch's limits hold; in bytes as far as the
+    // records before it tell.
     std::size_t at_once(std::size_t topic) const {
         const std::size_t most = options.topics[topic].batch_messages;
         const std::size_t batch = std::min(read_at_once, options.batch.messages);
-        return most > 0 ? std::min(batch, most) : batch;
+        const std::size_t by_bytes =
+            std::max<std::size_t>(options.batch.bytes / record_bytes[topic], 1);
+        return std::min({batch, by_bytes, most > 0 ? most : batch});
+    }
+
+    void weigh(std::size_t topic, const Chunk& chunk) {
+        if (chunk.messages.empty()) return;
+        // Large ones are remembered for a while.
+        record_bytes[topic] = std::max(
+            {chunk.bytes / chunk.messages.size(), record_bytes[topic] / 2, std::size_t{1}});
     }
 
     void look_for_brokers() {

@@ -21,6 +21,7 @@ constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // offset commits are advisory; each batch would only load the broker
 constexpr auto offsets_every = 250ms;
 constexpr std::chrono::milliseconds pause_while_leaving{50};
+constexpr std::size_t most_statements = 200;  // prepared, in a session
 constexpr std::chrono::milliseconds longest_reconnect{5000};
 constexpr std::chrono::milliseconds longest_retry{2000};
 
@@ -66,7 +67,9 @@ Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& so
     }
 }
 
-Writer::~Writer() = default;
+Writer::~Writer() {
+    if (connection_ && options_.session_closed) options_.session_closed(connection_->pid());
+}
 
 Writer::Topic& Writer::find(const std::string& topic) {
     return *std::ranges::find(topics_, topic, [](const Topic& t) { return t.options->name; });
@@ -85,6 +88,7 @@ void Writer::run() {
             case Exchange::Work::Kind::take_over: take_over(work.partition); break;
             case Exchange::Work::Kind::batch:
                 source_.wake();  // There is room again; a reader that found none sleeps.
+                forget_old_statements();
                 process(topics_[work.topic], std::move(work.batch));
                 activity_.idle();
                 exchange_.done();
@@ -98,11 +102,21 @@ void Writer::run() {
     }
 }
 
+// Each generation of a ledger brings others, and those of dropped ones would stay.
+void Writer::forget_old_statements() try {
+    if (connection_->prepared_statements() > most_statements) connection_->forget_prepared();
+} catch (const PostgresError& error) {
+    handle(error, nullptr);
+}
+
 void Writer::connect() {
     try {
         auto connection = std::make_unique<Connection>(options_.postgres);
         check_server(*connection);
-        require_version(*connection);
+        // Workers of before an upgrade run on beside those behind it, also where they lose their
+        // session meanwhile: refused, one would sit on its partitions.
+        require_version(*connection, was_connected_ ? NewerSchema::taken : NewerSchema::refused);
+        was_connected_ = true;
         connection_ = std::move(connection);
         failed_connects_ = 0;
         next_pauses_ = {};  // Before any fence is taken.

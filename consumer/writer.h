@@ -53,6 +53,7 @@ class Writer {
     };
 
     void connect();
+    void forget_old_statements();
     void prepare(Topic& topic);
     void make_answers(Topic& topic) const;
     std::unique_ptr<BatchProcessor> make_processor(Topic& topic);
@@ -104,6 +105,7 @@ class Writer {
     std::vector<Topic> topics_;
     std::unique_ptr<Watermarks> watermarks_;
     std::mt19937_64 random_{std::random_device{}()};
+    bool was_connected_ = false;
     int failed_connects_ = 0;
     int retries_ = 0;  // of the batch in flight
     Clock::time_point next_look_{};

@@ -1,6 +1,7 @@
 // How the writer comes back to partitions that were halted.
 
 #include <algorithm>
+#include <utility>
 
 #include "consumer/writer.h"
 #include "dedup/log.h"
@@ -42,10 +43,18 @@ void Writer::look_after_halted() {
         look_at_targets(halted);
         for (const TopicPartition& partition : halted) {
             const auto fence = fences_.look(*connection_, partition.topic, partition.partition);
-            const std::string mine = exchange_.look([&](const Assignment& assignment) {
+            const auto [mine, reason] = exchange_.look([&](const Assignment& assignment) {
                 const Assignment::Entry* entry = assignment.find(partition);
-                return entry == nullptr ? std::string() : entry->owner;
+                if (entry == nullptr) return std::pair(std::string(), HaltReason::failed);
+                return std::pair(entry->owner, entry->halt.reason);
             });
+            // It halted with its topic before its row was looked at: this is the first look.
+            if (fence && mine.empty() && reason == HaltReason::failed) {
+                exchange_.with([&, owner = fence->owner](Assignment& assignment) {
+                    assignment.owned(partition, owner);
+                });
+                continue;
+            }
             // Another owner than the one that halted: the fence was moved by hand, or its row was
             // made.
             if (fence && !fence->retired && fence->owner != mine) {

@@ -71,7 +71,8 @@ std::vector<MigrationStatus> compare(const Result& applied) {
     return statuses;
 }
 
-void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::string& schema) {
+void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::string& schema,
+                    NewerSchema newer = NewerSchema::refused) {
     for (const MigrationStatus& status : statuses) {
         switch (status.standing) {
             case MigrationStatus::Standing::applied:
@@ -82,6 +83,7 @@ void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::str
                     " was applied with another text than this program has; use the program that "
                     "applied it, or a schema of another name");
             case MigrationStatus::Standing::unknown:
+                if (newer == NewerSchema::taken) break;
                 throw MigrationError("schema " + schema + " has migration " +
                                      title(status.number, status.name) +
                                      ", which this program does not know (it ends at " +
@@ -218,7 +220,7 @@ void grant_operator(Connection& connection, std::string_view role) {
     grant(connection, roles::operator_role, role);
 }
 
-void require_version(Connection& connection) {
+void require_version(Connection& connection, NewerSchema newer) {
     const std::string& schema = connection.schema();
     const std::string remedy = "; run `onceward migrate up` as the schema's owner";
     try {
@@ -227,7 +229,7 @@ void require_version(Connection& connection) {
                                  remedy);
         }
         const auto statuses = compare(connection.query(sql::migration_applied, {}));
-        refuse_foreign(statuses, schema);
+        refuse_foreign(statuses, schema, newer);
         for (const MigrationStatus& status : statuses) {
             if (status.standing == MigrationStatus::Standing::pending) {
                 throw MigrationError("schema " + schema + " lacks migration " +

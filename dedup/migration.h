@@ -58,8 +58,10 @@ void grant_worker(Connection& connection, std::string_view role);
 // (schemas/roles/operator_role.sql).
 void grant_operator(Connection& connection, std::string_view role);
 
-// Throws a MigrationError unless the schema stands exactly where this program expects it.
-void require_version(Connection& connection);
+// Throws a MigrationError unless the schema stands exactly where this program expects it; `newer`:
+// or further, as a process finds it that runs while it is upgraded.
+enum class NewerSchema : std::uint8_t { refused, taken };
+void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused);
 
 // Everything after migration `after` as a script for psql, bookkeeping included; with the grants
 // where a role is named.
