@@ -57,6 +57,23 @@ std::optional<std::string> field_of(const std::string& body, const std::string& 
     return std::nullopt;
 }
 
+// Of a route with `key.field`.
+KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route) {
+    if (!route.signature && !values_of(request.headers, route.key.header).empty()) {
+        // Its client believes in it. Providers, who sign, may send one to everybody.
+        return {.key = std::nullopt, .fault = KeyFault::not_expected};
+    }
+    std::optional<std::string> text = field_of(request.body, route.key_field);
+    if (!text) {
+        if (route.key.use != KeyUse::required) return {};
+        return {.key = std::nullopt, .fault = KeyFault::missing};
+    }
+    if (const auto fault = check_key_text(*text, route.key)) {
+        return {.key = std::nullopt, .fault = fault};
+    }
+    return {.key = RequestKey{.text = std::move(*text), .written = {}}, .fault = {}};
+}
+
 template <class Visit, class Step>
 void guarded(Visit& visit, Step step) try {
     step();
@@ -210,35 +227,26 @@ bool FrontDoor::read_tenant(Visit& visit) const {
 bool FrontDoor::read_key(Visit& visit) const {
     const RouteOptions& options = visit.options();
     KeyReading reading;
+    KeyPlace place;
     if (visit.route->asks_status) {
         KeyHeaderOptions header = options.key;
         header.use = KeyUse::required;
         reading = onceward::read_key(visit.request.headers, header);
     } else if (in_bulk(options)) {
         // Each item has its own.
+        place.kind = KeyPlace::Kind::item;
         KeyHeaderOptions none = options.key;
         none.use = KeyUse::forbidden;
         reading = onceward::read_key(visit.request.headers, none);
     } else if (options.key_field.empty()) {
         reading = onceward::read_key(visit.request.headers, options.key);
-    } else if (!options.signature &&
-               !values_of(visit.request.headers, options.key.header).empty()) {
-        // Its client believes in it. Providers, who sign, may send one to everybody.
-        reading.fault = KeyFault::not_expected;
-    } else if (auto text = field_of(visit.request.body, options.key_field)) {
-        reading.fault = check_key_text(*text, options.key);
-        if (!reading.fault) {
-            visit.key = RequestKey{.text = std::move(*text), .written = {}};
-            return true;
-        }
-    } else if (options.key.use == KeyUse::required) {
-        visit.refuse({.kind = ProblemKind::key_missing,
-                      .detail = "The body has no key at " + options.key_field + "."});
-        return false;
+    } else {
+        place = {.kind = KeyPlace::Kind::field, .field = options.key_field};
+        reading = read_key_field(visit.request, options);
     }
     if (reading.fault) {
-        visit.refuse(
-            {.kind = problem_of(*reading.fault), .detail = describe(*reading.fault, options.key)});
+        visit.refuse({.kind = problem_of(*reading.fault),
+                      .detail = describe(*reading.fault, options.key, place)});
         return false;
     }
     visit.key = std::move(reading.key);

@@ -122,7 +122,8 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         answers->all[i].key = item.key;
         if (item.fault) {
             answers->all[i].response = to_response(
-                {.kind = problem_of(*item.fault), .detail = describe(*item.fault, options.key)});
+                {.kind = problem_of(*item.fault),
+                 .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
             continue;
         }
         std::optional<std::chrono::seconds> wait;

@@ -39,6 +39,45 @@ bool is_uuid(std::string_view text) {
     return true;
 }
 
+std::string key_name_at(const KeyHeaderOptions& options, const KeyPlace& place) {
+    switch (place.kind) {
+        case KeyPlace::Kind::header: return options.header;
+        case KeyPlace::Kind::field: return "The key at " + place.field;
+        case KeyPlace::Kind::item: return "`key`";
+    }
+    return {};
+}
+
+std::string missing_at(const KeyHeaderOptions& options, const KeyPlace& place) {
+    switch (place.kind) {
+        case KeyPlace::Kind::header:
+            return "This operation needs the header " + options.header + ".";
+        case KeyPlace::Kind::field: return "The body has no key at " + place.field + ".";
+        case KeyPlace::Kind::item: return "Each item needs a member `key`.";
+    }
+    return {};
+}
+
+// A header that came; where the keys are elsewhere, its client has to know.
+std::string not_expected_beside(const KeyHeaderOptions& options, const KeyPlace& place) {
+    if (options.use != KeyUse::forbidden) {
+        switch (place.kind) {
+            case KeyPlace::Kind::header: break;
+            case KeyPlace::Kind::field: return "The key is in the body, at " + place.field + ".";
+            case KeyPlace::Kind::item: return "The keys are in the body: each item's `key`.";
+        }
+    }
+    return "This operation takes no " + options.header + "; nothing would be kept under it.";
+}
+
+// Of a header's ASCII each is a character.
+std::string lengths_of(const KeyHeaderOptions& options, const KeyPlace& place) {
+    const std::string least = std::to_string(options.length_min);
+    const std::string most = std::to_string(options.length_max);
+    return (least == most ? most : least + " to " + most) +
+           (place.kind == KeyPlace::Kind::header ? " characters" : " bytes");
+}
+
 }  // namespace
 
 std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options) {
@@ -78,27 +117,24 @@ KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options)
     return {.key = RequestKey{std::move(*text), std::string(values.front())}, .fault = {}};
 }
 
-std::string describe(KeyFault fault, const KeyHeaderOptions& options) {
+std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyPlace& place) {
+    const std::string name = key_name_at(options, place);
     switch (fault) {
-        case KeyFault::missing: return "This operation needs the header " + options.header + ".";
-        case KeyFault::not_expected:
-            return "This operation takes no " + options.header +
-                   "; nothing would be kept under it.";
-        case KeyFault::repeated: return options.header + " was sent more than once.";
+        case KeyFault::missing: return missing_at(options, place);
+        case KeyFault::not_expected: return not_expected_beside(options, place);
+        case KeyFault::repeated: return name + " was sent more than once.";
         case KeyFault::malformed:
+            // JSON has quotes of its own; its one fault is a character that is no text here.
+            if (place.kind != KeyPlace::Kind::header) return name + " must be without U+0000.";
             if (options.format == KeyFormat::structured) {
-                return options.header + " must be a string in double quotes (RFC 8941).";
+                return name + " must be a string in double quotes (RFC 8941).";
             }
-            return options.header +
+            return name +
                    " must be printable ASCII without blanks and commas, or a string in double "
                    "quotes (RFC 8941).";
         case KeyFault::too_short:
-            return options.header + " must have at least " + std::to_string(options.length_min) +
-                   " characters.";
-        case KeyFault::too_long:
-            return options.header + " must have at most " + std::to_string(options.length_max) +
-                   " characters.";
-        case KeyFault::no_uuid: return options.header + " must be a UUID.";
+        case KeyFault::too_long: return name + " must have " + lengths_of(options, place) + ".";
+        case KeyFault::no_uuid: return name + " must be a UUID.";
     }
     return {};
 }

@@ -60,7 +60,14 @@ std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOpt
 std::optional<KeyFault> check_key_for_header(std::string_view text,
                                              const KeyHeaderOptions& options);
 
+// Where a request has its key: in the header, at a pointer of its body, or in each of its items.
+struct KeyPlace {
+    enum class Kind : std::uint8_t { header, field, item };
+    Kind kind = Kind::header;
+    std::string field{};  // the pointer
+};
+
 // What is wrong, for the client.
-std::string describe(KeyFault fault, const KeyHeaderOptions& options);
+std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyPlace& place = {});
 
 }  // namespace onceward

@@ -8,6 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Pair;
 
 TEST_F(FrontDoorTest, AnEventGoesToItsTopicUnderItsKey) {
@@ -89,14 +90,17 @@ TEST_F(FrontDoorTest, TheKeyOfAWebhookIsInItsBody) {
                              R"({"data":{"id":["a"]}})", R"({"data":{"id":1.5}})"}) {
         EXPECT_EQ(type(send("POST", "/events", {}, body)), "400 key-missing") << body;
     }
-    EXPECT_EQ(type(send("POST", "/events", {}, R"({"data":{"id":""}})")), "400 key-malformed");
+    const HttpResponse empty = send("POST", "/events", {}, R"({"data":{"id":""}})");
+    EXPECT_EQ(type(empty), "400 key-malformed");
+    EXPECT_THAT(empty.body, HasSubstr("The key at /data/id must have 1 to 255 bytes."));
 }
 
 TEST_F(FrontDoorTest, AKeyInTheHeaderIsNotExpectedWhereTheBodyHasIt) {
     to_topic().key_field = "/id";
     const std::string body = R"({"id":"evt_1"})";
-    EXPECT_EQ(type(send("POST", "/events", {{"Idempotency-Key", "a"}}, body)),
-              "400 key-not-expected");
+    const HttpResponse refused = send("POST", "/events", {{"Idempotency-Key", "a"}}, body);
+    EXPECT_EQ(type(refused), "400 key-not-expected");
+    EXPECT_THAT(refused.body, HasSubstr("The key is in the body, at /id."));
     EXPECT_TRUE(topics_.records.empty());
     EXPECT_EQ(send("POST", "/events", {}, body).status, 202);
 }
@@ -203,6 +207,7 @@ TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
     ASSERT_EQ(answers.size(), 3U);
     EXPECT_EQ(answers[0].at("status"), 201);
     EXPECT_EQ(answers[1].at("body").at("type"), "urn:onceward:problem:key-missing");
+    EXPECT_EQ(answers[1].at("body").at("detail"), "Each item needs a member `key`.");
     EXPECT_EQ(answers[2].at("key"), "b");
     ASSERT_EQ(sinks_.requests.size(), 2U);
     EXPECT_EQ(sinks_.requests[0].request.body, R"({"n":1})");
@@ -213,8 +218,10 @@ TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
 TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
     route("POST", "/bulk", SinkTarget{.bulk = true});
     EXPECT_EQ(type(send("POST", "/bulk", {}, "{}")), "400 malformed-request");
-    EXPECT_EQ(type(send("POST", "/bulk", {{"Idempotency-Key", "a"}}, R"([{"key":"a","body":1}])")),
-              "400 key-not-expected");
+    const HttpResponse refused =
+        send("POST", "/bulk", {{"Idempotency-Key", "a"}}, R"([{"key":"a","body":1}])");
+    EXPECT_EQ(type(refused), "400 key-not-expected");
+    EXPECT_THAT(refused.body, HasSubstr("The keys are in the body: each item's `key`."));
     EXPECT_EQ(send("POST", "/bulk", {}, R"([{"body":1}])").status, 207);
     EXPECT_TRUE(sinks_.requests.empty());
 }

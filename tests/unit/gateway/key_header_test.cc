@@ -139,5 +139,30 @@ TEST(KeyHeader, WhatNoHeaderCanCarryIsNoKeyOfOne) {
     EXPECT_EQ(check_key_for_header(std::string(256, 'a'), {}), KeyFault::too_long);
 }
 
+TEST(KeyHeader, AFaultNamesWhereTheKeyIs) {
+    const KeyHeaderOptions key;
+    const KeyPlace item{KeyPlace::Kind::item}, field{KeyPlace::Kind::field, "/id"};
+    EXPECT_EQ(describe(KeyFault::missing, key), "This operation needs the header Idempotency-Key.");
+    EXPECT_EQ(describe(KeyFault::missing, key, item), "Each item needs a member `key`.");
+    EXPECT_EQ(describe(KeyFault::missing, key, field), "The body has no key at /id.");
+    EXPECT_EQ(describe(KeyFault::not_expected, key, item),
+              "The keys are in the body: each item's `key`.");
+    EXPECT_EQ(describe(KeyFault::not_expected, key, field), "The key is in the body, at /id.");
+    EXPECT_EQ(describe(KeyFault::not_expected, {.use = KeyUse::forbidden}, item),
+              "This operation takes no Idempotency-Key; nothing would be kept under it.");
+    EXPECT_EQ(describe(KeyFault::no_uuid, key, item), "`key` must be a UUID.");
+    EXPECT_EQ(describe(KeyFault::malformed, key, field), "The key at /id must be without U+0000.");
+}
+
+TEST(KeyHeader, AWrongLengthSaysBothEnds) {
+    const KeyHeaderOptions key;
+    EXPECT_EQ(describe(KeyFault::too_short, key),
+              "Idempotency-Key must have 1 to 255 characters.");
+    EXPECT_EQ(describe(KeyFault::too_long, key), describe(KeyFault::too_short, key));
+    EXPECT_EQ(describe(KeyFault::too_long, {.length_min = 8, .length_max = 8},
+                       {KeyPlace::Kind::item}),
+              "`key` must have 8 bytes.");
+}
+
 }  // namespace
 }  // namespace onceward
