@@ -1,9 +1,11 @@
 #include "sinks/function_sink.h"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <utility>
 
+#include "dedup/header_rules.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 #include "sinks/encode_families.h"
@@ -86,6 +88,11 @@ int status_in(std::string_view text) {
     return status;
 }
 
+bool names_its_type(const ResultHeaders& headers) {
+    return std::ranges::any_of(
+        headers, [](const auto& header) { return same_header(header.first, "Content-Type"); });
+}
+
 MessageResult result_of(const Result& rows, int row) {
     MessageResult result;
     if (flag_in(rows.text(row, 1))) result.kind = MessageResult::Kind::failed;
@@ -96,6 +103,10 @@ MessageResult result_of(const Result& rows, int row) {
         throw SinkMismatch(std::string("the function's column result_headers: ") + error.what());
     }
     result.body = rows.text(row, 4);
+    const bool json = rows.text(row, 5) == "true" && !result.body.empty();
+    if (json && !names_its_type(result.headers)) {
+        result.headers.emplace_back("content-type", "application/json");
+    }
     return result;
 }
 

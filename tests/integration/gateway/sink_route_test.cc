@@ -161,11 +161,13 @@ TEST_F(SinkRouteTest, AFunctionsRowIsTheAnswerAndIsReplayed) {
     const RawResponse first = post("/pay/7", "k", R"({"amount":5})");
     EXPECT_EQ(first.status, 201);
     EXPECT_EQ(first.headers.at("location"), "/payments/7");
+    EXPECT_EQ(first.headers.at("content-type"), "application/json");
     EXPECT_EQ(nlohmann::json::parse(first.body).at("paid"), 5);
     const RawResponse again = post("/pay/7", "k", R"({"amount":5})");
     EXPECT_EQ(again.status, 201);
     EXPECT_EQ(again.body, first.body);
     EXPECT_EQ(again.headers.at("location"), "/payments/7");
+    EXPECT_EQ(again.headers.at("content-type"), "application/json");
     EXPECT_EQ(again.headers.at("idempotent-replayed"), "true");
     EXPECT_EQ(rows(), "7|5");
     const RawResponse refused = post("/pay/7", "other", R"({"amount":-1})");

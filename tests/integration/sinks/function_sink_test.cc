@@ -106,7 +106,8 @@ TEST_F(FunctionSinkTest, ARowIsTheBodyButForWhatSaysWhatItIs) {
     EXPECT_EQ(results[0].body, R"({"id": 1})");
     EXPECT_EQ(results[0].status, 201);
     EXPECT_EQ(results[0].kind, MessageResult::Kind::done);
-    EXPECT_THAT(results[0].headers, ElementsAre(Pair("etag", "x")));
+    EXPECT_THAT(results[0].headers,
+                ElementsAre(Pair("etag", "x"), Pair("content-type", "application/json")));
     EXPECT_EQ(results[1].kind, MessageResult::Kind::failed);
     EXPECT_EQ(results[1].status, 202);
 }
@@ -134,6 +135,28 @@ TEST_F(FunctionSinkTest, OrTheBodyIsAColumnOfItsOwnOrTheOnlyOne) {
     create("TABLE (result_status integer)", "SELECT 204 FROM unnest(messages)");
     EXPECT_EQ(write(one)[0].body, "");
     EXPECT_EQ(write(one)[0].status, 204);
+}
+
+// The media type of each body that a function has, '' where it has none.
+TEST_F(FunctionSinkTest, ABodyThatIsJsonSaysSoUnlessTheFunctionNamesAType) {
+    const auto type_of = [&](const std::string& returns, const std::string& row) {
+        schema_.database().execute("DROP FUNCTION IF EXISTS f(jsonb[])");
+        create(returns, "SELECT " + row + " FROM unnest(messages)");
+        TestMessages messages;
+        add(messages, {1});
+        const MessageResult result = write(messages).at(0);
+        return result.headers.empty() ? "" : result.headers.at(0).second;
+    };
+    EXPECT_EQ(type_of("SETOF jsonb", "'[1]'::jsonb"), "application/json");
+    EXPECT_EQ(type_of("SETOF jsonb", "'\"a\"'::jsonb"), "");
+    EXPECT_EQ(type_of("SETOF jsonb", "NULL::jsonb"), "");
+    EXPECT_EQ(type_of("SETOF text", "'[1]'"), "") << "what a text is only the function knows";
+    EXPECT_EQ(type_of("TABLE (result_body jsonb)", "'{}'::jsonb"), "application/json");
+    EXPECT_EQ(type_of("TABLE (result_body text)", "'{}'"), "");
+    EXPECT_EQ(type_of("TABLE (result_status integer)", "204"), "") << "there is no body";
+    EXPECT_EQ(type_of("TABLE (id integer, result_headers jsonb)",
+                      "1, '{\"Content-Type\": \"application/hal+json\"}'::jsonb"),
+              "application/hal+json");
 }
 
 // As a data error it would send every message to the dead letters.
