@@ -149,6 +149,10 @@ bool RequestSession::decode(WaitingRequest& waiting) {
     if (!message.rejection) return true;
     // Nothing of it was claimed, so that a corrected one passes under the same key.
     const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
+    // It names columns and quotes no values.
+    log_info("http.rejected", {{"route", options_.name},
+                               {"digest", hex(message.digest)},
+                               {"error", message.rejection->reason}});
     at.outcome = Problem{.kind = ProblemKind::rejected,
                          .detail = unreadable ? message.rejection->reason
                                               : "A value is missing, or is not of its type."};

@@ -90,7 +90,12 @@ TEST_F(SinkRouteTest, ARequestIsARowOnceAndItsRepeatsSayTheSame) {
 
 TEST_F(SinkRouteTest, WhatFitsNoRowIsA422AndHoldsNoKey) {
     EXPECT_EQ(post("/orders/7", "k", "no json").status, 422);
+    testing::internal::CaptureStderr();
     const RawResponse misfit = post("/orders/7", "k", R"({"amount":"much"})");
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_NE(log.find("http.rejected"), std::string::npos) << log;
+    EXPECT_NE(log.find("`amount`"), std::string::npos) << log;
+    EXPECT_EQ(log.find("much"), std::string::npos) << log;
     EXPECT_EQ(misfit.status, 422);
     EXPECT_EQ(misfit.body.find("numeric"), std::string::npos) << "nothing of the inside";
     EXPECT_EQ(post("/orders/7", "k", R"({"amount":1})").status, 204);
