@@ -1,4 +1,7 @@
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "cli/configuration/checks.h"
@@ -28,11 +31,24 @@ void check_file(const std::string& file, const std::string& path, Report& report
     report.error_at(path, "There is no file `" + file + "`. Write one that this program can read.");
 }
 
+// With its zone, `fe80::1%eth0`, where it has one.
+bool is_ip_address(const std::string& host) {
+    std::array<unsigned char, 16> bytes{};
+    return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+           inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), bytes.data()) == 1;
+}
+
 void check_server(const HttpConfiguration& http, Report& report) {
-    if (!parse_listen_address(http.listen_text)) {
+    const std::optional<ListenAddress> address = parse_listen_address(http.listen_text);
+    if (!address) {
         report.error_at("http.listen", "`" + http.listen_text +
                                            "` is no address to listen at. Write `127.0.0.1:8080` "
                                            "or `[::1]:8080`.");
+    } else if (!is_ip_address(address->host)) {
+        report.error_at("http.listen",
+                        "`" + address->host +
+                            "` is a name, which may stand for several addresses. Write the one to "
+                            "listen at, such as `127.0.0.1:8080` or `[::1]:8080`.");
     }
     const ServerOptions& server = http.server;
     if (server.certificate_file.empty() != server.key_file.empty()) {
@@ -217,6 +233,38 @@ void check_topic_route(const RouteConfiguration& route, Report& report) {
     }
 }
 
+// Braces stand in no header that a client can send: no request would ever have the value.
+void check_parts_of_path(const RouteConfiguration& route, const std::vector<ColumnOptions>& columns,
+                         const std::string& path, Report& report) {
+    if (!report.known(route.path + ".path")) return;
+    const std::string& pattern = route.options.pattern.path;
+    for (const ColumnOptions& column : columns) {
+        const std::string& part = column.source.text;
+        if (column.source.kind != FieldSource::Kind::header || !part.starts_with('{')) continue;
+        if ((pattern + "/").find("/" + part + "/") != std::string::npos) continue;
+        report.error_at(path + "." + column.name,
+                        "The path `" + pattern + "` has no `" + part +
+                            "`. Write it there as a whole part, or name a header.");
+    }
+}
+
+void check_parts_of_path(const RouteConfiguration& route, const TopicConfiguration& message,
+                         Report& report) {
+    const std::string columns = route.path + ".sink.columns";
+    if (const auto* table = std::get_if<TableSinkOptions>(&message.sink)) {
+        check_parts_of_path(route, table->columns, columns, report);
+    }
+    if (const auto* function = std::get_if<FunctionSinkOptions>(&message.sink)) {
+        check_parts_of_path(route, function->columns, columns, report);
+    }
+    for (const OutboxOptions* outbox : outboxes_of(message)) {
+        const bool sink = outbox == std::get_if<OutboxOptions>(&message.sink);
+        const std::string path = route.path + (sink ? ".sink.outbox" : ".also_publish");
+        check_parts_of_path(route, outbox->fields, path + ".fields", report);
+        check_parts_of_path(route, outbox->headers, path + ".headers", report);
+    }
+}
+
 void check_sink_route(const RouteConfiguration& route, const TopicConfiguration& message,
                       const LedgerOptions& ledger, Report& report) {
     if (report.given(route.path + ".forward_headers")) {
@@ -232,6 +280,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
                         "In bulk each item has its `key`. Remove it, or write `body: item`.");
     }
     check_kept_headers(message.answers.limits, route.path, report);
+    check_parts_of_path(route, message, report);
     check_message(message, ledger, route.path, report);
 }
 
