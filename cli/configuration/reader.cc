@@ -1,5 +1,6 @@
 #include "cli/configuration/reader.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/configuration/values.h"
@@ -24,15 +25,55 @@ const std::map<std::string, std::string> other_names = {
     {"log", "logging"},
 };
 
-// The whole path of another place where an option of that name stands; '' if there is none.
-std::string elsewhere(const OptionTree& tree, const std::string& name, const std::string& path) {
+// The whole paths of all places where an option of that name stands.
+void collect_places(const OptionTree& tree, const std::string& name, const std::string& path,
+                    std::vector<std::string>& places) {
     for (const OptionTree& child : tree.children) {
-        const std::string child_path = (path.empty() ? "" : path + ".") + child.name;
-        if (child.name == name) return child_path + (child.list ? "[]" : "");
-        std::string found = elsewhere(child, name, child_path + (child.list ? "[]" : ""));
-        if (!found.empty()) return found;
+        const std::string child_path =
+            (path.empty() ? "" : path + ".") + child.name + (child.list ? "[]" : "");
+        if (child.name == name) places.push_back(child_path);
+        collect_places(child, name, child_path, places);
     }
-    return {};
+}
+
+// `http.routes[]` of `http.routes[3]`.
+std::string without_indices(const std::string& path) {
+    std::string text;
+    bool index = false;
+    for (const char c : path) {
+        if (c == ']') index = false;
+        if (!index) text += c;
+        if (c == '[') index = true;
+    }
+    return text;
+}
+
+// How many parts both begin with.
+std::size_t common_parts(std::string_view one, std::string_view two) {
+    std::size_t parts = 0;
+    for (std::size_t at = 0;; ++at) {
+        const bool one_ends = at == one.size() || one[at] == '.';
+        const bool two_ends = at == two.size() || two[at] == '.';
+        if (one_ends && two_ends) ++parts;
+        if (at == one.size() || at == two.size() || one[at] != two[at]) return parts;
+    }
+}
+
+// The nearest of the other places where an option of that name stands; '' if there is none. What is
+// wanted of a route is no help from within a topic, nor the other way round.
+std::string elsewhere(const std::string& name, const std::string& path) {
+    const std::string here = without_indices(path);
+    std::vector<std::string> places;
+    collect_places(option_tree(), name, "", places);
+    const bool topic = here.starts_with("topics[]");
+    const bool front_door = here == "http" || here.starts_with("http.");
+    std::erase_if(places, [&](const std::string& place) {
+        return (topic && place.starts_with("http.")) ||
+               (front_door && place.starts_with("topics[]."));
+    });
+    const auto nearest = std::ranges::max_element(
+        places, {}, [&](const std::string& place) { return common_parts(here, place); });
+    return nearest == places.end() ? "" : *nearest;
 }
 
 class Reader {
@@ -68,7 +109,7 @@ class Reader {
             advice = guess(key.name, tree.names());
         }
         if (advice == ".") {
-            const std::string place = elsewhere(option_tree(), key.name, "");
+            const std::string place = elsewhere(key.name, path);
             advice = place.empty() ? ". Known are " + one_of(tree.names()) + "."
                                    : ". Its place is `" + place + "`.";
         }
