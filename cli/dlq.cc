@@ -313,9 +313,12 @@ int discard(const DlqOptions& options) {
 void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     CLI::Option* topic = command.add_option("--topic", options.topic, "Only this topic");
     if (changes) topic->required();
-    command.add_option("--class", options.classes,
-                       "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
-                       "unmappable, sink, conflict, behind, hot_key");
+    command
+        .add_option("--class", options.classes,
+                    "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
+                    "unmappable, sink, conflict, behind, hot_key")
+        ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
+                               "unmappable", "sink", "conflict", "behind", "hot_key"}));
     command.add_option("--since", options.since, "Rejected then or later, 2026-01-31T12:00:00Z");
     command.add_option("--until", options.until, "Rejected before then");
     command.add_option("--key", options.key, "Only this idempotency key, or this record key");
