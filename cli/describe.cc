@@ -17,8 +17,34 @@ struct DescribeOptions {
     bool open_api = false;
 };
 
+// Where servers are, and what is secret: the contract tells nothing of it, and whoever prints it,
+// as when clients are built, has no such variables.
+bool is_no_part_of_contract(const std::string& path) {
+    for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
+        if (path.starts_with(section)) return true;
+    }
+    for (const char* option : {".dsn", ".secret", ".previous_secret", ".url"}) {
+        if (path.ends_with(option)) return true;
+    }
+    return path == "http.listen";
+}
+
+Configuration load_for_contract(const std::string& file) {
+    LoadOptions lenient;
+    lenient.strict_environment = false;
+    LoadResult loaded = load_configuration(file, lenient);
+    const std::set<std::string> unknown = loaded.unknown;
+    Configuration configuration = usable_or_throw(std::move(loaded), file);
+    for (const std::string& path : unknown) {
+        if (is_no_part_of_contract(path)) continue;
+        throw ConfigurationError(file + ": " + path +
+                                 ": The contract hangs on this, and its variable is not set.");
+    }
+    return configuration;
+}
+
 int describe(const DescribeOptions& options) {
-    const Configuration configuration = load_or_throw(options.file);
+    const Configuration configuration = load_for_contract(options.file);
     const Contract contract = contract_of(configuration, ONCEWARD_VERSION);
     if (options.open_api) {
         if (contract.routes.empty()) {

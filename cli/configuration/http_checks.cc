@@ -104,7 +104,7 @@ void check_signature(const RouteConfiguration& route, Report& report) {
         }
         return;
     }
-    if (route.secret.empty()) {
+    if (route.secret.empty() && report.known(path + ".secret")) {
         report.error_at(path + ".scheme",
                         "A signature is verified with a secret. Write "
                         "`signature.secret`, such as `${file:webhook.secret}`.");
@@ -139,7 +139,7 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
             break;
         case TenantSource::Kind::header: check_header(tenant.name, path + ".header", report); break;
         case TenantSource::Kind::claim:
-            if (!needs_token(http, route)) {
+            if (!needs_token(http, route) && report.known("http.tokens.jwks")) {
                 report.error_at(path + ".claim",
                                 "There is no token to take it from. Write "
                                 "`http.tokens`, and `token: required` here.");
@@ -202,7 +202,8 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
         report.error_at(route.path + ".path", "`" + operation_of(route.options.pattern) +
                                                   "` is no route: " + fault + ".");
     }
-    if (route.token == RouteConfiguration::Token::required && http.jwks.empty()) {
+    const bool no_key_set = http.jwks.empty() && report.known("http.tokens.jwks");
+    if (route.token == RouteConfiguration::Token::required && no_key_set) {
         report.error_at(route.path + ".token",
                         "There is no key set to verify a token with. Write "
                         "`http.tokens.jwks`.");

@@ -66,6 +66,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         check_combinations(result.configuration, report);
     }
     result.findings = report.sorted();
+    result.unknown = report.unknown();
     return result;
 }
 
@@ -91,7 +92,10 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
 }
 
 Configuration load_or_throw(const std::string& file) {
-    LoadResult result = load_configuration(file);
+    return usable_or_throw(load_configuration(file), file);
+}
+
+Configuration usable_or_throw(LoadResult result, const std::string& file) {
     if (!result.usable()) {
         std::string text;
         for (const Finding& finding : result.findings) text += to_text(finding, file) + "\n";

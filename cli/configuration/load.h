@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ std::string to_text(const Finding& finding, const std::string& file);
 std::string findings_json(const std::vector<Finding>& findings, const std::string& file);
 
 struct LoadOptions {
-    // A variable that is not set is an error (`run`, `check --strict-env`) or a warning (`check`).
+    // A variable that is not set is an error (`run`, `check --strict-env`) or a warning (`check`,
+    // `describe`).
     bool strict_environment = true;
     // Where variables come from; the process's environment if empty.
     std::function<std::optional<std::string>(const std::string&)> environment;
@@ -35,6 +37,8 @@ struct LoadOptions {
 struct LoadResult {
     Configuration configuration;    // only to be used if usable()
     std::vector<Finding> findings;  // in the file's order
+    // Options whose values hang on a variable that is not set.
+    std::set<std::string> unknown{};
     bool usable() const;            // no error among the findings
 };
 
@@ -52,5 +56,7 @@ class ConfigurationError : public std::runtime_error {
 
 // For the commands: the configuration, warnings logged. Throws ConfigurationError.
 Configuration load_or_throw(const std::string& file);
+// The same, of what was loaded from the file.
+Configuration usable_or_throw(LoadResult result, const std::string& file);
 
 }  // namespace onceward

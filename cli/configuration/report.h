@@ -31,11 +31,15 @@ class Report {
     }
     void locate(const std::string& path, Mark mark) { marks_[path] = mark; }
     // The option is there but its value cannot be known (an unset variable).
-    void unknown(const std::string& path) { failed_.insert(path); }
+    void unknown(const std::string& path) {
+        failed_.insert(path);
+        unknown_.insert(path);
+    }
 
     bool given(const std::string& path) const { return marks_.contains(path); }
     // Whether the option's value, given or default, may be judged.
     bool known(const std::string& path) const { return !failed_.contains(path); }
+    const std::set<std::string>& unknown() const { return unknown_; }
     Mark mark_of(std::string path) const;
 
     std::vector<Finding> sorted() const;
@@ -46,6 +50,7 @@ class Report {
     }
     std::vector<Finding> findings_;
     std::set<std::string> failed_;
+    std::set<std::string> unknown_;
     std::map<std::string, Mark> marks_;
 };
 

@@ -209,6 +209,32 @@ TEST_F(DescribeCommand, ARouteToATopicPromisesNoSingleRecord) {
     EXPECT_FALSE(operation("/orders", "get").contains("requestBody"));
 }
 
+std::string routes_with(const std::string& dsn, const std::string& path) {
+    return "group: shop\nkafka: {bootstrap_servers: '${ONCEWARD_NOT_SET_BROKER}'}\n"
+           "postgres: {dsn: '" +
+           dsn + "'}\nhttp: {routes: [{method: POST, path: '" + path +
+           "', topic: a, key: {field: /id}, signature: {scheme: github, secret: "
+           "'${ONCEWARD_NOT_SET_SECRET}'}}]}\n";
+}
+
+TEST(DescribeCommandWithoutVariables, WarnsOfThemAndPrintsTheContract) {
+    const std::string configuration = routes_with("${ONCEWARD_NOT_SET_DSN}", "/events");
+    const Described answer = described(configuration);
+    EXPECT_EQ(answer.exit_code, 0);
+    const auto document = nlohmann::json::parse(answer.output, nullptr, false);
+    ASSERT_TRUE(document.is_object()) << answer.output;
+    EXPECT_TRUE(document.at("paths").contains("/events"));
+    const Described warned = described(configuration, "2>&1 >/dev/null");
+    EXPECT_THAT(warned.output, HasSubstr("The variable ONCEWARD_NOT_SET_DSN is not set"));
+}
+
+TEST(DescribeCommandWithoutVariables, RefusesWhereTheContractHangsOnOne) {
+    const Described answer =
+        described(routes_with("host=localhost", "/${ONCEWARD_NOT_SET_PATH}"), "2>&1");
+    EXPECT_EQ(answer.exit_code, 78) << answer.output;
+    EXPECT_THAT(answer.output, HasSubstr("http.routes[0].path: The contract hangs on this"));
+}
+
 TEST(DescribeCommandWithoutRoutes, HasNoOpenApiToPrint) {
     const Described answer = described(
         "group: shop\nkafka: {bootstrap_servers: localhost}\npostgres: {dsn: host=localhost}\n"
