@@ -167,9 +167,7 @@ OrderedJson status_operation(const RouteContract& contract) {
     known["description"] = "The request is being carried out, or was.";
     known["content"]["application/json"]["schema"] = status_schema(route);
     OrderedJson responses = {{"200", known}};
-    responses["404"] = problem_response(404, {ProblemKind::key_unknown});
-    responses["410"] = problem_response(410, {ProblemKind::answer_gone});
-    responses["503"] = problem_response(503, {ProblemKind::unavailable});
+    responses.update(status_problems_of(route));
     OrderedJson made = {
         {"operationId", operation_of(route.pattern)},
         {"description", "What became of a key of `" + operation_of(contract.route.pattern) + "`."},

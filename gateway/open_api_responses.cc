@@ -1,8 +1,10 @@
 #include "gateway/open_api_responses.h"
 
 #include <map>
+#include <vector>
 
 #include "gateway/contract_lines.h"
+#include "gateway/problem.h"
 
 namespace onceward {
 namespace {
@@ -90,9 +92,39 @@ ResponseTree success(const RouteOptions& route) {
     return own;
 }
 
-}  // namespace
+// Of the route's own what a request meets before its target, and what only a question meets.
+bool may_meet_asking(ProblemKind kind, const RouteOptions& route) {
+    switch (kind) {
+        case ProblemKind::key_unknown:
+        case ProblemKind::answer_gone: return true;
+        case ProblemKind::malformed_request:
+        case ProblemKind::key_missing:
+        case ProblemKind::key_malformed:
+        case ProblemKind::tenant_missing:
+        case ProblemKind::token_missing:
+        case ProblemKind::token_refused:
+        case ProblemKind::request_timeout:
+        case ProblemKind::too_many_requests:
+        case ProblemKind::headers_too_large:
+        case ProblemKind::unavailable:
+        case ProblemKind::internal: return may_meet(kind, route);
+        case ProblemKind::key_not_expected:
+        case ProblemKind::signature_refused:
+        case ProblemKind::not_found:
+        case ProblemKind::method_not_allowed:
+        case ProblemKind::key_in_flight:
+        case ProblemKind::outcome_unknown:
+        case ProblemKind::body_too_large:
+        case ProblemKind::key_reused:
+        case ProblemKind::rejected:
+        case ProblemKind::upstream_unreachable:
+        case ProblemKind::upstream_unanswered: return false;
+    }
+    return false;
+}
 
-nlohmann::ordered_json problem_response(int status, const std::vector<ProblemKind>& kinds) {
+// The response that these problems share.
+ResponseTree problem_response(int status, const std::vector<ProblemKind>& kinds) {
     std::string meaning;
     ResponseTree types = ResponseTree::array();
     for (const ProblemKind kind : kinds) {
@@ -115,15 +147,28 @@ nlohmann::ordered_json problem_response(int status, const std::vector<ProblemKin
     return response;
 }
 
-nlohmann::ordered_json responses_of(const RouteOptions& route) {
-    ResponseTree responses = success(route);
+void add_problems(const RouteOptions& route, bool (*may)(ProblemKind, const RouteOptions&),
+                  ResponseTree& responses) {
     std::map<int, std::vector<ProblemKind>> by_status;
     for (const ProblemKind kind : all_problems()) {
-        if (may_meet(kind, route)) by_status[status_of(kind)].push_back(kind);
+        if (may(kind, route)) by_status[status_of(kind)].push_back(kind);
     }
     for (const auto& [status, kinds] : by_status) {
         responses[std::to_string(status)] = problem_response(status, kinds);
     }
+}
+
+}  // namespace
+
+nlohmann::ordered_json responses_of(const RouteOptions& route) {
+    ResponseTree responses = success(route);
+    add_problems(route, may_meet, responses);
+    return responses;
+}
+
+nlohmann::ordered_json status_problems_of(const RouteOptions& route) {
+    ResponseTree responses = ResponseTree::object();
+    add_problems(route, may_meet_asking, responses);
     return responses;
 }
 

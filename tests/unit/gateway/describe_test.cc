@@ -119,6 +119,27 @@ TEST_F(OpenApiTest, AStatusPathTellsOfKeysThatNobodyKnowsAndOfAnswersThatAreGone
     }
 }
 
+TEST_F(OpenApiTest, AStatusPathRefusesAsItsRouteDoesBeforeTheTarget) {
+    Contract asked = contract();
+    RouteOptions& route = asked.routes[1].route;
+    route.status_path = "/order-keys";
+    route.token = true;
+    route.tenant = {TenantSource::Kind::claim, "org"};
+    const auto made = nlohmann::json::parse(open_api(asked));
+    const auto& responses = made.at("paths").at("/order-keys").at("get").at("responses");
+    const std::string wrong = responses.at("400").dump();
+    for (const ProblemKind kind : {ProblemKind::key_missing, ProblemKind::key_malformed,
+                                   ProblemKind::tenant_missing}) {
+        EXPECT_THAT(wrong, HasSubstr(type_of(kind)));
+    }
+    EXPECT_THAT(responses.at("401").dump(), HasSubstr(type_of(ProblemKind::token_missing)));
+    EXPECT_FALSE(responses.contains("409")) << "asking runs into nothing";
+    route.token = false;
+    route.tenant = {};
+    const auto open = nlohmann::json::parse(open_api(asked));
+    EXPECT_FALSE(open.at("paths").at("/order-keys").at("get").at("responses").contains("401"));
+}
+
 TEST_F(OpenApiTest, AProblemsTypesAreNamed) {
     const auto& conflict = operation("/orders/{id}", "post").at("responses").at("422");
     const auto& parts =
