@@ -106,8 +106,10 @@ void print_text(const nlohmann::json& found) {
                   << (since.empty() ? "its ledger has none yet" : since) << '\n';
     }
     for (const auto& result : found["results"]) {
-        std::cout << "result: " << result["result"].get<std::string>() << ", status "
-                  << result["status"].dump() << ", " << result["bytes"].dump()
+        std::cout << "result: " << result["result"].get<std::string>();
+        // 0: the sink named none.
+        if (result["status"] != 0) std::cout << ", status " << result["status"].dump();
+        std::cout << ", " << result["bytes"].dump()
                   << " bytes, stored at " << result["stored_at"].get<std::string>() << " in ledger "
                   << result["ledger"].get<std::string>() << " generation "
                   << result["generation"].dump() << '\n';

@@ -4,10 +4,11 @@ namespace onceward {
 namespace {
 
 std::string describe(const PostgresError::Diagnosis& diagnosis) {
-    std::string text =
-        diagnosis.sqlstate.empty() ? "no SQLSTATE" : "SQLSTATE " + diagnosis.sqlstate;
-    text += ": " + diagnosis.message;
+    // Of a failed connect there is none; libpq's words say it all.
+    std::string text = diagnosis.sqlstate.empty() ? "" : "SQLSTATE " + diagnosis.sqlstate + ": ";
+    text += diagnosis.message;
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    if (text.empty()) text = "connection lost";
     if (diagnosis.in_doubt) text += " (the outcome of COMMIT is in doubt)";
     return text;
 }

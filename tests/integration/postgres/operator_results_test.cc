@@ -53,6 +53,11 @@ TEST_F(Results, ExplainTellsOfAResultAndShowsItOnlyWhereItIsAskedFor) {
     EXPECT_THAT(explain({"--result"}).output, HasSubstr("the secret answer"));
 }
 
+TEST_F(Results, ExplainSaysNoStatusWhereTheSinkNamedNone) {
+    database().execute("UPDATE results_1_1 SET status = 0");
+    EXPECT_THAT(explain().output, HasSubstr("result: done, 17 bytes, stored at"));
+}
+
 TEST_F(Results, ATenantsAreErasedOnlyWithYes) {
     const Outcome plan = forget({"--tenant", "acme"});
     EXPECT_EQ(plan.exit_code, 0) << plan.output;

@@ -128,6 +128,16 @@ TEST(PostgresErrorSummary, QuotesNoValueOfARow) {
               "22P02, constraint some_constraint, column amount");
 }
 
+TEST(PostgresErrorText, HasNoWordOfASqlstateWhereThereIsNone) {
+    PostgresError::Diagnosis diagnosis;
+    EXPECT_STREQ(PostgresError(diagnosis).what(), "connection lost");
+    diagnosis.message = "could not translate host name \"db\"\n";
+    EXPECT_STREQ(PostgresError(diagnosis).what(), "could not translate host name \"db\"");
+    diagnosis.sqlstate = "53300";
+    diagnosis.message = "too many clients";
+    EXPECT_STREQ(PostgresError(diagnosis).what(), "SQLSTATE 53300: too many clients");
+}
+
 TEST(Failure, OnlyTheUsersOwnCodeAndAMissingParentMayPass) {
     for (const char* code : {"P0001", "P0002", "38000", "39000", "23503"}) {
         EXPECT_TRUE(may_pass(code)) << code;
