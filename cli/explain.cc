@@ -109,8 +109,8 @@ void print_text(const nlohmann::json& found) {
         std::cout << "result: " << result["result"].get<std::string>();
         // 0: the sink named none.
         if (result["status"] != 0) std::cout << ", status " << result["status"].dump();
-        std::cout << ", " << result["bytes"].dump()
-                  << " bytes, stored at " << result["stored_at"].get<std::string>() << " in ledger "
+        std::cout << ", " << result["bytes"].dump() << " bytes, stored at "
+                  << result["stored_at"].get<std::string>() << " in ledger "
                   << result["ledger"].get<std::string>() << " generation "
                   << result["generation"].dump() << '\n';
         if (!result.contains("body")) continue;
@@ -164,7 +164,8 @@ KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
 // then. '' where there is none of them yet.
 std::string known_since(Connection& connection, const KeyQuestion& question,
                         const KeySearch& search, const std::map<std::string, std::string>& begun) {
-    std::vector<std::optional<std::string_view>> sources(search.topics.begin(), search.topics.end());
+    std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
+                                                         search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
     const Result ledgers = connection.query(
         sql::explain_ledgers, Parameters{}.texts(sources).boolean(of_operation_alone(question)));

@@ -121,9 +121,9 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         BulkItem& item = reading.items[i];
         answers->all[i].key = item.key;
         if (item.fault) {
-            answers->all[i].response = to_response(
-                {.kind = problem_of(*item.fault),
-                 .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
+            answers->all[i].response =
+                to_response({.kind = problem_of(*item.fault),
+                             .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
             continue;
         }
         std::optional<std::chrono::seconds> wait;

@@ -39,7 +39,7 @@ struct LoadResult {
     std::vector<Finding> findings;  // in the file's order
     // Options whose values hang on a variable that is not set.
     std::set<std::string> unknown{};
-    bool usable() const;            // no error among the findings
+    bool usable() const;  // no error among the findings
 };
 
 LoadResult load_configuration(const std::string& file, const LoadOptions& options = {});

@@ -21,9 +21,9 @@ instead. Anchors, aliases and tags are not allowed.
 
 **Variables.** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `${file:path}` (without its
 last newline; relative to the configuration's folder) are put into values after the YAML was read,
-so what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`, and
-in `describe` where the contract does not hang on it; it is an error with `--strict-env` and in all
-other commands.
+so what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`,
+and in `describe` where the contract does not hang on it; it is an error with `--strict-env` and in
+all other commands.
 
 **Secrets** (each `dsn`, passwords and keys among librdkafka's properties) are never printed,
 neither in logs nor in messages about mistakes.

@@ -128,8 +128,8 @@ TEST_F(OpenApiTest, AStatusPathRefusesAsItsRouteDoesBeforeTheTarget) {
     const auto made = nlohmann::json::parse(open_api(asked));
     const auto& responses = made.at("paths").at("/order-keys").at("get").at("responses");
     const std::string wrong = responses.at("400").dump();
-    for (const ProblemKind kind : {ProblemKind::key_missing, ProblemKind::key_malformed,
-                                   ProblemKind::tenant_missing}) {
+    for (const ProblemKind kind :
+         {ProblemKind::key_missing, ProblemKind::key_malformed, ProblemKind::tenant_missing}) {
         EXPECT_THAT(wrong, HasSubstr(type_of(kind)));
     }
     EXPECT_THAT(responses.at("401").dump(), HasSubstr(type_of(ProblemKind::token_missing)));

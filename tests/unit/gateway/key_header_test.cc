@@ -156,12 +156,11 @@ TEST(KeyHeader, AFaultNamesWhereTheKeyIs) {
 
 TEST(KeyHeader, AWrongLengthSaysBothEnds) {
     const KeyHeaderOptions key;
-    EXPECT_EQ(describe(KeyFault::too_short, key),
-              "Idempotency-Key must have 1 to 255 characters.");
+    EXPECT_EQ(describe(KeyFault::too_short, key), "Idempotency-Key must have 1 to 255 characters.");
     EXPECT_EQ(describe(KeyFault::too_long, key), describe(KeyFault::too_short, key));
-    EXPECT_EQ(describe(KeyFault::too_long, {.length_min = 8, .length_max = 8},
-                       {KeyPlace::Kind::item}),
-              "`key` must have 8 bytes.");
+    EXPECT_EQ(
+        describe(KeyFault::too_long, {.length_min = 8, .length_max = 8}, {KeyPlace::Kind::item}),
+        "`key` must have 8 bytes.");
 }
 
 }  // namespace
