@@ -115,8 +115,7 @@ void Writer::connect() {
         check_server(*connection);
         // Workers of before an upgrade run on beside those behind it, also where they lose their
         // session meanwhile: refused, one would sit on its partitions.
-        require_version(*connection, was_connected_ ? NewerSchema::taken : NewerSchema::refused);
-        was_connected_ = true;
+        require_schema_(*connection);
         connection_ = std::move(connection);
         failed_connects_ = 0;
         next_pauses_ = {};  // Before any fence is taken.
@@ -315,15 +314,6 @@ void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milli
                {"error", why},
                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
     for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);
-}
-
-void Writer::halt(const TopicPartition& partition, const Halt& halt,
-                  std::chrono::milliseconds first_retry) {
-    log_halted({partition, halt});
-    exchange_.with([&](Assignment& assignment) {
-        assignment.halt(partition, halt, Clock::now(), first_retry);
-    });
-    source_.wake();
 }
 
 // What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.

@@ -13,6 +13,7 @@
 #include "dedup/batch_processor.h"
 #include "dedup/fence.h"
 #include "dedup/lease_processor.h"
+#include "dedup/migration.h"
 
 namespace onceward {
 
@@ -105,7 +106,7 @@ class Writer {
     std::vector<Topic> topics_;
     std::unique_ptr<Watermarks> watermarks_;
     std::mt19937_64 random_{std::random_device{}()};
-    bool was_connected_ = false;
+    SchemaCheck require_schema_;
     int failed_connects_ = 0;
     int retries_ = 0;  // of the batch in flight
     Clock::time_point next_look_{};

@@ -26,6 +26,15 @@ std::string state_of(Sink& sink, Connection& connection) {
 
 }  // namespace
 
+void Writer::halt(const TopicPartition& partition, const Halt& halt,
+                  std::chrono::milliseconds first_retry) {
+    log_halted({partition, halt});
+    exchange_.with([&](Assignment& assignment) {
+        assignment.halt(partition, halt, Clock::now(), first_retry);
+    });
+    source_.wake();
+}
+
 void Writer::look_after_halted() {
     const auto now = Clock::now();
     if (!connection_) return;

@@ -63,6 +63,19 @@ void grant_operator(Connection& connection, std::string_view role);
 enum class NewerSchema : std::uint8_t { refused, taken };
 void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused);
 
+// For whoever takes one session after the other: the first one decides whether this program fits,
+// and behind it a newer schema is taken. Used by one thread.
+class SchemaCheck {
+  public:
+    void operator()(Connection& connection) {
+        require_version(connection, fitted_ ? NewerSchema::taken : NewerSchema::refused);
+        fitted_ = true;
+    }
+
+  private:
+    bool fitted_ = false;
+};
+
 // Everything after migration `after` as a script for psql, bookkeeping included; with the grants
 // where a role is named.
 std::string migration_script(std::string_view schema, int after,

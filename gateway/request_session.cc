@@ -291,7 +291,7 @@ RequestSession::Step RequestSession::stopped(const std::string& why, Parts& part
 void RequestSession::connect() {
     auto connection = std::make_unique<Connection>(options_.postgres);
     check_server(*connection);
-    require_version(*connection);
+    require_schema_(*connection);
     if (!claims_) {
         const RegisteredLedger registered =
             register_requests(*connection, options_.ledger, options_.service, options_.name,

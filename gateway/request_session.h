@@ -16,6 +16,7 @@
 
 #include "dedup/claims/log_windows.h"
 #include "dedup/ledger_options.h"
+#include "dedup/migration.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/result.h"
 #include "gateway/request_transaction.h"
@@ -107,6 +108,7 @@ class RequestSession {
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<RequestTransaction> transaction_;
     std::unique_ptr<Connection> connection_;
+    SchemaCheck require_schema_;
     std::int64_t sequence_;
     std::string last_sqlstate_;
     int repeated_ = 0;

@@ -252,7 +252,7 @@ bool UpstreamSession::passes(const PostgresError& error) {
 void UpstreamSession::connect() {
     auto connection = std::make_unique<Connection>(options_.postgres);
     check_server(*connection);
-    require_version(*connection);
+    require_schema_(*connection);
     if (!registered_) {
         const auto longest =
             2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;

@@ -14,6 +14,7 @@
 
 #include "dedup/leases.h"
 #include "dedup/ledger_options.h"
+#include "dedup/migration.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/result.h"
 #include "dedup/result_store.h"
@@ -92,6 +93,7 @@ class UpstreamSession {
     std::optional<RegisteredLedger> registered_;
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<Connection> connection_;
+    SchemaCheck require_schema_;
     std::string last_sqlstate_;
     int repeated_ = 0;
 };

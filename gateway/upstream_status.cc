@@ -82,7 +82,7 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const Questions& 
         ConnectionOptions session = options_.postgres;
         session.application_name += " status";
         auto connection = std::make_unique<Connection>(session);
-        require_version(*connection);
+        require_schema_(*connection);
         connection_ = std::move(connection);
     }
     std::vector<Digest> keys;

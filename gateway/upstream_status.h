@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "dedup/migration.h"
 #include "dedup/result_store.h"
 #include "gateway/status_questions.h"
 #include "gateway/upstream_session.h"
@@ -40,6 +41,7 @@ class UpstreamStatus {
     const UpstreamRequestOptions& options_;
     // Of the first thread alone.
     std::unique_ptr<Connection> connection_;
+    SchemaCheck require_schema_;
     std::unique_ptr<ResultStore> results_;  // of that session
     std::mutex mutex_;
     std::condition_variable_any wake_;

@@ -9,9 +9,10 @@
 namespace onceward {
 
 inline GuardOptions route_guard(const ConnectionOptions& connection) {
-    return {.connection = connection, .fit = [](Connection& session) {
+    return {.connection = connection,
+            .fit = [require_schema = SchemaCheck{}](Connection& session) mutable {
                 check_server(session);
-                require_version(session);
+                require_schema(session);
             }};
 }
 

@@ -2,8 +2,8 @@
 -- statement is safe alone.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
-    -- DANGER: that of the new offset, though nobody knows it (-1). An older one would have librdkafka
-    -- take the offset for one behind the end of a log that was cut.
+    -- DANGER: that of the new offset, though nobody knows it (-1). With an older one librdkafka
+    -- would take the offset for one behind the end of a log that was cut.
     leader_epoch = CASE WHEN move.end_offset > move.begin_offset THEN move.leader_epoch
         ELSE f.leader_epoch END,
     applied = f.applied + move.applied,

@@ -143,6 +143,19 @@ TEST(Migration, ASchemaOfANewerProgramIsRefused) {
                 testing::HasSubstr("newer program"));
 }
 
+// Old processes run beside the new ones while they are upgraded, and lose sessions as ever.
+TEST(Migration, AProcessThatHasFittedTakesANewerSchema) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    SchemaCheck fitted, new_one;
+    fitted(connection);
+    schema.database().execute("INSERT INTO " + schema.name() +
+                              ".schema_migrations VALUES (901, 'later', 'x')");
+    EXPECT_NO_THROW(fitted(connection));
+    EXPECT_THAT(complaint([&] { new_one(connection); }), testing::HasSubstr("newer program"));
+}
+
 TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {
     EmptySchema schema;
     Connection connection(schema.options());
