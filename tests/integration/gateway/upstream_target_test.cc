@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <gtest/gtest.h>
+
 #include "cli/configuration/load.h"
 #include "cli/gateway/gateway_run.h"
 #include "tests/integration/gateway/raw_client.h"
