@@ -1,7 +1,7 @@
 # Every target installs first what it needs and is missing: see scripts/setup.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test crash-test campaign campaign-long compose-test \
+.PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http profile asan tsan format fuzz
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
@@ -28,6 +28,12 @@ test: ## Unit, integration, crash and tidy tests, and a smoke test in containers
 	@rm -f build/compose/not-run
 	@ctest --preset release -L 'unit|integration|crash|tidy|compose'; status=$$?; \
 	    cat build/compose/not-run 2>/dev/null; exit $$status
+
+test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIONS="14.24.0 18.6.0"
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release
+	@VERSIONS='$(VERSIONS)' scripts/test-postgres
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

@@ -56,6 +56,11 @@ std::optional<fs::path> in_path() {
 }
 
 fs::path server_folder() {
+    if (const char* named = std::getenv("ONCEWARD_POSTGRES_PROGRAMS")) {
+        if (has_server(named)) return named;
+        throw std::runtime_error("ONCEWARD_POSTGRES_PROGRAMS names " + std::string(named) +
+                                 ", which has no programs `postgres` and `initdb`");
+    }
     if (const auto folder = packaged()) return *folder;
     if (const auto folder = configured()) return *folder;
     if (const auto folder = in_path()) return *folder;
@@ -68,6 +73,10 @@ fs::path server_folder() {
 std::string postgres_program(const std::string& name) {
     static const fs::path folder = server_folder();
     return (folder / name).string();
+}
+
+bool has_postgres_program(const std::string& name) {
+    return access(postgres_program(name).c_str(), X_OK) == 0;
 }
 
 }  // namespace onceward

@@ -78,13 +78,26 @@ PrivatePostgres PrivatePostgres::standby_of(PrivatePostgres& primary,
     inherited.settings = options.settings;
     PrivatePostgres standby(Empty{}, inherited);
     standby.password_ = primary.password_;
-    standby.run({postgres_program("pg_basebackup"), "--pgdata=" + standby.data().string(),
-                 "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync",
-                 "--dbname=" + primary.dsn() + " application_name=standby"});
+    const std::string source = primary.dsn() + " application_name=standby";
+    if (has_postgres_program("pg_basebackup")) {
+        standby.run({postgres_program("pg_basebackup"), "--pgdata=" + standby.data().string(),
+                     "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream",
+                     "--no-sync", "--dbname=" + source});
+    } else {
+        standby.copy_stopped(primary, source);
+    }
     standby.write_settings({});
     if (options.synchronous) primary.set("synchronous_standby_names", "standby");
     standby.start();
     return standby;
+}
+
+void PrivatePostgres::copy_stopped(PrivatePostgres& primary, const std::string& source) {
+    primary.stop();
+    run({"/bin/cp", "--archive", primary.data().string(), data().string()});
+    primary.start();
+    append(data() / "postgresql.auto.conf", setting_line("primary_conninfo", source));
+    append(data() / "standby.signal", "");
 }
 
 PrivatePostgres::~PrivatePostgres() {

@@ -42,7 +42,7 @@ class PrivatePostgres {
     // Creates the cluster and starts it.
     explicit PrivatePostgres(PrivatePostgresOptions options = {});
     // A streaming standby of `primary`, started. `synchronous`: the primary's commits wait for it
-    // from now on.
+    // from now on. Without pg_basebackup the primary is restarted, which ends its sessions.
     struct StandbyOptions {
         bool synchronous = false;
         std::vector<std::pair<std::string, std::string>> settings;
@@ -80,6 +80,7 @@ class PrivatePostgres {
     void initialise();
     void write_settings(const std::vector<std::pair<std::string, std::string>>& settings);
     void run(std::vector<std::string> command);
+    void copy_stopped(PrivatePostgres& primary, const std::string& source);
     bool ready();
 
     PrivatePostgresOptions options_;
