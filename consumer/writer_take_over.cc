@@ -131,6 +131,8 @@ void Writer::take_over(const TopicPartition& partition) {
             const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
             if (!begin) return;
             fence.next_offset = *begin;
+            // Nobody said which epoch the offset after the gap has; see absorb() in exchange.cc.
+            fence.leader_epoch = LeaderEpoch{-1};
             exchange_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
         }
         activity_.taken(partition, fence.next_offset);

@@ -67,6 +67,14 @@ TEST_F(ExchangeTest, ABatchIsWhatGatheredUpToItsLimit) {
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
+TEST_F(ExchangeTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
+    Chunk record = chunk(zero_, 0, 1, 1);
+    record.spans[0].leader_epoch = LeaderEpoch{5};
+    exchange_.push(0, std::move(record));
+    push(zero_, 1, 0, 3);
+    EXPECT_EQ(work().batch.spans, std::vector{span(zero_, 0, 3)});
+}
+
 TEST_F(ExchangeTest, TwoThousandMessagesMayWaitWhereBatchesAreSmall) {
     Exchange exchange{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
     exchange.push(0, chunk(zero_, 0, 1999, 1999));
