@@ -58,6 +58,11 @@ bool Assignment::reading(const TopicPartition& partition) const {
     return entry != nullptr && entry->phase == PartitionPhase::reading;
 }
 
+bool Assignment::waiting(const TopicPartition& partition) const {
+    const Entry* entry = find(partition);
+    return entry != nullptr && entry->phase == PartitionPhase::waiting;
+}
+
 void Assignment::taken(const TopicPartition& partition, const FenceState& fence) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr) return;
@@ -97,10 +102,12 @@ void Assignment::postpone(const TopicPartition& partition, Clock::time_point unt
     if (Entry* entry = mutable_find(partition)) entry->not_before = until;
 }
 
-void Assignment::wait(const TopicPartition& partition, Clock::time_point until) {
+void Assignment::wait(const TopicPartition& partition, Clock::time_point until,
+                      const std::string& why) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
     begin(partition, *entry);
+    if (!why.empty()) entry->halt = {HaltReason::failed, why};
     if (entry->phase == PartitionPhase::wants_fence) entry->phase = PartitionPhase::waiting;
     entry->not_before = until;
 }
@@ -216,6 +223,14 @@ std::vector<TopicPartition> Assignment::with_phase(PartitionPhase phase) const {
     std::vector<TopicPartition> partitions;
     for (const auto& [partition, entry] : entries_) {
         if (entry.phase == phase) partitions.push_back(partition);
+    }
+    return partitions;
+}
+
+std::vector<TopicPartition> Assignment::of_topic(const std::string& topic) const {
+    std::vector<TopicPartition> partitions;
+    for (const auto& [partition, entry] : entries_) {
+        if (partition.topic == topic) partitions.push_back(partition);
     }
     return partitions;
 }

@@ -64,6 +64,7 @@ class Assignment {
     void revoked(const TopicPartition& partition);
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
+    bool waiting(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
     // Who owns the fence, before it is decided whether and where to read: myself, or whoever was
     // seen in the row. A halted partition goes on when the row has another owner than this one.
@@ -74,8 +75,10 @@ class Assignment {
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
     void postpone(const TopicPartition& partition, Clock::time_point until);
-    // Nothing is read until then; after that the fence is taken and reading begins there.
-    void wait(const TopicPartition& partition, Clock::time_point until);
+    // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
+    // for people, and empty if the partition knows it already.
+    void wait(const TopicPartition& partition, Clock::time_point until,
+              const std::string& why = {});
     void committed(const TopicPartition& partition);
     // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to
     // ten minutes.
@@ -108,6 +111,7 @@ class Assignment {
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
     std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
+    std::vector<TopicPartition> of_topic(const std::string& topic) const;
     // Halted, waiting or paused: not to be fetched.
     std::vector<TopicPartition> standing() const;
     std::optional<Clock::time_point> next_due() const;

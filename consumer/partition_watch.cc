@@ -97,7 +97,8 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
                        : with_cause("PostgreSQL is not reached", session.failure);
         case PartitionPhase::wants_seek:
             return "the reader could not seek to the fence: the broker does not answer";
-        case PartitionPhase::waiting: return "its next message waits to be tried again";
+        case PartitionPhase::waiting:
+            return with_cause("its next messages wait to be tried again", sight.halted_because);
         case PartitionPhase::paused: return "its topic is paused";
         case PartitionPhase::reading: break;
     }

@@ -20,10 +20,8 @@ using namespace std::chrono_literals;
 constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // offset commits are advisory; each batch would only load the broker
 constexpr auto offsets_every = 250ms;
-constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr std::size_t most_statements = 200;  // prepared, in a session
 constexpr std::chrono::milliseconds longest_reconnect{5000};
-constexpr std::chrono::milliseconds longest_retry{2000};
 
 std::string owner_name(int worker) {
     std::string host(256, '\0');
@@ -37,13 +35,6 @@ bool nearly_all_duplicates(std::span<const FenceMove> moves) {
     Totals totals;
     for (const FenceMove& move : moves) totals += move.totals;
     return totals.duplicates > 0 && totals.duplicates * 10 >= totals.passed() * 9;
-}
-
-// 50 ms, doubled each time, jittered, up to `longest`.
-std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest, double jitter) {
-    const auto whole = std::min(longest.count(), 50L << std::min(tries, 10));
-    return std::chrono::milliseconds(
-        static_cast<long>(static_cast<double>(whole) * (0.5 + jitter / 2)));
 }
 
 }  // namespace
@@ -123,7 +114,7 @@ void Writer::connect() {
         if (options_.session_opened) options_.session_opened(connection_->pid());
         log_info("postgres.connected", {{"worker", options_.number}, {"pid", connection_->pid()}});
     } catch (const std::exception& error) {
-        const auto pause = backoff(++failed_connects_, longest_reconnect, jitter());
+        const auto pause = backoff(++failed_connects_, longest_reconnect);
         activity_.failed(error.what());
         log_error(
             "postgres.unreachable",
@@ -208,12 +199,13 @@ std::unique_ptr<BatchProcessor> Writer::make_lease_processor(Topic& topic) {
 }
 
 // Their COMMIT was answered.
-void Writer::landed(const Topic& topic, std::span<const FenceMove> moves) {
+void Writer::landed(Topic& topic, std::span<const FenceMove> moves) {
     const std::string& name = topic.options->name;
     exchange_.committed(name, moves);
     watermarks_->moved(name, moves);
     activity_.moved(name, moves);
     topic.reading->expect_duplicates(nearly_all_duplicates(moves));
+    topic.retries = 0;
     retries_ = 0;
 }
 
@@ -240,13 +232,13 @@ void Writer::lose_connection(const PostgresError& error) {
 
 void Writer::process(Topic& topic, Batch batch) {
     topic.processor->start(std::move(batch));
-    retries_ = 0;
     while (!topic.processor->idle()) {
+        const auto begun = Clock::now();
         try {
             const std::set<Partition> missed = topic.processor->run(*connection_);
             for (const Partition partition : missed) miss({topic.options->name, partition});
         } catch (const ProcessingError& error) {
-            if (!recover(topic, error)) return;
+            if (!recover(topic, error, begun)) return;
         } catch (const MessageWaits& waits) {
             wait_for(topic, waits);
         } catch (const TopicHalted& halted) {
@@ -263,75 +255,6 @@ void Writer::process(Topic& topic, Batch batch) {
             stop_topic(topic, error.what(), options_.first_retry);
             return;
         }
-    }
-}
-
-bool Writer::recover(Topic& topic, const ProcessingError& error) {
-    switch (error.action) {
-        case FailureAction::retry: {
-            log_warning("batch.retried",
-                        {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
-            activity_.retried(error);
-            exchange_.pause(backoff(++retries_, longest_retry, jitter()));
-            if (topic.processor->ends_while_leaving()) {
-                topic.processor->abandon(exchange_.overdue());
-                // That pause ends at once where the worker stops or a partition leaves.
-                if (exchange_.stopping() || !exchange_.leaving().empty()) {
-                    std::this_thread::sleep_for(pause_while_leaving);
-                }
-                return true;
-            }
-            topic.processor->abandon(exchange_.leaving());
-            if (!exchange_.stopping()) return true;
-            topic.processor->abandon();
-            return false;
-        }
-        case FailureAction::reconnect: lose_connection(error); return false;
-        case FailureAction::reject:
-        case FailureAction::stop:
-            topic.processor->abandon();
-            stop_topic(topic, error.summary(), options_.first_retry);
-            return false;
-    }
-    return false;
-}
-
-void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
-                        HaltReason reason) {
-    topic.ready = false;  // The sink is looked at again before the next try.
-    // Its table may have changed already since the last look.
-    next_look_ = std::min(next_look_, Clock::now() + 100ms);
-    const auto mine = exchange_.look([&](const Assignment& assignment) {
-        std::vector<TopicPartition> partitions;
-        for (const auto& [partition, entry] : assignment.entries()) {
-            if (partition.topic == topic.options->name) partitions.push_back(partition);
-        }
-        return partitions;
-    });
-    log_error("topic.stopped",
-              {{"topic", topic.options->name},
-               {"partitions", mine.size()},
-               {"error", why},
-               {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
-    for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);
-}
-
-// What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.
-void Writer::handle(const PostgresError& error, Topic* topic) {
-    switch (classify(error.diagnosis(), Origin::ours, 0)) {
-        case FailureAction::retry:
-            activity_.retried(error);
-            exchange_.pause(backoff(++retries_, longest_retry, jitter()));
-            return;
-        case FailureAction::reconnect: lose_connection(error); return;
-        case FailureAction::reject:
-        case FailureAction::stop:
-            if (topic != nullptr) {
-                stop_topic(*topic, error.summary(), options_.first_retry);
-            } else {
-                lose_connection(error);
-            }
-            return;
     }
 }
 

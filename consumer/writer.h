@@ -51,6 +51,7 @@ class Writer {
         // Assignment::changes() when it was asked for, plus one
         std::uint64_t identity_known = 0;
         bool ready = false;  // registered, and the sink fits, in this session
+        int retries = 0;     // failures in a row that may pass, since the topic's last commit
     };
 
     void connect();
@@ -59,7 +60,7 @@ class Writer {
     void make_answers(Topic& topic) const;
     std::unique_ptr<BatchProcessor> make_processor(Topic& topic);
     std::unique_ptr<BatchProcessor> make_lease_processor(Topic& topic);
-    void landed(const Topic& topic, std::span<const FenceMove> moves);
+    void landed(Topic& topic, std::span<const FenceMove> moves);
     void lose_connection(const PostgresError& error);
     void take_over(const TopicPartition& partition);
     void create_fences(Topic& topic, const TopicPartition& wanted);
@@ -78,13 +79,16 @@ class Writer {
                                          const FenceState& fence);
     void process(Topic& topic, Batch batch);
     void wait_for(Topic& topic, const MessageWaits& waits);
-    // Whether the batch is to be tried again on this session.
-    bool recover(Topic& topic, const ProcessingError& error);
+    // Whether the batch is to be tried again on this session. `begun`: when this try began.
+    bool recover(Topic& topic, const ProcessingError& error, Clock::time_point begun);
+    bool retry(Topic& topic, const ProcessingError& error, Clock::time_point begun);
+    void set_aside(Topic& topic, const PostgresError& error, Clock::duration tried);
     void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
                     HaltReason reason = HaltReason::failed);
     void halt(const TopicPartition& partition, const Halt& halt,
               std::chrono::milliseconds first_retry);
-    void handle(const PostgresError& error, Topic* topic);
+    // `tried`: how long what failed has held up the worker's other topics.
+    void handle(const PostgresError& error, Topic* topic, Clock::duration tried = {});
     void read_on();
     void look_after_halted();
     void look_after_unreadable();
@@ -93,6 +97,8 @@ class Writer {
     void look_at_targets(const std::vector<TopicPartition>& halted);
     void tick_watermarks();
     void commit_offsets(bool wait);
+    // 50 ms, doubled for each try, jittered, up to `longest`.
+    std::chrono::milliseconds backoff(int tries, std::chrono::milliseconds longest);
     double jitter() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
     Topic& find(const std::string& topic);
 
@@ -108,7 +114,7 @@ class Writer {
     std::mt19937_64 random_{std::random_device{}()};
     SchemaCheck require_schema_;
     int failed_connects_ = 0;
-    int retries_ = 0;  // of the batch in flight
+    int retries_ = 0;  // of work that is no topic's batch
     Clock::time_point next_look_{};
     Clock::time_point next_pauses_{};
     Clock::time_point next_offsets_{};

@@ -77,24 +77,6 @@ void Writer::look_after_halted() {
     }
 }
 
-// Its partition alone waits; the fence stays before the message, and what is behind it is read
-// again then. The other partitions of the batch go on, and a revoke finds nothing in flight.
-void Writer::wait_for(Topic& topic, const MessageWaits& waits) {
-    const TopicPartition partition{topic.options->name, waits.partition};
-    topic.processor->abandon({waits.partition});
-    const auto pause =
-        std::chrono::duration_cast<std::chrono::milliseconds>(waits.pause * (0.75 + jitter() / 2));
-    exchange_.with(
-        [&](Assignment& assignment) { assignment.wait(partition, Clock::now() + pause); });
-    log_warning("message.waits", {{"topic", partition.topic},
-                                  {"partition", partition.partition.raw()},
-                                  {"offset", waits.offset.raw()},
-                                  {"error", waits.what()},
-                                  {"tries", waits.tried},
-                                  {"retry_ms", pause.count()}});
-    source_.wake();
-}
-
 // A topic that was stopped is tried again when its table is another one than at its last try:
 // whoever mends it need not wait for the next slow one. What waits for a word of the operator
 // stays.

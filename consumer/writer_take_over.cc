@@ -87,6 +87,7 @@ FenceState Writer::take_fence(Topic& topic, const TopicPartition& partition) {
 
 void Writer::take_over(const TopicPartition& partition) {
     Topic& topic = find(partition.topic);
+    const auto begun = Clock::now();
     reached(options_.observer, Step::before_take_over);
     try {
         const auto known = fences_.look(*connection_, partition.topic, partition.partition);
@@ -140,7 +141,8 @@ void Writer::take_over(const TopicPartition& partition) {
         source_.wake();
         reached(options_.observer, Step::after_take_over);
     } catch (const PostgresError& error) {
-        handle(error, &topic);
+        handle(error, &topic, Clock::now() - begun);
+        if (exchange_.look([&](const Assignment& a) { return a.waiting(partition); })) return;
         // Others' batches go before the next try: what locks the row may last.
         exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + locked_pause); });
     } catch (const SinkMismatch& mismatch) {

@@ -1,0 +1,156 @@
+// What the writer does about a failure: it tries again, lets the topic or a partition wait, or stops
+// the topic.
+
+#include <algorithm>
+#include <thread>
+
+#include "consumer/writer.h"
+#include "dedup/log.h"
+#include "dedup/mutants.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds pause_while_leaving{50};
+constexpr std::chrono::milliseconds longest_retry{2000};
+// A failure that may pass is tried again at once so often; after that, or after one try that took
+// so long, the topic waits and the worker's other topics have their turn.
+constexpr int short_tries = 4;
+constexpr std::chrono::milliseconds long_try{1000};
+// It waits so many times as long as the try took: the others have at least this share of the time.
+constexpr int others_share = 3;
+constexpr std::chrono::milliseconds longest_aside{30'000};
+
+}  // namespace
+
+std::chrono::milliseconds Writer::backoff(int tries, std::chrono::milliseconds longest) {
+    const auto whole = std::min(longest.count(), 50L << std::min(tries, 10));
+    return std::chrono::milliseconds(
+        static_cast<long>(static_cast<double>(whole) * (0.5 + jitter() / 2)));
+}
+
+bool Writer::recover(Topic& topic, const ProcessingError& error, Clock::time_point begun) {
+    switch (error.action) {
+        case FailureAction::retry: return retry(topic, error, begun);
+        case FailureAction::reconnect: lose_connection(error); return false;
+        case FailureAction::reject:
+        case FailureAction::stop:
+            topic.processor->abandon();
+            stop_topic(topic, error.summary(), options_.first_retry);
+            return false;
+    }
+    return false;
+}
+
+bool Writer::retry(Topic& topic, const ProcessingError& error, Clock::time_point begun) {
+    log_warning("batch.retried", {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
+    activity_.retried(error);
+    ++topic.retries;
+    const auto tried = Clock::now() - begun;
+    const bool alone = topics_.size() == 1 || mutant(Mutant::a_topic_holds_up_the_others);
+    const bool leaving = exchange_.stopping() || !exchange_.leaving().empty();
+    // A call that has begun cannot be rolled back: what it answered would be lost with the batch.
+    const bool bound = leaving || topic.processor->ends_while_leaving();
+    if (!alone && !bound && (tried > long_try || topic.retries > short_tries)) {
+        set_aside(topic, error, tried);
+        return false;
+    }
+    exchange_.pause(backoff(topic.retries, longest_retry));
+    if (topic.processor->ends_while_leaving()) {
+        topic.processor->abandon(exchange_.overdue());
+        // That pause ends at once if the worker stops or a partition leaves.
+        if (exchange_.stopping() || !exchange_.leaving().empty()) {
+            std::this_thread::sleep_for(pause_while_leaving);
+        }
+        return true;
+    }
+    topic.processor->abandon(exchange_.leaving());
+    if (!exchange_.stopping()) return true;
+    topic.processor->abandon();
+    return false;
+}
+
+// The topic's partitions wait, and the worker's other topics go on. The batch is read again from
+// the fence.
+void Writer::set_aside(Topic& topic, const PostgresError& error, Clock::duration tried) {
+    if (topic.processor) topic.processor->abandon();
+    const auto least = backoff(topic.retries, longest_retry);
+    const auto pause = std::clamp(
+        std::chrono::duration_cast<std::chrono::milliseconds>(tried * others_share), least,
+        longest_aside);
+    const auto until = Clock::now() + pause;
+    const std::size_t partitions = exchange_.with([&](Assignment& assignment) {
+        const std::vector<TopicPartition> mine = assignment.of_topic(topic.options->name);
+        for (const TopicPartition& partition : mine) {
+            assignment.wait(partition, until, error.summary());
+        }
+        return mine.size();
+    });
+    log_warning("topic.waits", {{"topic", topic.options->name},
+                                {"partitions", partitions},
+                                {"error", error.summary()},
+                                {"tries", topic.retries},
+                                {"retry_ms", pause.count()}});
+    source_.wake();
+}
+
+// Its partition alone waits; the fence stays before the message, and what is behind it is read
+// again then. The other partitions of the batch go on, and a revoke finds nothing in flight.
+void Writer::wait_for(Topic& topic, const MessageWaits& waits) {
+    const TopicPartition partition{topic.options->name, waits.partition};
+    topic.processor->abandon({waits.partition});
+    const auto pause =
+        std::chrono::duration_cast<std::chrono::milliseconds>(waits.pause * (0.75 + jitter() / 2));
+    exchange_.with(
+        [&](Assignment& assignment) { assignment.wait(partition, Clock::now() + pause); });
+    log_warning("message.waits", {{"topic", partition.topic},
+                                  {"partition", partition.partition.raw()},
+                                  {"offset", waits.offset.raw()},
+                                  {"error", waits.what()},
+                                  {"tries", waits.tried},
+                                  {"retry_ms", pause.count()}});
+    source_.wake();
+}
+
+void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
+                        HaltReason reason) {
+    topic.ready = false;  // The sink is looked at again before the next try.
+    // Its table may have changed already since the last look.
+    next_look_ = std::min(next_look_, Clock::now() + 100ms);
+    const auto mine =
+        exchange_.look([&](const Assignment& a) { return a.of_topic(topic.options->name); });
+    log_error("topic.stopped",
+              {{"topic", topic.options->name},
+               {"partitions", mine.size()},
+               {"error", why},
+               {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
+    for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);
+}
+
+// What failed outside a batch: a take-over, a look at the ledger, a sink's preparation.
+void Writer::handle(const PostgresError& error, Topic* topic, Clock::duration tried) {
+    switch (classify(error.diagnosis(), Origin::ours, 0)) {
+        case FailureAction::retry:
+            activity_.retried(error);
+            if (topic != nullptr && topics_.size() > 1 && tried > Clock::duration::zero()) {
+                ++topic->retries;
+                set_aside(*topic, error, tried);
+                return;
+            }
+            exchange_.pause(backoff(++retries_, longest_retry));
+            return;
+        case FailureAction::reconnect: lose_connection(error); return;
+        case FailureAction::reject:
+        case FailureAction::stop:
+            if (topic != nullptr) {
+                stop_topic(*topic, error.summary(), options_.first_retry);
+            } else {
+                lose_connection(error);
+            }
+            return;
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,149 @@
+// Two topics in one worker, and the table of one of them is locked: the other topic goes on. Trouble
+// stays where it is. ONCEWARD_LOCK_SECONDS makes the lock as long as that, and the test then prints
+// the other topic's lag each second.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/integration/kafka/scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::kafka_tests {
+namespace {
+
+using support::eventually;
+using Clock = std::chrono::steady_clock;
+
+class LockedTable : public testing::Test {
+  protected:
+    // `lock_timeout`: how long one try of the locked topic holds up the writer.
+    Worker& start(milliseconds lock_timeout) {
+        scene_.kafka().create_topic(other_, 1);
+        scene_.add_table("others");
+        WorkerOptions options = scene_.options();
+        options.postgres.lock_timeout = lock_timeout;
+        options.topics.push_back(scene_.worker_topic(other_, "others"));
+        return scene_.start(std::move(options));
+    }
+    void send_others(int messages) {
+        scene_.kafka().produce(other_, scene_.make(messages, 0));
+        sent_ += messages;
+    }
+    std::int64_t others() {
+        return looker_.number("SELECT count(*) FROM " + scene_.schema().name() + ".others");
+    }
+    bool others_applied(milliseconds limit = patience) {
+        return eventually(limit, [&] { return others() == sent_; });
+    }
+    void begin() {
+        scene_.send(20);
+        send_others(20);
+        ASSERT_TRUE(scene_.all_applied());
+        ASSERT_TRUE(others_applied());
+    }
+    // Of both topics: each key has one row, and the fences have counted it.
+    void expect_each_once() {
+        EXPECT_EQ(looker_.number("SELECT sum(applied) FROM " + scene_.schema().name() + ".fences"),
+                  scene_.applied() + others());
+        EXPECT_EQ(scene_.database().number("SELECT count(*) - count(DISTINCT key) FROM effects"),
+                  0);
+        EXPECT_EQ(scene_.database().number("SELECT count(*) - count(DISTINCT key) FROM others"), 0);
+        EXPECT_EQ(others(), sent_);
+    }
+    void lock() { scene_.database().execute("BEGIN; LOCK TABLE effects"); }
+
+    Scene scene_;
+    support::Database looker_{scene_.schema().server().dsn};
+    const std::string other_ = scene_.topic() + "_other";
+    std::int64_t sent_ = 0;
+};
+
+TEST_F(LockedTable, HoldsUpItsOwnTopicAlone) {
+    Worker& worker = start(1500ms);
+    begin();
+    const CapturedLog log;
+    lock();
+    scene_.send(50);
+    ASSERT_TRUE(log.says("topic.waits"));
+    for (int i = 0; i < 5; ++i) {
+        send_others(20);
+        EXPECT_TRUE(others_applied());
+    }
+    EXPECT_TRUE(worker.status().halted.empty());
+    scene_.database().execute("COMMIT");
+    EXPECT_TRUE(scene_.all_applied());
+    expect_each_once();
+}
+
+TEST_F(LockedTable, DoesNotHoldUpTheTakeOverOfAnotherTopic) {
+    start(1500ms);
+    begin();
+    scene_.stop_all();
+    lock();
+    scene_.send(50);
+    send_others(20);
+    WorkerOptions options = scene_.options();
+    options.postgres.lock_timeout = 1500ms;
+    options.topics.push_back(scene_.worker_topic(other_, "others"));
+    scene_.start(std::move(options));
+    EXPECT_TRUE(others_applied());
+    scene_.database().execute("COMMIT");
+    EXPECT_TRUE(scene_.all_applied());
+    expect_each_once();
+}
+
+// A trigger that takes a lock with NOWAIT, say: it fails at once, and always.
+TEST_F(LockedTable, ASinkThatAlwaysSaysToTryAgainHoldsUpItsOwnTopicAlone) {
+    start(10s);
+    begin();
+    scene_.database().execute(
+        "CREATE FUNCTION busy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF new.id % 10 = 0 THEN RAISE EXCEPTION 'busy' USING ERRCODE = '55006'; END IF; "
+        "RETURN new; END $$; "
+        "CREATE TRIGGER busy BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION busy()");
+    const CapturedLog log;
+    scene_.send(50);
+    ASSERT_TRUE(log.says("topic.waits"));
+    send_others(20);
+    EXPECT_TRUE(others_applied());
+    scene_.database().execute("DROP TRIGGER busy ON effects");
+    EXPECT_TRUE(scene_.all_applied());
+    expect_each_once();
+}
+
+// The figures of a long lock, with the default lock_timeout.
+TEST_F(LockedTable, KeepsTheOtherTopicsLagBelowOneTryOfTheLock) {
+    const char* given = std::getenv("ONCEWARD_LOCK_SECONDS");
+    const auto length = std::chrono::seconds(given == nullptr ? 5 : std::atoi(given));
+    const milliseconds lock_timeout = given == nullptr ? milliseconds(1500) : milliseconds(10'000);
+    start(lock_timeout);
+    begin();
+    lock();
+    scene_.send(50);
+    std::int64_t most = 0;
+    const auto until = Clock::now() + length;
+    auto next = Clock::now();
+    for (int second = 0; Clock::now() < until; ++second) {
+        next += 1s;
+        send_others(100);
+        eventually(std::chrono::duration_cast<milliseconds>(next - Clock::now()),
+                   [&] { return Clock::now() >= next; });
+        const std::int64_t lag = sent_ - others();
+        most = std::max(most, lag);
+        if (given != nullptr) {
+            std::cout << "after " << second + 1 << " s: lag of the other topic " << lag
+                      << " messages\n";
+        }
+    }
+    // 100 messages a second: what one try holds up, and some room for a busy machine.
+    EXPECT_LE(most, (lock_timeout / 1s + 5) * 100);
+    scene_.database().execute("COMMIT");
+    EXPECT_TRUE(others_applied());
+    EXPECT_TRUE(scene_.all_applied());
+    expect_each_once();
+}
+
+}  // namespace
+}  // namespace onceward::kafka_tests
