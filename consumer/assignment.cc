@@ -91,6 +91,7 @@ void Assignment::missed(const TopicPartition& partition, Clock::time_point now, 
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
     begin(partition, *entry);
+    ++changes_;
     entry->backoff =
         entry->backoff.count() == 0 ? pauses_.first : std::min(entry->backoff * 2, pauses_.longest);
     const auto whole = std::chrono::duration<double, std::milli>(entry->backoff);
@@ -185,6 +186,7 @@ void Assignment::wake(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase != PartitionPhase::halted) return;
     begin(partition, *entry);
+    ++changes_;
     entry->not_before = {};
     entry->retry.reset();
     entry->read_tries = {};

@@ -32,6 +32,7 @@ void Watermarks::identity(const std::string& topic, const LogIdentity& identity)
 Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source,
                                    Fences& fences) {
     const auto now = Clock::now();
+    Found found;
     std::erase_if(partitions_, [&](const auto& item) {
         return !fences.owns(item.first.topic, item.first.partition);
     });
@@ -44,39 +45,42 @@ Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, K
                 auto& next = next_list_[partition.topic];
                 if (next <= now) {
                     next = now + every_;
-                    if (!list_partitions(connection, source, partition.topic, entry.ledger)) {
-                        return {OtherLog{partition.topic, identities_[partition.topic]},
-                                std::nullopt};
+                    const std::optional<int> count =
+                        list_partitions(connection, source, partition.topic, entry.ledger);
+                    if (!count) {
+                        found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
+                        return found;
                     }
+                    found.listed = Found::Listed{partition.topic, *count};
                 }
                 sample(connection, source, partition, entry);
                 sampled = true;
             }
             if (!write(connection, exchange, fences, partition, entry)) {
-                return {std::nullopt, partition};
+                found.missed = partition;
+                return found;
             }
-            if (sampled) return {};
+            if (sampled) return found;
         } catch (const KafkaError& error) {
             not_before_[partition.topic] = now + after_failure;
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
         }
     }
-    return {};
+    return found;
 }
 
-// False where the topic's name has come to mean another log.
-bool Watermarks::list_partitions(Connection& connection, KafkaSource& source,
-                                 const std::string& topic, int ledger) {
+std::optional<int> Watermarks::list_partitions(Connection& connection, KafkaSource& source,
+                                               const std::string& topic, int ledger) {
     const LogIdentity identity = source.identity(topic);
     LogIdentity& known = identities_[topic];
     const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
                        known.topic_id != identity.topic_id;
     known = identity;
-    if (other) return false;
+    if (other) return std::nullopt;
     const ClockReading clocks = read_clocks(connection);
     const int count = source.partition_count(topic);
     write_partition_list(connection, ledger, consumer_group_, topic, clocks, count);
-    return true;
+    return count;
 }
 
 void Watermarks::sample(Connection& connection, KafkaSource& source,

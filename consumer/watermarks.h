@@ -28,6 +28,12 @@ class Watermarks {
         std::optional<OtherLog> other_log;  // a topic's name has come to mean another log
         // its fence is not mine, or stands elsewhere: moved by hand, or stolen
         std::optional<TopicPartition> missed;
+        // The brokers were asked how many partitions a topic has.
+        struct Listed {
+            std::string topic;
+            int partitions = 0;
+        };
+        std::optional<Listed> listed;
     };
     // One partition's sample or write at most, if one is due. An idle worker learns here that its
     // fence was moved.
@@ -45,8 +51,9 @@ class Watermarks {
     // False where the fence was missed.
     bool write(Connection& connection, Exchange& exchange, Fences& fences,
                const TopicPartition& partition, Entry& entry);
-    bool list_partitions(Connection& connection, KafkaSource& source, const std::string& topic,
-                         int ledger);
+    // The number of partitions; nullopt if the topic's name has come to mean another log.
+    std::optional<int> list_partitions(Connection& connection, KafkaSource& source,
+                                       const std::string& topic, int ledger);
 
     std::string consumer_group_;
     std::chrono::milliseconds every_;

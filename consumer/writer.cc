@@ -295,6 +295,7 @@ void Writer::tick_watermarks() {
         const Watermarks::Found found =
             watermarks_->tick(*connection_, exchange_, source_, fences_);
         if (found.missed) miss(*found.missed);
+        if (found.listed) check_partitions(find(found.listed->topic), found.listed->partitions);
         if (const auto& changed = found.other_log) {
             Topic& topic = find(changed->topic);
             const LogIdentity before = topic.identity;

@@ -50,6 +50,8 @@ class Writer {
         std::string target;  // Sink::target_state() before the last look of prepare()
         // Assignment::changes() when it was asked for, plus one
         std::uint64_t identity_known = 0;
+        // With `reach: partition`: how many partitions the ledger began with; nullopt if not asked.
+        std::optional<int> fixed_partitions;
         bool ready = false;  // registered, and the sink fits, in this session
         int retries = 0;     // failures in a row that may pass, since the topic's last commit
     };
@@ -66,6 +68,7 @@ class Writer {
     void create_fences(Topic& topic, const TopicPartition& wanted);
     void ask_identity(Topic& topic);
     void require_fixed_partitions(Topic& topic);
+    void check_partitions(Topic& topic, int now);
     FenceState take_fence(Topic& topic, const TopicPartition& partition);
     void halt_suspect(const TopicPartition& partition, Offset fence);
     void stop_for_other_log(Topic& topic, const LogIdentity& before);

@@ -15,6 +15,13 @@ using namespace std::chrono_literals;
 constexpr auto kafka_pause = 1s;
 constexpr auto locked_pause = 500ms;
 
+std::string moved_keys(int now, int fixed) {
+    return "the topic has " + std::to_string(now) +
+           " partitions now, and its ledger, with `reach: partition`, began with " +
+           std::to_string(fixed) +
+           ": keys may have moved, and their duplicates would be applied. Write `reach: global`";
+}
+
 }  // namespace
 
 LogQuestions Writer::questions(const TopicPartition& partition) {
@@ -44,8 +51,10 @@ void Writer::create_fences(Topic& topic, const TopicPartition& wanted) {
     fences_.create(*connection_, topic.options->name, positions, topic.registered.ledger);
 }
 
-// DANGER: once for each change of the assignment, and not from memory: a topic may have been
-// deleted and made again between two assignments, and an offset means nothing in another log.
+// DANGER: the brokers are asked again after each change of the assignment, each missed fence and
+// each halt, since the topic may have been recreated meanwhile. With the identity from memory, a
+// fence that an operator moved to the new topic would be taken for the old one, and messages of the
+// new topic would count as duplicates of the old one's.
 void Writer::ask_identity(Topic& topic) {
     require_fixed_partitions(topic);
     const std::uint64_t now = exchange_.look([](const Assignment& a) { return a.changes(); }) + 1;
@@ -62,14 +71,18 @@ void Writer::require_fixed_partitions(Topic& topic) {
     const int now = source_.partition_count(topic.options->name);
     // A broker that has not heard of a new topic yet, or has no leader for it, tells of none.
     if (now == 0) throw KafkaError(0, "the brokers do not tell the topic's partitions");
-    const int fixed = fixed_partitions(*connection_, topic.registered.source, now);
-    if (now == fixed) return;
-    throw std::runtime_error("the topic has " + std::to_string(now) +
-                             " partitions by now, and its ledger, with `reach: "
-                             "partition`, began with " +
-                             std::to_string(fixed) +
-                             ": keys may have moved, and their "
-                             "duplicates would be applied. Write `reach: global`");
+    topic.fixed_partitions = fixed_partitions(*connection_, topic.registered.source, now);
+    if (now != *topic.fixed_partitions) {
+        throw std::runtime_error(moved_keys(now, *topic.fixed_partitions));
+    }
+}
+
+// DANGER: a worker that gets none of the added partitions takes nothing over and would go on, and a
+// key that moved from its partition to another worker's would be applied again there.
+void Writer::check_partitions(Topic& topic, int now) {
+    if (!topic.fixed_partitions || now == 0 || now == *topic.fixed_partitions) return;
+    if (mutant(Mutant::added_partitions_seen_at_a_take_over_alone)) return;
+    stop_topic(topic, moved_keys(now, *topic.fixed_partitions), options_.first_retry);
 }
 
 FenceState Writer::take_fence(Topic& topic, const TopicPartition& partition) {

@@ -37,12 +37,13 @@ enum class Mutant : std::uint8_t {
     row_deleted_before_kafkas_answer,
     absorbed_end_keeps_the_epoch,
     a_topic_holds_up_the_others,
+    added_partitions_seen_at_a_take_over_alone,
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
 // the core tier.
 inline constexpr std::size_t core_mutants = 13;
-inline constexpr std::array<std::string_view, 20> mutant_names{"no_fence_check",
+inline constexpr std::array<std::string_view, 21> mutant_names{"no_fence_check",
                                                                "owner_checked_but_not_the_offset",
                                                                "start_from_memory",
                                                                "commit_tag_not_looked_at",
@@ -61,7 +62,8 @@ inline constexpr std::array<std::string_view, 20> mutant_names{"no_fence_check",
                                                                "relay_without_the_leader_lock",
                                                                "row_deleted_before_kafkas_answer",
                                                                "absorbed_end_keeps_the_epoch",
-                                                               "a_topic_holds_up_the_others"};
+                                                               "a_topic_holds_up_the_others",
+                                                               "added_partitions_seen_at_a_take_over_alone"};
 
 #ifdef ONCEWARD_MUTANTS
 inline constexpr bool mutants_built = true;

@@ -1,6 +1,8 @@
--- An empty list is written too, without its time: it holds everything back.
+-- An empty list is written too, without its time: it holds everything back. Kafka never takes
+-- partitions away: a smaller number comes from a broker that has not heard of added ones yet, and
+-- with it their messages would not hold the claims that they need.
 UPDATE {schema}.ledger_feeds SET
-    partitions = $4::integer,
+    partitions = CASE WHEN $4::integer > 0 THEN greatest(partitions, $4::integer) ELSE 0 END,
     watermark = CASE WHEN $4::integer > 0
         THEN greatest(watermark, timestamptz 'epoch' + $5::bigint * interval '1 microsecond')
         ELSE watermark END

@@ -159,6 +159,27 @@ TEST(Offsets, ARunningWorkerFollowsAFenceThatWasMoved) {
     EXPECT_EQ(scene.applied(), 150);
 }
 
+// The worker knew the old topic's id. With that one from memory the fence would be the old topic's
+// again, and halt a second time.
+TEST(Offsets, AFenceThatIsSetInARecreatedTopicIsReadFromAtOnceByARunningWorker) {
+    Scene scene;
+    scene.send(50);
+    Worker& worker = scene.start();
+    ASSERT_TRUE(scene.all_applied());
+    const std::string before = scene.fence(0, "topic_id");
+    scene.kafka().delete_topic(scene.topic());
+    scene.kafka().create_topic(scene.topic(), 1);
+    scene.send(10);
+    EXPECT_NE(Scene::halted(worker), "");
+    const CapturedLog log;
+    move(scene, 0, true);
+    EXPECT_TRUE(scene.all_applied());
+    EXPECT_TRUE(worker.status().halted.empty());
+    EXPECT_EQ(log.text().find("partition.halted"), std::string::npos);
+    EXPECT_NE(scene.fence(0, "topic_id"), before);
+    EXPECT_EQ(scene.next_offset(0), 10);
+}
+
 TEST(Offsets, ARetiredGroupIsLeftAloneUntilItIsBroughtBack) {
     Scene scene;
     scene.send(20);

@@ -1,5 +1,6 @@
 // Workers that come and go: every take-over begins at the fence.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/integration/kafka/scene.h"
@@ -112,6 +113,35 @@ TEST(Rebalance, APartitionAddedWhileRunningStartsAtItsBeginning) {
     scene.kafka().produce(scene.topic(), scene.make(100, 1));
     EXPECT_TRUE(eventually(patience, [&] { return scene.applied() == 100; }));
     EXPECT_EQ(scene.fence(1, "first_offset, next_offset"), "0 100");
+}
+
+// A worker that gets none of the added partitions has nothing to take over, and must notice all the
+// same: keys that were its own may have moved to another worker's partition.
+TEST(Rebalance, AddedPartitionsStopEveryWorkerOfALedgerThatReachesOnePartition) {
+    SceneOptions two;
+    two.partitions = 2;
+    Scene scene(two);
+    const auto options = [&] {
+        WorkerOptions made = scene.options();
+        made.topics[0].ledger.store = StoreKind::log;
+        made.topics[0].ledger.reach = Reach::partition;
+        made.first_retry = 1h;
+        return made;
+    };
+    Worker& first = scene.start(options());
+    Worker& second = scene.start(options());
+    scene.send(20);
+    ASSERT_TRUE(scene.all_applied());
+    ASSERT_TRUE(eventually(patience, [&] {
+        return first.status().reading == 1 && second.status().reading == 1;
+    }));
+    scene.kafka().add_partitions(scene.topic(), 3);
+    EXPECT_THAT(Scene::halted(first), testing::HasSubstr("reach: global"));
+    EXPECT_THAT(Scene::halted(second), testing::HasSubstr("reach: global"));
+    for (int partition = 0; partition < 3; ++partition) {
+        scene.kafka().produce(scene.topic(), scene.make(10, partition));
+    }
+    EXPECT_TRUE(stays(2s, [&] { return scene.applied() == 20; }));
 }
 
 }  // namespace

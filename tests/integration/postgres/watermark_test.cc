@@ -118,8 +118,10 @@ TEST_F(Watermark, TheListOfPartitionsIsASampleToo) {
     EXPECT_EQ(known(), "4 2");
     EXPECT_TRUE(list(1s, 5));
     EXPECT_EQ(known(), "5 2") << "the clock went back";
+    EXPECT_TRUE(list(3s, 4));
+    EXPECT_EQ(known(), "5 3") << "a broker that has not heard of the added partition yet";
     EXPECT_FALSE(write_partition_list(worker_, ledger, "group", "topic", {now_ + 2min, now_}, 6));
-    EXPECT_EQ(known(), "5 2");
+    EXPECT_EQ(known(), "5 3");
 }
 
 TEST_F(Watermark, OfRequestsIsTheClockLessTheLongestThatAnyProcessAllows) {

@@ -36,6 +36,17 @@ class AssignmentTest : public testing::Test {
     Assignment assignment_{{1000ms, 5000ms}};
 };
 
+TEST_F(AssignmentTest, AMissedFenceAndAnEndedHaltMayMeanAnotherLog) {
+    assignment_.assigned(partition_);
+    const auto assigned = assignment_.changes();
+    assignment_.missed(partition_, now_, 0);
+    EXPECT_GT(assignment_.changes(), assigned);
+    assignment_.halt(partition_, {HaltReason::log_cut, "why"}, now_, 0ms);
+    const auto halted = assignment_.changes();
+    assignment_.wake(partition_);
+    EXPECT_GT(assignment_.changes(), halted);
+}
+
 TEST_F(AssignmentTest, APartitionIsTakenThenSoughtThenRead) {
     assignment_.assigned(partition_);
     EXPECT_EQ(assignment_.next_take_over(now_), partition_);
