@@ -39,6 +39,8 @@ enum class ProblemKind : std::uint8_t {
     upstream_unanswered,   // it was sent; whether it took effect is not known
     unavailable,           // try again, with the same key
     internal,
+    coding_unknown,   // a transfer coding other than chunked
+    version_unknown,  // of HTTP
 };
 
 struct Problem {

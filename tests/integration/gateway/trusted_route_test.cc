@@ -113,7 +113,7 @@ class TrustedRouteTest : public ::testing::Test {
     }
     static std::string refusal(const RawResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
-        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response.status) + " " + whole.substr(whole.find_last_of(":/") + 1);
     }
     std::string rows() {
         return schema_.database().value(
