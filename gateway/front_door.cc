@@ -71,7 +71,8 @@ KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route)
     if (const auto fault = check_key_text(*text, route.key)) {
         return {.key = std::nullopt, .fault = fault};
     }
-    return {.key = RequestKey{.text = std::move(*text), .written = {}}, .fault = {}};
+    return {.key = RequestKey{.text = canonical_key(std::move(*text), route.key), .written = {}},
+            .fault = {}};
 }
 
 template <class Visit, class Step>
@@ -166,6 +167,13 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
     if (!keys) {
         return visit->refuse({.kind = ProblemKind::unavailable,
                               .detail = "The keys that tokens are verified with are not known yet.",
+                              .retry_after = std::chrono::seconds(10)});
+    }
+    // A client takes a 401 for final, and its token may be good: nobody could be asked.
+    if (reading.fault == TokenFault::unknown_key && parts_.keys->outdated()) {
+        return visit->refuse({.kind = ProblemKind::unavailable,
+                              .detail = "The token's key is not known, and the issuer's keys "
+                                        "cannot be fetched now.",
                               .retry_after = std::chrono::seconds(10)});
     }
     if (reading.fault) {

@@ -92,6 +92,11 @@ ResponseTree success(const RouteOptions& route) {
             "The upstream's own answer: 3xx and most 4xx are final and stored, 5xx, 408, 425 and "
             "429 are not.";
     }
+    if (const auto* sink = std::get_if<SinkTarget>(&route.target); sink && sink->function) {
+        own["default"]["description"] =
+            "The function's own answer, with the status that it gave: stored like any other.";
+        if (route.key.use != KeyUse::forbidden) own["default"]["headers"] = replayed;
+    }
     return own;
 }
 

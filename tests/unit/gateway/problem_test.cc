@@ -36,9 +36,11 @@ TEST(Problem, EachKindHasATypeAndAStatusThatNeverChange) {
               "429 urn:onceward:problem:too-many-requests\n"
               "431 urn:onceward:problem:headers-too-large\n"
               "500 urn:onceward:problem:internal\n"
+              "501 urn:onceward:problem:coding-unknown\n"
               "502 urn:onceward:problem:upstream-unreachable\n"
               "503 urn:onceward:problem:unavailable\n"
-              "504 urn:onceward:problem:upstream-unanswered\n");
+              "504 urn:onceward:problem:upstream-unanswered\n"
+              "505 urn:onceward:problem:version-unknown\n");
 }
 
 TEST(Problem, IsProblemJsonThatNoCacheKeeps) {
