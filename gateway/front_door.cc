@@ -5,6 +5,7 @@
 
 #include "dedup/header_rules.h"
 #include "dedup/log.h"
+#include "gateway/problem_page.h"
 #include "gateway/request_digest.h"
 #include "gateway/visit.h"
 
@@ -115,6 +116,8 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->request = std::move(request);
     visit->answer = std::move(answer);
     visit->traffic = &traffic_;
+    // Before the routes: one with names for all parts would take these paths.
+    if (auto page = problem_page(visit->request)) return visit->respond(std::move(*page));
     RouteTable::Match match = table_.match(visit->request.method, path_of(visit->request.target));
     switch (match.kind) {
         case RouteTable::Match::Kind::no_such_path:

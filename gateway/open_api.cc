@@ -197,7 +197,7 @@ OrderedJson problem_schema() {
     return {{"type", "object"},
             {"description", "RFC 9457."},
             {"properties",
-             {{"type", {{"type", "string"}, {"format", "uri"}}},
+             {{"type", {{"type", "string"}, {"format", "uri-reference"}}},
               {"title", text_schema()},
               {"status", {{"type", "integer"}}},
               {"detail", text_schema()}}},

@@ -62,7 +62,7 @@ static_assert(entries.size() == static_cast<std::size_t>(version_unknown) + 1,
 int status_of(ProblemKind kind) { return entry_of(kind).status; }
 
 std::string type_of(ProblemKind kind) {
-    return "urn:onceward:problem:" + std::string(entry_of(kind).name);
+    return std::string(problem_path) + std::string(entry_of(kind).name);
 }
 
 std::string_view title_of(ProblemKind kind) { return entry_of(kind).title; }

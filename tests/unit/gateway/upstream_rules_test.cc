@@ -12,7 +12,7 @@ UpstreamAnswer answered(int status) { return {.status = status, .carried = true}
 
 std::string problem_of(const KeyedOutcome& outcome) {
     const auto* problem = std::get_if<Problem>(&outcome);
-    return problem == nullptr ? "" : type_of(problem->kind).substr(21);
+    return problem == nullptr ? "" : type_of(problem->kind).substr(problem_path.size());
 }
 
 TEST(UpstreamRules, AnAnswerIsFinalUnlessItsOwnWordsSayThatItPasses) {
