@@ -5,6 +5,7 @@
 
 #include "cli/usage_error.h"
 #include "consumer/key_text.h"
+#include "gateway/http.h"
 #include "gateway/request_digest.h"
 
 namespace onceward {
@@ -27,6 +28,7 @@ KeyScope scope_of(const TopicConfiguration& topic) {
         if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) scope.kinds.push_back(kind);
         if (source.strip_quotes) scope.quotable.push_back(kind);
     }
+    scope.uuid = topic.key.charset == KeyOptions::Charset::uuid;
     return scope;
 }
 
@@ -43,6 +45,7 @@ KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& 
                    .operation = name,
                    .kinds = {request_kind(route.options)},
                    .has_tenant = route.options.tenant.kind != TenantSource::Kind::none};
+    scope.uuid = route.options.key.uuid;
     const bool in_header = route.options.key_field.empty() && !route.bulk;
     if (in_header && route.options.key.format != KeyFormat::plain) scope.quotable = scope.kinds;
     return scope;
@@ -50,11 +53,15 @@ KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& 
 
 std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
                                        const std::string& written) {
-    if (std::ranges::find(scope.quotable, kind) == scope.quotable.end()) return written;
+    // A place in the log is no UUID.
+    const auto canonical = [&](std::string text) {
+        return scope.uuid && kind != "coordinates" ? lower_case(std::move(text)) : text;
+    };
+    if (std::ranges::find(scope.quotable, kind) == scope.quotable.end()) return canonical(written);
     std::pmr::monotonic_buffer_resource arena;
     const KeyText text = strip_quotes(written, arena);
     if (text.status == KeyText::Status::invalid) return std::nullopt;
-    return std::string(text.text);
+    return canonical(std::string(text.text));
 }
 
 const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name) {

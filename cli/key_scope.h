@@ -17,6 +17,7 @@ struct KeyScope {
     bool has_tenant = false;
     // Those of them where `"a"` and `a` are one key, as in a header (RFC 8941).
     std::vector<std::string> quotable = {};
+    bool uuid = false;  // keys are UUIDs, compared in lower case
 };
 
 KeyScope scope_of(const TopicConfiguration& topic);

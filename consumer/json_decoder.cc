@@ -92,7 +92,15 @@ Decoded JsonDecoder::decode(const Record& record, std::span<Value> values,
     if (std::optional<std::string> fault = walk_.run(document, trie_, slots, arena)) {
         return undecodable("the payload is not the JSON that was expected: " + *fault);
     }
-    return bare ? Decoded{} : unwrap(values);
+    if (!bare) return unwrap(values);
+    // A number or a list has none of the wanted fields: its row would be one of NULLs.
+    const bool nothing = std::ranges::all_of(
+        values, [](const Value& value) { return value.kind == Value::Kind::absent; });
+    const std::size_t first = document.find_first_not_of(" \t\r\n");
+    if (nothing && !values.empty() && first != std::string_view::npos && document[first] != '{') {
+        return undecodable("the payload is no JSON object, and has none of the wanted fields");
+    }
+    return {};
 }
 
 Decoded JsonDecoder::unwrap(std::span<Value> values) const {

@@ -266,6 +266,7 @@ void KeyExtractor::extract(Message& message, std::span<const Value> values,
                           arena);
         return;
     }
+    message.key_text = key.text = canonical_key_text(key.text, state.options, arena);
     const KeyText tenant = state.tenant(message.record, values, arena);
     if (tenant.status == Status::missing) {
         state.without_key(message, state.options.on_missing, Rejection::Kind::missing_key,

@@ -83,6 +83,19 @@ KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena) 
     return found(escaped ? std::string_view(copy, length) : header);
 }
 
+std::string_view canonical_key_text(std::string_view text, const KeyOptions& options,
+                                    std::pmr::memory_resource& arena) {
+    const auto capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (options.charset != KeyOptions::Charset::uuid || std::ranges::none_of(text, capital)) {
+        return text;
+    }
+    auto* const copy = static_cast<char*>(arena.allocate(text.size(), 1));
+    std::ranges::transform(text, copy, [&](char c) {
+        return capital(c) ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return {copy, text.size()};
+}
+
 const char* key_fault(std::string_view text, const KeyOptions& options) {
     if (text.size() < options.length_min) {
         return text.empty() ? "it is empty" : "it is shorter than the topic allows";

@@ -26,6 +26,10 @@ KeyText key_text(const Value& value, std::pmr::memory_resource& arena);
 // is.
 KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena);
 
+// The text that the key is a digest of: a UUID in lower case, as RFC 9562 compares it without case.
+std::string_view canonical_key_text(std::string_view text, const KeyOptions& options,
+                                    std::pmr::memory_resource& arena);
+
 // The first rule of length, NUL and charset that the text breaks, or nullptr.
 const char* key_fault(std::string_view text, const KeyOptions& options);
 

@@ -1,6 +1,7 @@
 #include "dedup/header_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 
 namespace onceward {
@@ -84,11 +85,26 @@ bool is_never_stored(std::string_view name) {
 }
 
 bool is_never_forwarded(std::string_view name) {
-    return is_of_one_hop(name) || is_own_header(name) || begins_as_variable(name, "x-forwarded-") ||
-           is_any_variable(name, {"accept-encoding", "client-ip", "content-length", "expect",
-                                  "forwarded", "host", "true-client-ip", "x-client-ip",
-                                  "x-http-method", "x-http-method-override", "x-method-override",
-                                  "x-original-url", "x-real-ip", "x-rewrite-url"});
+    return is_of_one_hop(name) || is_own_header(name) || is_a_proxys_word(name) ||
+           is_any_variable(name, {"accept-encoding", "content-length", "expect", "host"});
+}
+
+bool is_a_proxys_word(std::string_view name) {
+    constexpr std::array<std::string_view, 13> families{
+        "cf-",         "x-amzn-oidc-",          "x-auth-request-", "x-azure-",
+        "x-client-cert", "x-envoy-",            "x-forwarded",     "x-goog-authenticated-",
+        "x-goog-iap-", "x-ms-client-principal", "x-original-",     "x-remote-",
+        "x-ssl-"};
+    const auto begins = [&](std::string_view one) { return begins_as_variable(name, one); };
+    return std::ranges::any_of(families, begins) ||
+           is_any_variable(
+               name,
+               {"client-cert", "client-cert-chain", "client-ip", "fastly-client-ip",
+                "fly-client-ip", "forwarded", "forwarded-for", "remote-addr", "remote-user",
+                "ssl-client-cert", "ssl-client-verify", "true-client-ip", "x-appengine-user-ip",
+                "x-client-ip", "x-cluster-client-ip", "x-host", "x-http-method",
+                "x-http-method-override", "x-method-override", "x-proxyuser-ip", "x-real-ip",
+                "x-rewrite-url"});
 }
 
 bool is_own_header(std::string_view name) {

@@ -8,47 +8,56 @@
 namespace onceward {
 namespace {
 
-// The item's two members; anything else is a misspelling of one of them.
-std::string read_item(simdjson::ondemand::value value, const KeyHeaderOptions& options,
-                      BulkItem& item) {
+// The item's two members; anything else is a misspelling of one of them. The text is JSON as a
+// whole, so that each value can be passed over. Returns what is wrong with the item.
+std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& has_key) {
     simdjson::ondemand::object object;
-    if (value.get_object().get(object) != simdjson::SUCCESS) return "an item is no object";
-    bool has_key = false, has_body = false;
+    if (value.get_object().get(object) != simdjson::SUCCESS) return "The item is no object.";
+    std::string wrong;
+    bool has_body = false;
     for (auto field : object) {
-        std::string_view name;
-        if (field.unescaped_key().get(name) != simdjson::SUCCESS) return "it is no JSON";
+        std::string_view name, raw;
         simdjson::ondemand::value member;
-        if (field.value().get(member) != simdjson::SUCCESS) return "it is no JSON";
-        if (name == "key" && !has_key) {
+        // Not the value's own text: a value that was read in part could not be passed over.
+        if (field.unescaped_key().get(name) != simdjson::SUCCESS ||
+            field.value().get(member) != simdjson::SUCCESS) {
+            return "The item is no JSON.";
+        }
+        const bool key = name == "key" && !has_key, body = name == "body" && !has_body;
+        if (!key && !body) wrong = "An item has `key` and `body`, each once, and nothing else.";
+        if (key) {
             has_key = true;
             std::string_view text;
-            if (member.get_string().get(text) != simdjson::SUCCESS) {
-                return "an item's `key` is no text";
+            if (member.get_string().get(text) == simdjson::SUCCESS) {
+                item.key = text;
+            } else {
+                wrong = "The item's `key` is no text.";
             }
-            item.key = text;
-        } else if (name == "body" && !has_body) {
+        } else if (body) {
             has_body = true;
-            std::string_view raw;
             if (simdjson::to_json_string(member).get(raw) != simdjson::SUCCESS) {
-                return "it is no JSON";
+                return "The item is no JSON.";
             }
             item.body = raw;
             while (!item.body.empty() &&
                    std::isspace(static_cast<unsigned char>(item.body.back()))) {
                 item.body.pop_back();
             }
-        } else {
-            return "an item has `key` and `body`, each once, and nothing else";
         }
     }
-    if (!has_body) return "an item has no `body`";
+    if (!wrong.empty()) return wrong;
+    return has_body ? "" : "The item has no `body`.";
+}
+
+void read_item(simdjson::ondemand::value value, const KeyHeaderOptions& options, BulkItem& item) {
+    bool has_key = false;
+    item.malformed = members_of(value, item, has_key);
     if (has_key) {
         item.fault = check_key_text(item.key, options);
     } else if (options.use == KeyUse::required) {
         item.fault = KeyFault::missing;
     }
-    if (item.fault) item.key.clear();
-    return {};
+    if (item.fault || !item.malformed.empty()) item.key.clear();
 }
 
 }  // namespace
@@ -72,9 +81,7 @@ BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::s
             return {.fault = "it has more than " + std::to_string(most_items) + " items"};
         }
         BulkItem item;
-        if (std::string fault = read_item(value, key, item); !fault.empty()) {
-            return {.fault = std::move(fault)};
-        }
+        read_item(value, key, item);
         reading.items.push_back(std::move(item));
     }
     if (reading.items.empty()) return {.fault = "it has no items"};

@@ -16,6 +16,7 @@ struct BulkItem {
     std::string key;   // '' beside a fault, and where it is optional and not there
     std::string body;  // as it was written: no number loses a digit
     std::optional<KeyFault> fault{};
+    std::string malformed{};  // what is wrong with the item's form; '' where nothing is
 };
 
 struct BulkReading {

@@ -5,6 +5,7 @@
 
 #include "dedup/header_rules.h"
 #include "dedup/log.h"
+#include "gateway/problem_page.h"
 #include "gateway/request_digest.h"
 #include "gateway/visit.h"
 
@@ -71,7 +72,8 @@ KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route)
     if (const auto fault = check_key_text(*text, route.key)) {
         return {.key = std::nullopt, .fault = fault};
     }
-    return {.key = RequestKey{.text = std::move(*text), .written = {}}, .fault = {}};
+    return {.key = RequestKey{.text = canonical_key(std::move(*text), route.key), .written = {}},
+            .fault = {}};
 }
 
 template <class Visit, class Step>
@@ -114,6 +116,8 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->request = std::move(request);
     visit->answer = std::move(answer);
     visit->traffic = &traffic_;
+    // Before the routes: one with names for all parts would take these paths.
+    if (auto page = problem_page(visit->request)) return visit->respond(std::move(*page));
     RouteTable::Match match = table_.match(visit->request.method, path_of(visit->request.target));
     switch (match.kind) {
         case RouteTable::Match::Kind::no_such_path:
@@ -166,6 +170,13 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
     if (!keys) {
         return visit->refuse({.kind = ProblemKind::unavailable,
                               .detail = "The keys that tokens are verified with are not known yet.",
+                              .retry_after = std::chrono::seconds(10)});
+    }
+    // A client takes a 401 for final, and its token may be good: nobody could be asked.
+    if (reading.fault == TokenFault::unknown_key && parts_.keys->outdated()) {
+        return visit->refuse({.kind = ProblemKind::unavailable,
+                              .detail = "The token's key is not known, and the issuer's keys "
+                                        "cannot be fetched now.",
                               .retry_after = std::chrono::seconds(10)});
     }
     if (reading.fault) {

@@ -120,6 +120,11 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     for (std::size_t i = 0; i < reading.items.size(); ++i) {
         BulkItem& item = reading.items[i];
         answers->all[i].key = item.key;
+        if (!item.malformed.empty()) {
+            answers->all[i].response = to_response(
+                {.kind = ProblemKind::malformed_request, .detail = item.malformed});
+            continue;
+        }
         if (item.fault) {
             answers->all[i].response =
                 to_response({.kind = problem_of(*item.fault),

@@ -80,6 +80,10 @@ std::string lengths_of(const KeyHeaderOptions& options, const KeyPlace& place) {
 
 }  // namespace
 
+std::string canonical_key(std::string text, const KeyHeaderOptions& options) {
+    return options.uuid ? lower_case(std::move(text)) : text;
+}
+
 std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options) {
     if (text.size() < options.length_min) return KeyFault::too_short;
     if (text.size() > options.length_max) return KeyFault::too_long;
@@ -114,7 +118,9 @@ KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options)
     if (const auto fault = check_key_text(*text, options)) {
         return {.key = std::nullopt, .fault = fault};
     }
-    return {.key = RequestKey{std::move(*text), std::string(values.front())}, .fault = {}};
+    return {.key = RequestKey{.text = canonical_key(std::move(*text), options),
+                              .written = std::string(values.front())},
+            .fault = {}};
 }
 
 std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyPlace& place) {

@@ -53,6 +53,9 @@ struct KeyReading {
 
 KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options);
 
+// The text that the key is a digest of: a UUID in lower case, as RFC 9562 compares it without case.
+std::string canonical_key(std::string text, const KeyHeaderOptions& options);
+
 // The rules for the key's text alone, for keys from elsewhere (a field of the body).
 std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options);
 

@@ -19,6 +19,11 @@ std::shared_ptr<const KeySet> KeySetCache::current() const {
     return keys_;
 }
 
+bool KeySetCache::outdated() const {
+    const std::lock_guard lock(mutex_);
+    return outdated_;
+}
+
 void KeySetCache::refreshed(std::function<void()> then) {
     {
         const std::lock_guard lock(mutex_);
@@ -56,16 +61,18 @@ void KeySetCache::fetch() {
     }
     std::optional<KeySet> keys;
     if (text) keys = KeySet::parse(*text);
-    if (text && !keys) why = "what came is no key set";
+    const bool parsed = keys.has_value();
+    if (text && !parsed) why = "what came is no key set";
     {
         const std::lock_guard lock(mutex_);
         if (keys) keys_ = std::make_shared<const KeySet>(std::move(*keys));
+        outdated_ = !parsed;
         fetched_ = Clock::now();
         waiting.swap(waiting_);
     }
-    if (!keys && !told_) log_warning("http.key_set_unavailable", {{"error", why}});
-    if (keys && told_) log_info("http.key_set_available");
-    told_ = !keys;
+    if (!parsed && !told_) log_warning("http.key_set_unavailable", {{"error", why}});
+    if (parsed && told_) log_info("http.key_set_available");
+    told_ = !parsed;
     for (const auto& then : waiting) then();
 }
 

@@ -35,6 +35,8 @@ class KeySetCache {
 
     // None until the first fetch has succeeded.
     std::shared_ptr<const KeySet> current() const;
+    // Whether the last fetch failed, so that the issuer may have keys that are not there.
+    bool outdated() const;
     // Calls `then` after the fetch that is under way or the next one, from the cache's thread; at
     // once, in this one, where the last one is younger than the pause.
     void refreshed(std::function<void()> then);
@@ -50,6 +52,7 @@ class KeySetCache {
     std::shared_ptr<const KeySet> keys_;
     std::optional<Clock::time_point> fetched_;
     std::vector<std::function<void()>> waiting_;
+    bool outdated_ = false;
     bool told_ = false;
     std::jthread thread_;  // the last member: it uses the others
 };

@@ -15,6 +15,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 char capital(char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); }
 
+constexpr std::size_t uuid_length = 36;
+
 OrderedJson text_schema() { return {{"type", "string"}}; }
 
 OrderedJson parameter(const std::string& name, const char* in, bool required,
@@ -27,13 +29,21 @@ OrderedJson parameter(const std::string& name, const char* in, bool required,
 }
 
 OrderedJson key_schema(const KeyHeaderOptions& key) {
-    if (key.uuid && key.format == KeyFormat::plain) {
-        return {{"type", "string"}, {"format", "uuid"}};
+    // Quotes are no part of the key, and are there, may be there or must not be.
+    const std::size_t least_quotes = key.format == KeyFormat::structured ? 2 : 0;
+    const std::size_t most_quotes = key.format == KeyFormat::plain ? 0 : 2;
+    if (key.uuid) {
+        OrderedJson uuid = {{"type", "string"},
+                            {"minLength", uuid_length + least_quotes},
+                            {"maxLength", uuid_length + most_quotes}};
+        if (least_quotes == 0) uuid["format"] = "uuid";
+        return uuid;
     }
-    // Quotes do not count, and may be there.
-    const std::size_t quotes = key.format == KeyFormat::plain ? 0 : 2;
-    return {
-        {"type", "string"}, {"minLength", key.length_min}, {"maxLength", key.length_max + quotes}};
+    // In quotes each character may need a backslash.
+    const std::size_t written = most_quotes == 0 ? key.length_max : 2 * key.length_max;
+    return {{"type", "string"},
+            {"minLength", key.length_min + least_quotes},
+            {"maxLength", written + most_quotes}};
 }
 
 void add_signature(const SignatureOptions& signature, OrderedJson& parameters) {
@@ -89,6 +99,8 @@ OrderedJson items_schema(const KeyHeaderOptions& key) {
     item["properties"]["key"] = text_schema();
     if (key.uuid) {
         item["properties"]["key"]["format"] = "uuid";
+        item["properties"]["key"]["minLength"] = uuid_length;
+        item["properties"]["key"]["maxLength"] = uuid_length;
     } else {
         item["properties"]["key"]["minLength"] = key.length_min;
         item["properties"]["key"]["maxLength"] = key.length_max;
@@ -185,7 +197,7 @@ OrderedJson problem_schema() {
     return {{"type", "object"},
             {"description", "RFC 9457."},
             {"properties",
-             {{"type", {{"type", "string"}, {"format", "uri"}}},
+             {{"type", {{"type", "string"}, {"format", "uri-reference"}}},
               {"title", text_schema()},
               {"status", {{"type", "integer"}}},
               {"detail", text_schema()}}},

@@ -19,7 +19,10 @@ bool may_meet(ProblemKind kind, const RouteOptions& route) {
     switch (kind) {
         case ProblemKind::not_found:
         case ProblemKind::key_unknown:
-        case ProblemKind::method_not_allowed: return false;
+        case ProblemKind::method_not_allowed:
+        // No client that is made from this description sends what they refuse.
+        case ProblemKind::coding_unknown:
+        case ProblemKind::version_unknown: return false;
         case ProblemKind::key_missing: return keyed && route.key.use == KeyUse::required;
         case ProblemKind::key_malformed: return keyed;
         case ProblemKind::key_not_expected: return !keyed;
@@ -89,6 +92,11 @@ ResponseTree success(const RouteOptions& route) {
             "The upstream's own answer: 3xx and most 4xx are final and stored, 5xx, 408, 425 and "
             "429 are not.";
     }
+    if (const auto* sink = std::get_if<SinkTarget>(&route.target); sink && sink->function) {
+        own["default"]["description"] =
+            "The function's own answer, with the status that it gave: stored like any other.";
+        if (route.key.use != KeyUse::forbidden) own["default"]["headers"] = replayed;
+    }
     return own;
 }
 
@@ -118,7 +126,9 @@ bool may_meet_asking(ProblemKind kind, const RouteOptions& route) {
         case ProblemKind::key_reused:
         case ProblemKind::rejected:
         case ProblemKind::upstream_unreachable:
-        case ProblemKind::upstream_unanswered: return false;
+        case ProblemKind::upstream_unanswered:
+        case ProblemKind::coding_unknown:
+        case ProblemKind::version_unknown: return false;
     }
     return false;
 }

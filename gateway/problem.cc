@@ -40,9 +40,11 @@ constexpr std::array entries{
     Entry{too_many_requests, 429, "too-many-requests", "Too many requests"},
     Entry{headers_too_large, 431, "headers-too-large", "The header fields are too large"},
     Entry{internal, 500, "internal", "Something went wrong here"},
+    Entry{coding_unknown, 501, "coding-unknown", "The transfer coding is not known"},
     Entry{upstream_unreachable, 502, "upstream-unreachable", "The service cannot be reached"},
     Entry{unavailable, 503, "unavailable", "Not available now; try again with the same key"},
     Entry{upstream_unanswered, 504, "upstream-unanswered", "The service gave no answer"},
+    Entry{version_unknown, 505, "version-unknown", "This version of HTTP is not spoken here"},
 };
 
 const Entry& entry_of(ProblemKind kind) { return *std::ranges::find(entries, kind, &Entry::kind); }
@@ -52,14 +54,15 @@ constexpr auto kinds = [] {
     for (std::size_t i = 0; i < entries.size(); ++i) all[i] = entries[i].kind;
     return all;
 }();
-static_assert(entries.size() == static_cast<std::size_t>(internal) + 1, "each kind has its entry");
+static_assert(entries.size() == static_cast<std::size_t>(version_unknown) + 1,
+              "each kind has its entry");
 
 }  // namespace
 
 int status_of(ProblemKind kind) { return entry_of(kind).status; }
 
 std::string type_of(ProblemKind kind) {
-    return "urn:onceward:problem:" + std::string(entry_of(kind).name);
+    return std::string(problem_path) + std::string(entry_of(kind).name);
 }
 
 std::string_view title_of(ProblemKind kind) { return entry_of(kind).title; }

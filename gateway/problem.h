@@ -39,6 +39,8 @@ enum class ProblemKind : std::uint8_t {
     upstream_unanswered,   // it was sent; whether it took effect is not known
     unavailable,           // try again, with the same key
     internal,
+    coding_unknown,   // a transfer coding other than chunked
+    version_unknown,  // of HTTP
 };
 
 struct Problem {
@@ -49,8 +51,10 @@ struct Problem {
 };
 
 int status_of(ProblemKind kind);
-// `urn:onceward:problem:key-missing`; never changes.
+// `/onceward/problems/key-missing`; never changes.
 std::string type_of(ProblemKind kind);
+// What each type begins with; the rest is its name. The front door serves a page there.
+inline constexpr std::string_view problem_path = "/onceward/problems/";
 std::string_view title_of(ProblemKind kind);
 // All of them, for documentation.
 std::span<const ProblemKind> all_problems();

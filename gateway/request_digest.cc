@@ -12,7 +12,8 @@ std::string request_kind(const RouteOptions& route) {
 
 Digest request_digest(const RouteOptions& route, std::string_view tenant, std::string_view key) {
     const std::string operation = operation_of(route.pattern);
-    return digest_of({operation, tenant, request_kind(route), key});
+    const std::string text = canonical_key(std::string(key), route.key);
+    return digest_of({operation, tenant, request_kind(route), text});
 }
 
 Digest request_fingerprint(const HttpRequest& request) {

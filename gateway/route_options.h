@@ -35,6 +35,8 @@ struct TopicTarget {
 struct SinkTarget {
     // Whether the body is an array of items, each with a key of its own.
     bool bulk = false;
+    // Whether a function gives the answers, with statuses of its own.
+    bool function = false;
 };
 
 // A service that is there already: the request is called on under a lease, and its final answer is

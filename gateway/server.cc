@@ -49,7 +49,11 @@ struct HttpServer::State {
           pause(loop) {}
 
     void listen(const ServerOptions& options) {
-        const Tcp::endpoint endpoint(asio::ip::make_address(options.host), options.port);
+        Tcp::resolver resolver(loop);
+        const auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                            Tcp::resolver::passive |
+                                                Tcp::resolver::numeric_service);
+        const Tcp::endpoint endpoint = found.begin()->endpoint();
         acceptor.open(endpoint.protocol());
         acceptor.set_option(asio::socket_base::reuse_address(true));
         acceptor.bind(endpoint);

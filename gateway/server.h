@@ -1,8 +1,8 @@
 #pragma once
 // The HTTP/1.1 server: one thread with an event loop, on Boost.Beast. It answers by itself what
-// never becomes a request: 400, 408, 413, 431, as problem details. The handler runs in that thread
-// and must not wait; it answers each request once, later and from any thread. Throws ServerError
-// where it cannot listen. Construction, stop() and destruction are for one thread.
+// never becomes a request: 400, 408, 413, 431, 501, 505, as problem details. The handler runs in
+// that thread and must not wait; it answers each request once, later and from any thread. Throws
+// ServerError where it cannot listen. Construction, stop() and destruction are for one thread.
 //
 // Why not libevent's evhttp: in 2.1 it answers what is too large with a page of its own and with
 // 413 for headers too, bounds each read but not a request (a byte a second holds a connection for

@@ -21,6 +21,7 @@
 
 #include "dedup/header_rules.h"
 #include "gateway/problem.h"
+#include "gateway/request_head.h"
 #include "gateway/server.h"
 
 namespace onceward::serving {
@@ -180,29 +181,65 @@ class StreamConnection final : public OpenConnection,
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(common_.limits.header_bytes));
         parser_->body_limit(common_.limits.body_bytes);
-        if (buffer_.size() > 0) return read_head();
+        parser_->on_chunk_header(look_at_extension_);
         // Idle until the first byte: only then the request's own time begins.
         limit(common_.limits.idle_time, Waiting::request);
+        wait_for_request();
+    }
+
+    void wait_for_request() {
+        // Empty lines before a request are not its first bytes (RFC 9112, 2.2).
+        while (arrived().starts_with("\r\n")) buffer_.consume(2);
+        if (buffer_.size() > 0) return read_head();
         stream_.async_read_some(buffer_.prepare(read_ahead),
                                 [self = this->shared_from_this()](error_code error, std::size_t n) {
                                     if (error) return self->close();
                                     self->buffer_.commit(n);
-                                    self->read_head();
+                                    self->wait_for_request();
                                 });
+    }
+
+    std::string_view arrived() const {
+        const auto bytes = buffer_.data();
+        return {static_cast<const char*>(bytes.data()), bytes.size()};
     }
 
     void read_head() {
         limit(common_.limits.request_time, Waiting::rest_of_request);
-        http::async_read_header(
-            stream_, buffer_, *parser_,
-            [self = this->shared_from_this()](error_code error, std::size_t) {
-                if (error) return self->failed(error);
-                self->keep_head();
-                if (self->headers_.size() > most_fields) {
-                    return self->write_last({.kind = ProblemKind::headers_too_large});
-                }
-                self->read_body();
-            });
+        scan_ = {};
+        look_at_head();
+    }
+
+    void look_at_head() {
+        switch (scan_.look(arrived())) {
+            case HeadScan::State::refused: return write_last({.kind = scan_.problem()});
+            case HeadScan::State::whole: return parse_head();
+            case HeadScan::State::unfinished: break;
+        }
+        if (buffer_.size() >= common_.limits.header_bytes) {
+            return write_last({.kind = ProblemKind::headers_too_large});
+        }
+        stream_.async_read_some(buffer_.prepare(read_ahead),
+                                [self = this->shared_from_this()](error_code error, std::size_t n) {
+                                    if (error) return self->failed(error);
+                                    self->buffer_.commit(n);
+                                    self->look_at_head();
+                                });
+    }
+
+    void parse_head() {
+        buffer_.consume(scan_.begin());
+        error_code error;
+        buffer_.consume(parser_->put(buffer_.data(), error));
+        if (error) return failed(error);
+        if (!parser_->is_header_done()) {
+            return write_last({.kind = ProblemKind::malformed_request});
+        }
+        keep_head();
+        if (headers_.size() > most_fields) {
+            return write_last({.kind = ProblemKind::headers_too_large});
+        }
+        read_body();
     }
 
     // DANGER: before the body. The parser puts the fields behind a chunked body, its trailer, among
@@ -210,13 +247,22 @@ class StreamConnection final : public OpenConnection,
     // tenant (RFC 9110, 6.5.1).
     void keep_head() {
         headers_.clear();
+        const std::string target = text_of(parser_->get().target());
+        TargetParts parts = parts_of_target(target).value_or(TargetParts{});
+        target_ = std::move(parts.target);
         for (const auto& field : parser_->get()) {
-            headers_.emplace_back(text_of(field.name_string()), text_of(field.value()));
+            // A whole address in the request line counts, and not the Host beside it.
+            const bool replaced = !parts.authority.empty() && field.name() == http::field::host;
+            headers_.emplace_back(text_of(field.name_string()),
+                                  replaced ? parts.authority : text_of(field.value()));
         }
     }
 
     void read_body() {
-        if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+        // A client of HTTP/1.0 would take it for its answer (RFC 9110, 10.1.1).
+        const auto& message = parser_->get();
+        const auto expects = message[http::field::expect];
+        if (message.version() >= 11 && boost::beast::iequals(expects, "100-continue")) {
             // The head was within its limits, and so is the length that it announced.
             continue_ = {};
             continue_.version(11);
@@ -260,7 +306,7 @@ class StreamConnection final : public OpenConnection,
         head_ = message.method() == http::verb::head;
         HttpRequest request;
         request.method = text_of(message.method_string());
-        request.target = text_of(message.target());
+        request.target = std::move(target_);
         request.headers = std::move(headers_);
         request.body = std::move(message.body());
         // DANGER: the connection goes along to its own thread. Kept here, it could end in the
@@ -326,6 +372,15 @@ class StreamConnection final : public OpenConnection,
     asio::steady_timer deadline_;
     boost::beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
+    // Beast takes a line's end within the quotes of a chunk's extension; other readers end there.
+    std::function<void(std::uint64_t, boost::beast::string_view, error_code&)> look_at_extension_ =
+        [](std::uint64_t, boost::beast::string_view extension, error_code& error) {
+            if (!valid_header_value({extension.data(), extension.size()})) {
+                error = http::error::bad_chunk_extension;
+            }
+        };
+    HeadScan scan_;
+    std::string target_;
     HttpHeaders headers_;  // of the request's head
     http::response<http::empty_body> continue_;
     http::response<http::string_body> response_;

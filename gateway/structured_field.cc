@@ -88,13 +88,21 @@ class FieldReader {
         }
         if (first == ':') {
             next();
-            while_of([](char c) { return is_letter(c) || is_digit(c) || among(c, "+/="); });
-            return take(':');
+            return bytes() && take(':');
         }
         if (!is_letter(first) && first != '*') return false;
         while_of(
             [](char c) { return is_letter(c) || is_digit(c) || among(c, "!#$%&'*+-.^_`|~:/"); });
         return true;
+    }
+
+    // Base64 in groups of four; the last one may be padded, or without its padding.
+    bool bytes() {
+        const std::size_t length =
+            while_of([](char c) { return is_letter(c) || is_digit(c) || among(c, "+/"); });
+        const std::size_t padding = while_of([](char c) { return c == '='; });
+        if (length % 4 == 1) return false;
+        return padding == 0 || (length % 4 != 0 && padding == 4 - length % 4);
     }
 
     // Fifteen digits, or twelve and a fraction of three.

@@ -1,5 +1,7 @@
 #include "gateway/upstream_rules.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -178,9 +180,11 @@ HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key
     }
     HttpHeaders kept;
     for (const auto& [name, value] : headers) {
-        const bool credential = is_among(name, credentials) && !is_among(name, named);
+        const bool wants_a_name = is_among(name, credentials) || is_a_proxys_word(name);
+        const bool credential = wants_a_name && !is_among(name, named);
+        const bool never = is_never_forwarded(name) && !is_a_proxys_word(name);
         const bool shadows = underscored(name) && dashed.contains(dashes_in(name));
-        if (credential || shadows || is_never_forwarded(name) || is_among(name, hop) ||
+        if (credential || shadows || never || is_among(name, hop) ||
             same_variable(name, key_header) || !valid_header_value(value)) {
             continue;
         }
@@ -198,7 +202,8 @@ bool may_go_on(std::string_view target) {
     while (true) {
         const std::size_t slash = std::min(rest.find('/'), rest.size());
         const std::optional<std::string> part = percent_decoded(rest.substr(0, slash));
-        if (!part || is_dots(*part) || is_written_twice(*part) ||
+        // Not UTF-8: some decoders read a dot or a slash in bytes that stand for none.
+        if (!part || !simdjson::validate_utf8(*part) || is_dots(*part) || is_written_twice(*part) ||
             part->find_first_of("/\\") != std::string::npos ||
             std::ranges::any_of(*part, is_control)) {
             return false;

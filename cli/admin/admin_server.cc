@@ -1,92 +1,164 @@
 #include "cli/admin/admin_server.h"
 
-#include <httplib.h>
-#include <sys/socket.h>
+#include <curl/curl.h>
 
-#include <cstring>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "dedup/log.h"
+#include "gateway/server.h"
 
 namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int threads = 4;
-constexpr int keep_alive_s = 1;  // one scraper at a time; a short one frees the thread for others
 constexpr const char* json_type = "application/json";
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
-void answer(const HealthVerdict& verdict, httplib::Response& response) {
-    response.status = verdict.good() ? 200 : 503;
-    response.set_content(to_json(verdict), json_type);
+// Few bytes are a request here, and they come at once. Whoever sends them one by one holds a
+// connection for this long, and keeps nobody else from an answer.
+ServerOptions server_options(const ListenAddress& address) {
+    ServerOptions options;
+    options.host = address.host;
+    options.port = address.port;
+    options.limits.body_bytes = 1024;
+    options.limits.header_bytes = 8 * 1024;
+    options.limits.connections = 256;
+    options.limits.request_time = 5s;
+    options.limits.idle_time = 5s;
+    return options;
 }
 
-// Never SO_REUSEPORT, which is the library's default: two processes would share the port, and each
-// answer would come from either of them.
-void exclusive(int socket) {
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+HttpResponse response_of(const HealthVerdict& verdict) {
+    return {.status = verdict.good() ? 200 : 503,
+            .headers = {{"Content-Type", json_type}},
+            .body = to_json(verdict)};
+}
+
+HttpResponse plain_response(int status, const char* text) {
+    return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = text};
+}
+
+std::size_t take_bytes(char* data, std::size_t, std::size_t count, void* into) {
+    static_cast<std::string*>(into)->append(data, count);
+    return count;
 }
 
 }  // namespace
 
+// The verdicts come from memory, and are given in the server's own thread. The metrics may ask
+// PostgreSQL, and have a thread of their own, so that no verdict waits for them.
 struct AdminServer::State {
-    httplib::Server server;
-    std::thread thread;
+    State(const ListenAddress& address, Sources from)
+        : sources(std::move(from)),
+          server(server_options(address),
+                 [this](const HttpRequest& request, HttpServer::Answer answer) {
+                     handle(request, std::move(answer));
+                 }) {}
+    ~State() {
+        thread.request_stop();
+        if (thread.joinable()) thread.join();
+    }
+
+    void handle(const HttpRequest& request, HttpServer::Answer answer) {
+        const std::string_view path = path_of(request.target);
+        if (request.method != "GET" && request.method != "HEAD") {
+            HttpResponse response = plain_response(405, "GET alone\n");
+            response.headers.emplace_back("Allow", "GET, HEAD");
+            return answer(std::move(response));
+        }
+        if (path == "/livez") return answer(verdict_of(sources.live));
+        if (path == "/readyz") return answer(verdict_of(sources.ready));
+        if (path != "/metrics") return answer(plain_response(404, "not here\n"));
+        const std::lock_guard lock(mutex);
+        waiting.push_back(std::move(answer));
+        wake.notify_all();
+    }
+
+    static HttpResponse verdict_of(const std::function<HealthVerdict()>& source) try {
+        return response_of(source());
+    } catch (const std::exception& error) {
+        log_error("admin.internal", {{"error", error.what()}});
+        return plain_response(500, "no answer\n");
+    }
+
+    // All that wait share what is read for them.
+    void answer_metrics(const std::stop_token& stop) {
+        std::unique_lock lock(mutex);
+        while (wake.wait(lock, stop, [this] { return !waiting.empty(); })) {
+            std::vector<HttpServer::Answer> answers;
+            answers.swap(waiting);
+            lock.unlock();
+            const HttpResponse response = metrics_response();
+            for (const HttpServer::Answer& answer : answers) answer(response);
+            lock.lock();
+        }
+    }
+
+    HttpResponse metrics_response() const try {
+        return {.status = 200,
+                .headers = {{"Content-Type", metrics_type}},
+                .body = sources.metrics()};
+    } catch (const std::exception& error) {
+        log_error("admin.internal", {{"error", error.what()}});
+        return plain_response(500, "no answer\n");
+    }
+
+    Sources sources;
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    HttpServer server;
+    // For the metrics. They hold connections of the server, and end before it.
+    std::vector<HttpServer::Answer> waiting;
+    std::jthread thread;
 };
 
-AdminServer::AdminServer(const ListenAddress& address, Sources sources)
-    : address_(address), state_(std::make_unique<State>()) {
-    httplib::Server& server = state_->server;
-    server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
-    server.set_keep_alive_timeout(keep_alive_s);
-    server.set_socket_options(exclusive);
-    server.Get("/livez",
-               [live = sources.live](const httplib::Request&, httplib::Response& response) {
-                   answer(live(), response);
-               });
-    server.Get("/readyz",
-               [ready = sources.ready](const httplib::Request&, httplib::Response& response) {
-                   answer(ready(), response);
-               });
-    server.Get("/metrics",
-               [metrics = sources.metrics](const httplib::Request&, httplib::Response& response) {
-                   response.set_content(metrics(), metrics_type);
-               });
-    errno = 0;
-    const int port = address.port == 0 ? server.bind_to_any_port(address.host)
-                     : server.bind_to_port(address.host, address.port) ? address.port
-                                                                       : -1;
-    if (port <= 0) {
-        throw AdminError("cannot listen at " + to_text(address) + ": " +
-                         (errno == 0 ? "no such address" : std::strerror(errno)));
-    }
-    address_.port = static_cast<std::uint16_t>(port);
-    state_->thread = std::thread([&server] { server.listen_after_bind(); });
-    // A stop() before it runs would be overheard.
-    for (int i = 0; i < 1000 && !server.is_running(); ++i) std::this_thread::sleep_for(1ms);
+AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
+    : address_(address), state_(std::make_unique<State>(address, std::move(sources))) {
+    address_.port = state_->server.port();
+    state_->thread = std::jthread(
+        [state = state_.get()](const std::stop_token& stop) { state->answer_metrics(stop); });
+    state_->server.start();
+} catch (const ServerError& error) {
+    throw AdminError(error.what());
 }
 
 AdminServer::~AdminServer() {
-    state_->server.stop();
-    state_->thread.join();
+    // What is under way is not waited for; its sources may be gone soon.
+    state_->server.stop(0ms);
 }
 
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
                            std::chrono::milliseconds timeout) {
+    static std::once_flag once;
+    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
     // Who listens everywhere is reached here.
     const bool everywhere = address.host == "0.0.0.0" || address.host == "::";
-    httplib::Client client(everywhere ? "127.0.0.1" : address.host, address.port);
-    client.set_connection_timeout(timeout);
-    client.set_read_timeout(timeout);
-    const httplib::Result result = client.Get(path);
-    if (!result) {
+    const ListenAddress asked{everywhere ? "127.0.0.1" : address.host, address.port};
+    const std::string url = "http://" + to_text(asked) + path;
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
+                                                                     &curl_easy_cleanup);
+    if (!handle) throw AdminError("libcurl cannot begin");
+    AdminAnswer answer;
+    CURL* raw = handle.get();
+    curl_easy_setopt(raw, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(raw, CURLOPT_PROXY, "");
+    curl_easy_setopt(raw, CURLOPT_WRITEFUNCTION, &take_bytes);
+    curl_easy_setopt(raw, CURLOPT_WRITEDATA, &answer.body);
+    curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
+    curl_easy_setopt(raw, CURLOPT_NOSIGNAL, 1L);
+    const CURLcode code = curl_easy_perform(raw);
+    if (code != CURLE_OK) {
         throw AdminError("no answer from " + to_text(address) + path + ": " +
-                         httplib::to_string(result.error()));
+                         curl_easy_strerror(code));
     }
-    return {result->status, result->body};
+    long status = 0;
+    curl_easy_getinfo(raw, CURLINFO_RESPONSE_CODE, &status);
+    answer.status = static_cast<int>(status);
+    return answer;
 }
 
 }  // namespace onceward

@@ -66,6 +66,7 @@ bool is_this_machine(const std::string& host) {
 }
 
 void check_tokens(const HttpConfiguration& http, Report& report) {
+    check_file(http.jwks_ca_file, "http.tokens.ca_file", report);
     if (http.jwks.empty()) return;
     const std::string path = "http.tokens.jwks";
     const bool file = http.jwks.find("://") == std::string::npos;

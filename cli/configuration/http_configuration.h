@@ -34,6 +34,7 @@ struct HttpConfiguration {
     std::string listen_text;  // as it was written
     // Where the issuer's key set is: an address or a file. '': no tokens.
     std::string jwks;
+    std::string jwks_ca_file;  // PEM, in place of the system's; '': the system's
     TokenOptions tokens;
     std::chrono::milliseconds jwks_refresh{std::chrono::minutes(15)};
     std::vector<RouteConfiguration> routes;  // in the file's order

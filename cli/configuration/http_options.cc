@@ -100,6 +100,10 @@ const OptionSpec server_entries[] = {
          "file. With it a token is needed on each route that has no signature and does not say "
          "`token: none`. RS256 and ES256 alone.",
      .bind = [](To& to, const In& value) { to.configuration.http.jwks = value.text; }},
+    {.path = "http.tokens.ca_file",
+     .meaning = "A file of PEM certificates to trust in place of the system's when the key set is "
+                "fetched; relative to this configuration's folder.",
+     .bind = [](To& to, const In& value) { to.configuration.http.jwks_ca_file = value.text; }},
     {.path = "http.tokens.issuer",
      .meaning = "The `iss` that a token must have.",
      .cost = "Without it any token is good that the key set has signed.",

@@ -41,6 +41,7 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
     resolve(http.server.certificate_file, folder);
     resolve(http.server.key_file, folder);
     if (is_file(http.jwks)) resolve(http.jwks, folder);
+    resolve(http.jwks_ca_file, folder);
 }
 
 }  // namespace

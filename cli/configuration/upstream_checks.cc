@@ -74,11 +74,14 @@ void check_upstream_headers(const UpstreamTarget& upstream, const std::string& p
         }
     }
     for (const std::string& name : upstream.forwarded) {
-        if (same_header(name, "Authorization") || same_header(name, "Cookie")) continue;
+        if (same_header(name, "Authorization") || same_header(name, "Cookie") ||
+            is_a_proxys_word(name)) {
+            continue;
+        }
         report.error_at(path + ".forward",
                         "`" + name +
-                            "` is none of the client's credentials: all else goes on "
-                            "without being named. Write `[Authorization]`, or remove "
+                            "` is neither one of the client's credentials nor a proxy's word: all "
+                            "else goes on without being named. Write `[Authorization]`, or remove "
                             "it.");
     }
 }

@@ -76,8 +76,11 @@ const OptionSpec upstream_entries[] = {
          }},
     {.path = "http.routes[].upstream.forward",
      .type = OptionType::texts,
-     .meaning = "The client's credentials that go on: `[Authorization]`, `[Cookie]`.",
-     .cost = "The upstream gets a token that was made for this front door.",
+     .meaning = "Headers of the client that go on only by name: its credentials, "
+                "`[Authorization]` and `[Cookie]`, and what is believed as a proxy's word, such as "
+                "`[X-Forwarded-For]`.",
+     .cost = "The upstream gets a token that was made for this front door, or believes a client "
+             "where no proxy of yours sets the header.",
      .bind = [](To& to, const In& value) { to.route->upstream.forwarded = value.texts; }},
     {.path = "http.routes[].upstream.allow_private",
      .type = OptionType::texts,

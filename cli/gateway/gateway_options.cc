@@ -37,7 +37,9 @@ GatewayOptions gateway_options(const Configuration& configuration) {
         if (configuration.route_upstreams.contains(place)) {
             route.target = from.upstream;
         } else if (configuration.route_sinks.contains(place)) {
-            route.target = SinkTarget{.bulk = from.bulk};
+            const auto& sink = configuration.route_sinks.at(place).sink;
+            const bool function = std::holds_alternative<FunctionSinkOptions>(sink);
+            route.target = SinkTarget{.bulk = from.bulk, .function = function};
         } else {
             route.target = from.topic;
         }

@@ -27,7 +27,9 @@ constexpr auto totals_every = std::chrono::seconds(10);
 std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
     if (http.jwks.empty()) return nullptr;
     KeySetCacheOptions options;
-    options.fetch = [place = http.jwks] { return fetch_key_set(place); };
+    options.fetch = [place = http.jwks, trust = http.jwks_ca_file] {
+        return fetch_key_set(place, trust);
+    };
     options.every = http.jwks_refresh;
     return std::make_unique<KeySetCache>(std::move(options));
 }

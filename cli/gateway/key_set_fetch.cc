@@ -25,7 +25,7 @@ struct Cleanup {
     void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 
-std::string fetch_address(const std::string& address) {
+std::string fetch_address(const std::string& address, const std::string& ca_file) {
     static std::once_flag once;
     std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
     const std::unique_ptr<CURL, Cleanup> handle(curl_easy_init());
@@ -39,6 +39,10 @@ std::string fetch_address(const std::string& address) {
     curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(raw, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(raw, CURLOPT_FAILONERROR, 1L);
+    if (!ca_file.empty()) {
+        curl_easy_setopt(raw, CURLOPT_CAINFO, ca_file.c_str());
+        curl_easy_setopt(raw, CURLOPT_CAPATH, nullptr);
+    }
     curl_easy_setopt(raw, CURLOPT_FOLLOWLOCATION, 0L);
     const CURLcode code = curl_easy_perform(raw);
     if (code != CURLE_OK) throw std::runtime_error(curl_easy_strerror(code));
@@ -51,8 +55,8 @@ std::string fetch_address(const std::string& address) {
 
 }  // namespace
 
-std::optional<std::string> fetch_key_set(const std::string& place) {
-    if (place.find("://") != std::string::npos) return fetch_address(place);
+std::optional<std::string> fetch_key_set(const std::string& place, const std::string& ca_file) {
+    if (place.find("://") != std::string::npos) return fetch_address(place, ca_file);
     std::ifstream file(place, std::ios::binary);
     if (!file) throw std::runtime_error("the file cannot be read");
     return std::string(std::istreambuf_iterator<char>(file), {});

@@ -8,6 +8,7 @@
 namespace onceward {
 
 // TLS is verified, redirects are not followed; ten seconds, a megabyte at most.
-std::optional<std::string> fetch_key_set(const std::string& place);
+// `ca_file`: PEM certificates to trust in place of the system's; '': the system's.
+std::optional<std::string> fetch_key_set(const std::string& place, const std::string& ca_file = "");
 
 }  // namespace onceward

@@ -7,7 +7,7 @@
 namespace onceward::client {
 namespace {
 
-constexpr std::string_view ours = "urn:onceward:problem:";
+constexpr std::string_view ours = "/onceward/problems/";
 
 std::string lower(std::string_view text) {
     std::string lowered(text);

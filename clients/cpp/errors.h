@@ -28,7 +28,7 @@ struct Problem {
     int status = 0;
     std::string detail;
     std::string document;  // the whole of it, as it came
-    // Behind `urn:onceward:problem:`; another server's whole type; or ''.
+    // Behind `/onceward/problems/`; another server's whole type; or ''.
     std::string name() const;
 };
 

@@ -5,7 +5,7 @@
 namespace onceward::faults {
 namespace {
 
-const std::string problem_prefix = "urn:onceward:problem:";
+const std::string problem_prefix = "/onceward/problems/";
 
 bool is_problem(const ToldAnswer& answer, const std::string& name) {
     return answer.type == problem_prefix + name;

@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 
 Moment after(int time) { return Moment(milliseconds(time)); }
 
-const std::string reused_key = "urn:onceward:problem:key-reused";
-const std::string in_doubt = "urn:onceward:problem:outcome-unknown";
+const std::string reused_key = "/onceward/problems/key-reused";
+const std::string in_doubt = "/onceward/problems/outcome-unknown";
 
 // `hold/a`: its first call was cut off. `once/b`: turned down, then answered. `once/c`: in doubt.
 CallEvidence sound_story() {
@@ -33,7 +33,7 @@ CallEvidence sound_story() {
         {"hold/a", 2, 422, "", reused_key, false, after(2020), after(2030)},
         {"once/b", 1, 503, "", {}, false, after(2), after(3)},
         {"once/b", 1, 201, "2", {}, true, after(20), after(30)},
-        {"once/c", 1, 409, "", "urn:onceward:problem:key-in-flight", false, after(6), after(7)},
+        {"once/c", 1, 409, "", "/onceward/problems/key-in-flight", false, after(6), after(7)},
         {"once/c", 1, 409, "", in_doubt, false, after(2006), after(2007)},
     };
     return good;
@@ -77,10 +77,10 @@ TEST(JudgeOfCalls, NamesWhatDoesNotHold) {
          [](auto& e) {
              e.answers.push_back({"once/b", 1, 409, "", in_doubt, false, after(40), after(41)});
          }},
-        {"once/c: status 400 urn:onceward:problem:key-malformed",
+        {"once/c: status 400 /onceward/problems/key-malformed",
          [](auto& e) {
              e.answers[5].status = 400;
-             e.answers[5].type = "urn:onceward:problem:key-malformed";
+             e.answers[5].type = "/onceward/problems/key-malformed";
          }},
         {"once/c: undecided", [](auto& e) { e.undecided = {"once/c"}; }},
         {"once/c: nobody sent it", [](auto& e) { e.sent.erase("once/c"); }}};

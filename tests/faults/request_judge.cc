@@ -3,7 +3,7 @@
 namespace onceward::faults {
 namespace {
 
-constexpr const char* reused = "urn:onceward:problem:key-reused";
+constexpr const char* reused = "/onceward/problems/key-reused";
 
 bool success(int status) { return status >= 200 && status < 300; }
 

@@ -258,7 +258,7 @@ TEST(JudgeOfRequests, NamesWhatDoesNotHold) {
         good.requests.answers = {
             {.key = "k", .amount = 1, .status = 200, .body = "7", .effect = 7},
             {.key = "k", .amount = 1, .status = 200, .body = "7", .replayed = true, .effect = 7},
-            {.key = "k", .amount = 2, .status = 422, .type = "urn:onceward:problem:key-reused"},
+            {.key = "k", .amount = 2, .status = 422, .type = "/onceward/problems/key-reused"},
             {.key = "l", .amount = 1, .status = 409},
             {.key = "l", .amount = 1, .status = 204, .replayed = true}};
         good.effects = {{"k", 1, 7}, {"l", 1, 8}};

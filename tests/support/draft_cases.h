@@ -33,8 +33,8 @@ struct DraftCase {
 inline constexpr auto draft_cases = [] {
     using Before = DraftCase::Before;
     using Sent = DraftCase::Sent;
-    const std::string_view reused = "urn:onceward:problem:key-reused";
-    const std::string_view malformed = "urn:onceward:problem:key-malformed";
+    const std::string_view reused = "/onceward/problems/key-reused";
+    const std::string_view malformed = "/onceward/problems/key-malformed";
     // For its key alone, before anything runs.
     const auto refused = [](std::string_view name, Sent sent, std::string_view problem_type) {
         return DraftCase{name, Before::nothing, sent, true, 400, problem_type, false, false};
@@ -45,18 +45,18 @@ inline constexpr auto draft_cases = [] {
         DraftCase{"retry after a final failure", Before::completed_as_failure, Sent::key, true, 0,
                   "", true, false},
         DraftCase{"retry while the first runs", Before::in_flight, Sent::key, true, 409,
-                  "urn:onceward:problem:key-in-flight", false, false},
+                  "/onceward/problems/key-in-flight", false, false},
         DraftCase{"key reused with another payload", Before::completed, Sent::key, false, 422,
                   reused, false, false},
         // Whose key it is, is not known before the first one's end.
         DraftCase{"key reused with another payload while the first runs", Before::in_flight,
-                  Sent::key, false, 409, "urn:onceward:problem:key-in-flight", false, false},
-        refused("key missing", Sent::no_key, "urn:onceward:problem:key-missing"),
+                  Sent::key, false, 409, "/onceward/problems/key-in-flight", false, false},
+        refused("key missing", Sent::no_key, "/onceward/problems/key-missing"),
         refused("key malformed", Sent::malformed_key, malformed),
         refused("key empty", Sent::empty_key, malformed),
         refused("key overlong", Sent::overlong_key, malformed),
         refused("key repeated", Sent::repeated_key, malformed),
-        refused("key not expected", Sent::unexpected_key, "urn:onceward:problem:key-not-expected"),
+        refused("key not expected", Sent::unexpected_key, "/onceward/problems/key-not-expected"),
     };
 }();
 

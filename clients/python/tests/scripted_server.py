@@ -34,7 +34,7 @@ def problem(status: int, name: str, retry_after: int | None = None, **members: A
     headers = {"Content-Type": "application/problem+json"}
     if retry_after is not None:
         headers["Retry-After"] = str(retry_after)
-    kind = {"type": f"urn:onceward:problem:{name}", "title": name, "status": status}
+    kind = {"type": f"/onceward/problems/{name}", "title": name, "status": status}
     return Reply(status, headers, json.dumps(kind | members).encode())
 
 

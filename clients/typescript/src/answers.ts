@@ -3,7 +3,7 @@
 /** A problem's members; those that the RFC does not name are in `extensions`. */
 export interface Problem {
   type: string;
-  /** Behind `urn:onceward:problem:`; another server's whole type; or "". */
+  /** Behind `/onceward/problems/`; another server's whole type; or "". */
   name: string;
   title: string;
   status: number;
@@ -54,7 +54,7 @@ export function parseProblem(answer: Answer): Problem | undefined {
   const whole = typeof type === "string" ? type : "about:blank";
   return {
     type: whole,
-    name: whole === "about:blank" ? "" : whole.replace(/^urn:onceward:problem:/, ""),
+    name: whole === "about:blank" ? "" : whole.replace(/^\/onceward\/problems\//, ""),
     title: typeof title === "string" ? title : "",
     status: typeof status === "number" ? status : 0,
     detail: typeof detail === "string" ? detail : "",

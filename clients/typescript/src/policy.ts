@@ -29,7 +29,7 @@ const neverSettled = new Set([408, 409, 425, 429]);
 export interface Reading {
   status: number;
   replayed: boolean;
-  /** The name behind `urn:onceward:problem:`, the whole type of others, or "". */
+  /** The name behind `/onceward/problems/`, the whole type of others, or "". */
   problem: string;
   retryAfter: number | undefined;
 }

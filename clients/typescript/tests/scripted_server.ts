@@ -21,7 +21,7 @@ export interface Seen {
 export function problem(status: number, name: string, more: object = {}, retryAfter = ""): Reply {
   const headers: Record<string, string> = { "Content-Type": "application/problem+json" };
   if (retryAfter !== "") headers["Retry-After"] = retryAfter;
-  const members = { type: `urn:onceward:problem:${name}`, title: name, status, ...more };
+  const members = { type: `/onceward/problems/${name}`, title: name, status, ...more };
   return { status, headers, body: JSON.stringify(members) };
 }
 

@@ -10,8 +10,8 @@
 namespace onceward::campaign {
 namespace {
 
-constexpr const char* any_problem = "urn:onceward:problem:";
-constexpr const char* key_reused = "urn:onceward:problem:key-reused";
+constexpr const char* any_problem = "/onceward/problems/";
+constexpr const char* key_reused = "/onceward/problems/key-reused";
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace onceward::checker {
 namespace {
 
-constexpr const char* reused = "urn:onceward:problem:key-reused";
+constexpr const char* reused = "/onceward/problems/key-reused";
 constexpr int conflict = 422, in_flight = 409, unavailable = 503;
 
 bool success(const Request& request) { return request.status >= 200 && request.status < 300; }

@@ -11,7 +11,7 @@
 namespace onceward::checker {
 namespace {
 
-const std::string problem_prefix = "urn:onceward:problem:";
+const std::string problem_prefix = "/onceward/problems/";
 
 bool passing(int status) {
     return status >= 500 || status == 408 || status == 425 || status == 429;

@@ -62,7 +62,7 @@ TEST_P(RequestLook, AnAnswerThatWasErasedIsGoneAndTheKeyIsKnown) {
         if (!same_process) start();
         const HttpResponse gone = look("a");
         EXPECT_EQ(gone.status, 410) << same_process;
-        EXPECT_THAT(gone.body, testing::HasSubstr("urn:onceward:problem:answer-gone"));
+        EXPECT_THAT(gone.body, testing::HasSubstr("/onceward/problems/answer-gone"));
         EXPECT_EQ(look("b").status, 404) << same_process;
     }
     carry_out("b");

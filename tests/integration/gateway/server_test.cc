@@ -65,7 +65,7 @@ class ServerTest : public ::testing::Test {
         EXPECT_EQ(response->headers.at("content-type"), "application/problem+json");
         EXPECT_EQ(response->headers.at("connection"), "close");
         const std::string whole = nlohmann::json::parse(response->body).at("type");
-        return std::to_string(response->status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response->status) + " " + whole.substr(whole.find_last_of(":/") + 1);
     }
 
     ServerOptions options_;
@@ -146,7 +146,7 @@ TEST_F(ServerTest, MoreFieldsThanAnybodyNeedsAreA431) {
 TEST_F(ServerTest, WhatIsNoRequestIsA400) {
     start();
     for (const char* bytes :
-         {"GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+         {"GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
           // Two lengths: what one reader takes for a body is a request to another.
           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
           "chunked\r\n\r\n0\r\n",

@@ -46,7 +46,7 @@ class TopicRouteTest : public ::testing::Test {
     }
     static std::string type(const RawResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
-        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response.status) + " " + whole.substr(whole.rfind('/') + 1);
     }
     static KafkaOptions here() {
         KafkaOptions options;

@@ -12,6 +12,7 @@
 #include "cli/gateway/key_set_fetch.h"
 #include "gateway/signature.h"
 #include "tests/integration/gateway/raw_client.h"
+#include "tests/support/certificates.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 #include "tests/support/recording_server.h"
@@ -113,7 +114,7 @@ class TrustedRouteTest : public ::testing::Test {
     }
     static std::string refusal(const RawResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
-        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response.status) + " " + whole.substr(whole.find_last_of(":/") + 1);
     }
     std::string rows() {
         return schema_.database().value(
@@ -183,6 +184,35 @@ TEST_F(TrustedRouteTest, AKeyThatTheIssuerRotatedIsFetchedAndTheOldOneIsRefused)
     EXPECT_EQ(refusal(post("/orders/7", token(old_key, "acme"), R"({"amount":1})")),
               "401 token-refused");
     EXPECT_EQ(rows(), "7|1 8|2");
+}
+
+// A client takes a 401 for final, and the issuer may have the key.
+TEST_F(TrustedRouteTest, ATokenOfAnUnknownKeyIsA503WhileTheIssuerIsAway) {
+    const SigningKey old_key = SigningKey::p256("one"), new_key = SigningKey::p256("two");
+    publish(old_key);
+    serve();
+    ASSERT_EQ(post("/orders/7", token(old_key, "acme"), R"({"amount":1})").status, 204);
+    publish(RecordedAnswer{.status = 500});
+    RawResponse refused;
+    EXPECT_TRUE(eventually(60s, [&] {
+        refused = post("/orders/8", token(new_key, "other"), R"({"amount":2})");
+        return refusal(refused) == "503 unavailable";
+    }));
+    EXPECT_TRUE(refused.headers.contains("retry-after"));
+    EXPECT_EQ(post("/orders/7", token(old_key, "acme"), R"({"amount":1})").status, 204);
+    EXPECT_EQ(rows(), "7|1");
+}
+
+TEST_F(TrustedRouteTest, AKeySetOfAPrivateAuthorityIsTakenWhereItIsNamed) {
+    const auto folder = std::filesystem::path(testing::TempDir()) / unique_name("authority");
+    std::filesystem::create_directories(folder);
+    write_certificates(folder, false);
+    const RecordingServer issuer(
+        [](const RecordedCall&, int) { return RecordedAnswer{.status = 200, .body = "keys"}; },
+        folder);
+    EXPECT_THROW(fetch_key_set(issuer.url()), std::runtime_error);
+    EXPECT_EQ(fetch_key_set(issuer.url(), (folder / "ca.pem").string()), "keys");
+    std::filesystem::remove_all(folder);
 }
 
 TEST_F(TrustedRouteTest, WithoutTheIssuersKeysNobodyIsBelieved) {

@@ -19,7 +19,8 @@ namespace onceward::support {
 
 inline std::string told_of(const KeyedOutcome& outcome) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) {
-        return std::to_string(status_of(problem->kind)) + " " + type_of(problem->kind).substr(21);
+        return std::to_string(status_of(problem->kind)) + " " +
+               type_of(problem->kind).substr(problem_path.size());
     }
     const KeyedAnswer& answer = std::get<KeyedAnswer>(outcome);
     const std::string result = std::to_string(answer.result.status) + " " + answer.result.body;

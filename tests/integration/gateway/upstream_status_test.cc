@@ -33,7 +33,7 @@ TEST_F(UpstreamStatusTest, AnEndIsToldWithTheStoredStatusAndAFreeKeyIsUnknown) {
     EXPECT_EQ(status("poor").body, R"({"state":"completed","status":402})");
     const support::RawResponse freed = status("freed");
     EXPECT_EQ(freed.status, 404);
-    EXPECT_THAT(freed.body, HasSubstr("urn:onceward:problem:key-unknown"));
+    EXPECT_THAT(freed.body, HasSubstr("/onceward/problems/key-unknown"));
     EXPECT_EQ(status("paid", "other").status, 404);
     EXPECT_EQ(upstream_.calls().size(), 3U) << "asking calls nobody";
 }

@@ -40,7 +40,7 @@ class MadeUpDoor {
         const std::string key = call.header("idempotency-key");
         const auto [known, fresh] = done_.try_emplace(key, Done{call.body, 0});
         if (!fresh && known->second.body != call.body) {
-            return {.status = 422, .body = R"({"type": "urn:onceward:problem:key-reused"})"};
+            return {.status = 422, .body = R"({"type": "/onceward/problems/key-reused"})"};
         }
         if (path_of(key) == "/" + key) {
             if (fresh || manner_ == Manner::forgetful) call_on(key, call);

@@ -10,7 +10,7 @@
 namespace onceward::checker {
 namespace {
 
-const std::string key_reused = "urn:onceward:problem:key-reused";
+const std::string key_reused = "/onceward/problems/key-reused";
 
 // Three keys: one with two bodies, one whose first answer was lost, one that nothing came of.
 class Requests : public ::testing::Test {
@@ -123,7 +123,7 @@ TEST_F(Requests, AnAnswerThatTellsOfAnotherEffectIsFound) {
 TEST_F(Requests, AConflictWithNothingAndAnAnswerThatMayNotBeAreFound) {
     sent("l", "1", 422).problem = key_reused;
     EXPECT_TRUE(found("one body alone"));
-    evidence_.requests.back().problem = "urn:onceward:problem:rejected";
+    evidence_.requests.back().problem = "/onceward/problems/rejected";
     EXPECT_TRUE(found("may get"));
     evidence_.requests.back().status = 410;
     EXPECT_TRUE(found("may get"));
@@ -157,7 +157,7 @@ TEST(RequestList, TellsWhatWasSentAndWhatCameBack) {
     std::istringstream lines(
         R"({"k":"charges/a-9","b":"1"}
 {"k":"charges/a-9","b":"1","s":200,"r":true,"a":"{\"effect\": 17}"}
-{"k":"charges/a-9","b":"2","s":422,"a":"{\"type\": \"urn:onceward:problem:key-reused\"}"}
+{"k":"charges/a-9","b":"2","s":422,"a":"{\"type\": \"/onceward/problems/key-reused\"}"}
 {"k":"charges/a-9","b)");
     Evidence evidence;
     read_requests(lines, evidence);

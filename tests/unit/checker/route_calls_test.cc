@@ -16,13 +16,13 @@ class RouteCalls : public ::testing::Test {
   protected:
     RouteCalls() {
         asked("k", "1", 503);
-        asked("k", "1", 504).problem = "urn:onceward:problem:upstream-unanswered";
+        asked("k", "1", 504).problem = "/onceward/problems/upstream-unanswered";
         asked("k", "1", 200);
         asked("k", "1", 200, true);
-        asked("k", "2", 422).problem = "urn:onceward:problem:key-reused";
+        asked("k", "2", 422).problem = "/onceward/problems/key-reused";
         asked("l", "1", 404, true);
         asked("l", "1", 0);
-        asked("m", "1", 409).problem = "urn:onceward:problem:key-in-flight";
+        asked("m", "1", 409).problem = "/onceward/problems/key-in-flight";
         called("k", "K", 503);
         called("k", "K", 0);
         called("k", "K", 200);
@@ -97,10 +97,10 @@ TEST_F(RouteCalls, AnswersThatDifferAndASecondFirstOneAreFound) {
 }
 
 TEST_F(RouteCalls, AConflictWithNothingAndAnAnswerThatMayNotBeAreFound) {
-    asked("l", "1", 422).problem = "urn:onceward:problem:key-reused";
+    asked("l", "1", 422).problem = "/onceward/problems/key-reused";
     EXPECT_TRUE(found("I17", "with one body alone"));
     // The upstream honours the key, so that none is left in doubt.
-    asked("m", "1", 409).problem = "urn:onceward:problem:outcome-unknown";
+    asked("m", "1", 409).problem = "/onceward/problems/outcome-unknown";
     EXPECT_TRUE(found("I17", "may get here"));
 }
 

@@ -28,7 +28,7 @@ using Outcome = std::variant<Response, NoResponse>;
 Outcome problem(int status, const std::string& name, const std::string& retry_after = "") {
     Response response{.status = status,
                       .headers = {{"content-type", "application/problem+json; charset=utf-8"}},
-                      .body = R"({"type":"urn:onceward:problem:)" + name +
+                      .body = R"({"type":"/onceward/problems/)" + name +
                               R"(","title":"Title","status":)" + std::to_string(status) +
                               R"(,"detail":"Detail.","more":7})"};
     if (!retry_after.empty()) response.headers.emplace_back("Retry-After", retry_after);

@@ -99,6 +99,13 @@ TEST(JsonDecoder, ScalarDocumentsHaveTheEmptyPointer) {
     EXPECT_EQ(decoding.reason(), "");
 }
 
+TEST(JsonDecoder, WhatHasNoneOfTheWantedFieldsAndIsNoObjectIsRejected) {
+    for (const char* document : {"5", "null", " [1]", "\"a\"", "true", "[]"}) {
+        EXPECT_NE(rejection_of(document).find("no JSON object"), std::string::npos) << document;
+    }
+    EXPECT_EQ(rejection_of("{}"), "");
+}
+
 TEST(JsonDecoder, AWantedMemberThatIsThereTwiceIsRejected) {
     EXPECT_NE(rejection_of(R"({"a":1,"a":1})").find("`/a` is there twice"), std::string::npos);
     EXPECT_NE(rejection_of(R"({"a":1,"\u0061":2})"), "");

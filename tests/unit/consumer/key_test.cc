@@ -168,6 +168,19 @@ TEST(KeyValidation, UuidFormIsChecked) {
     }
 }
 
+// RFC 9562, 4: a UUID is compared without regard to case.
+TEST(KeyValidation, AUuidInCapitalsIsTheSameKey) {
+    KeyOptions options = header_key();
+    const auto digest = [&](std::string_view key) {
+        return digest_with(options, "{}", {{"key", key}});
+    };
+    constexpr std::string_view capitals = "6BA7B810-9DAD-11D1-80B4-00C04FD430C8";
+    constexpr std::string_view small = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+    EXPECT_NE(digest(capitals), digest(small));
+    options.charset = KeyOptions::Charset::uuid;
+    EXPECT_EQ(digest(capitals), digest(small));
+}
+
 TEST(KeyValidation, ThePatternMustMatchWhole) {
     KeyOptions options = header_key();
     options.pattern = "[a-z]+-[0-9]+";

@@ -61,7 +61,9 @@ TEST(HeaderRules, AProxysWordAndOncewardsOwnAreNotTheClientsToSay) {
          {"Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "x-forwarded-user",
           "X_Forwarded_Proto", "X-Real-IP", "True-Client-IP", "X-Original-URL", "X-Rewrite-URL",
           "X-HTTP-Method-Override", "Idempotency-Key", "idempotency_key", "Onceward-Tenant",
-          "onceward_tenant", "Accept-Encoding"}) {
+          "onceward_tenant", "Accept-Encoding", "CF-Connecting-IP", "Fastly-Client-IP",
+          "X-Cluster-Client-IP", "X-Envoy-External-Address", "X-Azure-ClientIP", "X-Original-Host",
+          "X-Host", "X-Forwarded", "Remote-User", "X-Remote-User", "X-SSL-Client-Verify"}) {
         EXPECT_TRUE(is_never_forwarded(name)) << name;
     }
     for (const char* name : {"Idempotency-Key", "onceward-tenant", "ONCEWARD_REPLAYED"}) {

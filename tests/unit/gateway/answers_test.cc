@@ -47,7 +47,7 @@ TEST(Answers, OneInFlightAndAConflictAreProblems) {
     EXPECT_EQ(only_value(waits.headers, header), "\"a\"");
     const HttpResponse conflict = answer_of({.state = KeyState::conflict}, key, header);
     EXPECT_EQ(conflict.status, 422);
-    EXPECT_EQ(nlohmann::json::parse(conflict.body).at("type"), "urn:onceward:problem:key-reused");
+    EXPECT_EQ(nlohmann::json::parse(conflict.body).at("type"), "/onceward/problems/key-reused");
 }
 
 TEST(Answers, CookiesHeadersOfOneHopAndWhatWouldBreakTheHeadAreLeftOut) {

@@ -37,11 +37,27 @@ TEST(Bulk, AnItemsKeyFollowsTheRulesOfTheRoute) {
 
 TEST(Bulk, WhatIsNoArrayOfItemsIsRefusedAsAWhole) {
     for (const char* json :
-         {"", "{", "{}", "1", "[]", "[1]", "[{}]", R"([{"key":"a"}])", R"([{"key":1,"body":2}])",
-          R"([{"key":"a","body":1,"other":2}])", R"([{"key":"a","key":"b","body":1}])",
+         {"", "{", "{}", "1", "[]", "[1",
           R"([{"key":"a","body":1}] x)", R"([{"key":"a","body":1},{"key":"b","body":}])",
           R"([{"body":1},{"body":1},{"body":1},{"body":1}])"}) {
         EXPECT_NE(read(json).fault, "") << json;
+    }
+}
+
+TEST(Bulk, AnItemThatIsNoneIsRefusedInItsPlaceAndTheOthersAreTaken) {
+    for (const char* item :
+         {"1", "{}", R"({"key":"b"})", R"({"key":5,"body":2})", R"({"key":null,"body":2})",
+          R"({"key":"b","body":1,"other":{"a":[1]}})", R"({"key":"b","key":"c","body":1})",
+          R"({"key":"b","body":1,"body":2})", "[[1]]", "null"}) {
+        const BulkReading reading = read("[{\"key\":\"a\",\"body\":{}}," + std::string(item) +
+                                         R"(,{"key":"z","body":[3]}])");
+        EXPECT_EQ(reading.fault, "") << item;
+        ASSERT_EQ(reading.items.size(), 3U) << item;
+        EXPECT_EQ(reading.items[0].key, "a");
+        EXPECT_NE(reading.items[1].malformed, "") << item;
+        EXPECT_EQ(reading.items[2].key, "z");
+        EXPECT_EQ(reading.items[2].body, "[3]");
+        EXPECT_EQ(reading.items[2].malformed, "");
     }
 }
 

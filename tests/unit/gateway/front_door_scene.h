@@ -70,7 +70,7 @@ class FrontDoorTest : public ::testing::Test {
     }
     static std::string type(const HttpResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
-        return std::to_string(response.status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response.status) + " " + whole.substr(whole.rfind('/') + 1);
     }
 
     GatewayOptions options_;

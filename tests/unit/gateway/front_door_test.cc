@@ -206,7 +206,7 @@ TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
     const auto answers = nlohmann::json::parse(response.body);
     ASSERT_EQ(answers.size(), 3U);
     EXPECT_EQ(answers[0].at("status"), 201);
-    EXPECT_EQ(answers[1].at("body").at("type"), "urn:onceward:problem:key-missing");
+    EXPECT_EQ(answers[1].at("body").at("type"), "/onceward/problems/key-missing");
     EXPECT_EQ(answers[1].at("body").at("detail"), "Each item needs a member `key`.");
     EXPECT_EQ(answers[2].at("key"), "b");
     ASSERT_EQ(sinks_.requests.size(), 2U);

@@ -74,6 +74,19 @@ TEST_F(TokenTest, WhatWasChangedAfterwardsIsRefused) {
     EXPECT_EQ(read(token.substr(0, second + 1)).fault, TokenFault::signature);
 }
 
+TEST_F(TokenTest, PaddingAndCriticalExtensionsAreRefusedWhateverTheirValue) {
+    const std::string good = rsa().sign(claims(), "RS256");
+    ASSERT_EQ(read(good).fault, std::nullopt);
+    EXPECT_EQ(read(good + "=").fault, TokenFault::malformed);
+    EXPECT_EQ(read(good + "==").fault, TokenFault::malformed);
+    for (const char* critical : {"null", "[]", "[\"b64\"]", "1"}) {
+        const std::string head =
+            R"({"alg":"RS256","kid":"r1","crit":)" + std::string(critical) + "}";
+        const std::string token = test::base64url(head) + good.substr(good.find('.'));
+        EXPECT_EQ(read(token).fault, TokenFault::malformed) << critical;
+    }
+}
+
 TEST_F(TokenTest, AlgorithmNoneIsRefused) {
     for (const char* name : {"none", "None", "NONE", ""}) {
         const std::string token = test::base64url(json{{"alg", name}}.dump()) + "." +

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/request_digest.h"
+
 namespace onceward {
 namespace {
 
@@ -51,6 +53,10 @@ TEST(KeyHeader, WhatIsNoStructuredStringIsMalformed) {
                               R"("a";x=1.)",
                               R"("a";x=?2)",
                               R"("a";x=:a)",
+                              R"("a";x=:a=b=c:)",
+                              R"("a";x=:Y:)",
+                              R"("a";x=:YQ===:)",
+                              R"("a";x=:=:)",
                               R"("a";x=1234567890123456)",
                               R"("a" ;x)",
                               "1",
@@ -123,6 +129,21 @@ TEST(KeyHeader, WithTheCharsetUuidNothingElseIsAKey) {
           "8e03978e-40d5-43dd-bc936-894a57f9324"}) {
         EXPECT_EQ(read(value, options).fault, KeyFault::no_uuid) << value;
     }
+}
+
+// RFC 9562, 4: a UUID is compared without regard to case.
+TEST(KeyHeader, AUuidInCapitalsIsTheSameKey) {
+    const std::string capitals = "8E03978E-40D5-43DD-BC93-6894A57F9324";
+    const KeyReading reading = read("\"" + capitals + "\"", KeyHeaderOptions{.uuid = true});
+    ASSERT_TRUE(reading.key);
+    EXPECT_EQ(reading.key->text, "8e03978e-40d5-43dd-bc93-6894a57f9324");
+    EXPECT_EQ(reading.key->written, "\"" + capitals + "\"");
+    EXPECT_EQ(read(capitals, KeyHeaderOptions{}).key->text, capitals);
+    RouteOptions route;
+    route.key.uuid = true;
+    EXPECT_EQ(request_digest(route, "", capitals), request_digest(route, "", lower_case(capitals)));
+    route.key.uuid = false;
+    EXPECT_NE(request_digest(route, "", capitals), request_digest(route, "", lower_case(capitals)));
 }
 
 TEST(KeyHeader, ATextFromElsewhereHasTheSameLimits) {

@@ -74,6 +74,16 @@ TEST_F(KeySetCacheTest, WhoeverWantsNewKeysGetsThemBeforeTheirTime) {
     }));
 }
 
+TEST_F(KeySetCacheTest, KeysWhoseLastFetchFailedMayLackOne) {
+    KeySetCache cache(options(10ms, 1ms));
+    ASSERT_TRUE(eventually(10s, [&] { return size(cache) == 1; }));
+    EXPECT_FALSE(cache.outdated());
+    away_ = true;
+    EXPECT_TRUE(eventually(10s, [&] { return cache.outdated(); }));
+    away_ = false;
+    EXPECT_TRUE(eventually(10s, [&] { return !cache.outdated(); }));
+}
+
 // A stranger who makes key ids up must not make us a burden to the issuer.
 TEST_F(KeySetCacheTest, WithinThePauseTheAnswerComesAtOnceAndTheIssuerIsNotAsked) {
     KeySetCache cache(options(1h, 1h));

@@ -115,6 +115,36 @@ TEST(ContractObject, AKeyOfAnEventIsItsSendersAndASignaturesHeaderIsNamed) {
     EXPECT_TRUE(post.at("requestBody").at("content").contains("application/json"));
 }
 
+TEST(Responses, OfAFunctionHaveItsOwnStatusesToo) {
+    const auto responses = post_of(route_to(SinkTarget{.function = true})).at("responses");
+    EXPECT_TRUE(responses.contains("default"));
+    EXPECT_TRUE(responses.at("default").contains("headers"));
+    EXPECT_FALSE(post_of(route_to(SinkTarget{})).at("responses").contains("default"));
+    EXPECT_FALSE(post_of(route_to(SinkTarget{.bulk = true, .function = true}))
+                     .at("responses")
+                     .contains("default"));
+}
+
+TEST(KeyParameter, IsAsLongAsAKeyMayBeWritten) {
+    const auto schema = [](KeyFormat format, bool uuid) {
+        RouteContract route = route_to(SinkTarget{});
+        route.route.key.format = format;
+        route.route.key.uuid = uuid;
+        return post_of(route).at("parameters").back().at("schema");
+    };
+    // Each character may need a backslash, and the quotes are written too.
+    EXPECT_EQ(schema(KeyFormat::either, false).at("maxLength"), 512);
+    EXPECT_EQ(schema(KeyFormat::either, false).at("minLength"), 1);
+    EXPECT_EQ(schema(KeyFormat::structured, false).at("minLength"), 3);
+    EXPECT_EQ(schema(KeyFormat::plain, false).at("maxLength"), 255);
+    for (const KeyFormat format : {KeyFormat::either, KeyFormat::plain}) {
+        EXPECT_EQ(schema(format, true).at("format"), "uuid");
+        EXPECT_EQ(schema(format, true).at("minLength"), 36);
+    }
+    EXPECT_EQ(schema(KeyFormat::plain, true).at("maxLength"), 36);
+    EXPECT_EQ(schema(KeyFormat::structured, true).at("minLength"), 38);
+}
+
 TEST(RequestBody, IsThereWhereTheRouteTakesOne) {
     RouteContract route = route_to(SinkTarget{});
     route.body_type = "application/json";

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+
+#include "gateway/problem_page.h"
 
 namespace onceward {
 namespace {
@@ -15,30 +18,32 @@ TEST(Problem, EachKindHasATypeAndAStatusThatNeverChange) {
         all += std::to_string(status_of(kind)) + " " + type_of(kind) + "\n";
     }
     EXPECT_EQ(all,
-              "400 urn:onceward:problem:malformed-request\n"
-              "400 urn:onceward:problem:key-missing\n"
-              "400 urn:onceward:problem:key-malformed\n"
-              "400 urn:onceward:problem:key-not-expected\n"
-              "400 urn:onceward:problem:tenant-missing\n"
-              "401 urn:onceward:problem:token-missing\n"
-              "401 urn:onceward:problem:token-refused\n"
-              "401 urn:onceward:problem:signature-refused\n"
-              "404 urn:onceward:problem:not-found\n"
-              "404 urn:onceward:problem:key-unknown\n"
-              "405 urn:onceward:problem:method-not-allowed\n"
-              "408 urn:onceward:problem:request-timeout\n"
-              "409 urn:onceward:problem:key-in-flight\n"
-              "409 urn:onceward:problem:outcome-unknown\n"
-              "410 urn:onceward:problem:answer-gone\n"
-              "413 urn:onceward:problem:body-too-large\n"
-              "422 urn:onceward:problem:key-reused\n"
-              "422 urn:onceward:problem:rejected\n"
-              "429 urn:onceward:problem:too-many-requests\n"
-              "431 urn:onceward:problem:headers-too-large\n"
-              "500 urn:onceward:problem:internal\n"
-              "502 urn:onceward:problem:upstream-unreachable\n"
-              "503 urn:onceward:problem:unavailable\n"
-              "504 urn:onceward:problem:upstream-unanswered\n");
+              "400 /onceward/problems/malformed-request\n"
+              "400 /onceward/problems/key-missing\n"
+              "400 /onceward/problems/key-malformed\n"
+              "400 /onceward/problems/key-not-expected\n"
+              "400 /onceward/problems/tenant-missing\n"
+              "401 /onceward/problems/token-missing\n"
+              "401 /onceward/problems/token-refused\n"
+              "401 /onceward/problems/signature-refused\n"
+              "404 /onceward/problems/not-found\n"
+              "404 /onceward/problems/key-unknown\n"
+              "405 /onceward/problems/method-not-allowed\n"
+              "408 /onceward/problems/request-timeout\n"
+              "409 /onceward/problems/key-in-flight\n"
+              "409 /onceward/problems/outcome-unknown\n"
+              "410 /onceward/problems/answer-gone\n"
+              "413 /onceward/problems/body-too-large\n"
+              "422 /onceward/problems/key-reused\n"
+              "422 /onceward/problems/rejected\n"
+              "429 /onceward/problems/too-many-requests\n"
+              "431 /onceward/problems/headers-too-large\n"
+              "500 /onceward/problems/internal\n"
+              "501 /onceward/problems/coding-unknown\n"
+              "502 /onceward/problems/upstream-unreachable\n"
+              "503 /onceward/problems/unavailable\n"
+              "504 /onceward/problems/upstream-unanswered\n"
+              "505 /onceward/problems/version-unknown\n");
 }
 
 TEST(Problem, IsProblemJsonThatNoCacheKeeps) {
@@ -52,7 +57,7 @@ TEST(Problem, IsProblemJsonThatNoCacheKeeps) {
     EXPECT_EQ(only_value(response.headers, "retry-after"), "3");
     EXPECT_EQ(only_value(response.headers, "x-own"), "1");
     const auto body = nlohmann::json::parse(response.body);
-    EXPECT_EQ(body.at("type"), "urn:onceward:problem:key-in-flight");
+    EXPECT_EQ(body.at("type"), "/onceward/problems/key-in-flight");
     EXPECT_EQ(body.at("status"), 409);
     EXPECT_EQ(body.at("detail"), "A \"quoted\" one.");
     EXPECT_EQ(body.size(), 4U);
@@ -68,6 +73,37 @@ TEST(Problem, WhatIsNoUtf8InTheDetailIsReplaced) {
     const HttpResponse response =
         to_response({.kind = ProblemKind::key_malformed, .detail = "\xFF\xFE"});
     EXPECT_TRUE(nlohmann::json::accept(response.body));
+}
+
+std::optional<HttpResponse> page_at(const std::string& target, const std::string& method = "GET") {
+    return problem_page({.method = method, .target = target, .headers = {}, .body = {}});
+}
+
+// The type of a problem leads to a page that explains it.
+TEST(Problem, EachTypeHasAPageAndEachPageAType) {
+    std::string listed, headings;
+    for (const ProblemKind kind : all_problems()) {
+        const auto page = page_at(type_of(kind));
+        ASSERT_TRUE(page) << type_of(kind);
+        EXPECT_EQ(page->status, 200);
+        const std::string name = type_of(kind).substr(problem_path.size());
+        const std::string head = std::to_string(status_of(kind)) + ": " +
+                                 std::string(title_of(kind)) + ".\n";
+        EXPECT_TRUE(page->body.starts_with("## " + name + "\n\n" + head)) << page->body;
+        EXPECT_EQ(page->body.find("\n## "), std::string::npos) << "another page's text";
+        listed += name + "\n";
+    }
+    const auto all = page_at(std::string(problem_path));
+    ASSERT_TRUE(all);
+    std::istringstream lines(all->body);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("## ")) headings += line.substr(3) + "\n";
+    }
+    EXPECT_EQ(headings, listed);
+    for (const char* target : {"/onceward/problems/none", "/onceward/problems"}) {
+        EXPECT_FALSE(page_at(target)) << target;
+    }
+    EXPECT_FALSE(page_at(type_of(ProblemKind::internal), "POST"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ UpstreamAnswer answered(int status) { return {.status = status, .carried = true}
 
 std::string problem_of(const KeyedOutcome& outcome) {
     const auto* problem = std::get_if<Problem>(&outcome);
-    return problem == nullptr ? "" : type_of(problem->kind).substr(21);
+    return problem == nullptr ? "" : type_of(problem->kind).substr(problem_path.size());
 }
 
 TEST(UpstreamRules, AnAnswerIsFinalUnlessItsOwnWordsSayThatItPasses) {
@@ -160,9 +160,21 @@ TEST(UpstreamRules, NoHeaderGoesOnThatPassesForAnotherOne) {
                 ElementsAre(Pair("X-Tenant", "mine"), Pair("X_Own", "1")));
 }
 
+TEST(UpstreamRules, AProxysWordGoesOnOnlyWhereItIsNamed) {
+    const HttpHeaders headers{{"CF-Connecting-IP", "::1"},
+                              {"Remote-User", "root"},
+                              {"X-Forwarded-For", "::1"},
+                              {"X-Own", "1"}};
+    EXPECT_THAT(forwarded_headers(headers, "X-Key", {}), ElementsAre(Pair("X-Own", "1")));
+    const std::vector<std::string> named{"cf-connecting-ip", "X-Forwarded-For"};
+    EXPECT_THAT(forwarded_headers(headers, "X-Key", named),
+                ElementsAre(Pair("CF-Connecting-IP", "::1"), Pair("X-Forwarded-For", "::1"),
+                            Pair("X-Own", "1")));
+}
+
 TEST(UpstreamRules, NoTargetLeavesTheUpstreamsAddress) {
     for (const char* target : {"/orders/1", "/orders/1?a=/../b%2F..", "/a.b/..c", "/", "/a%20b",
-                               "/a/", "/a;b=..", "/50%25"}) {
+                               "/a/", "/a;b=..", "/50%25", "/%c3%a9"}) {
         EXPECT_TRUE(may_go_on(target)) << target;
     }
     for (const char* target : {"/orders/..", "/orders/../admin", "/./a", "/a/%2e%2E/b", "/a/%2e./b",
@@ -178,7 +190,8 @@ TEST(UpstreamRules, NoPartOfAPathBecomesSeveralOrNone) {
          {"/orders/..;", "/orders/..;a=b/admin", "/orders/%2e%2e;/admin", "/orders/..%3B",
           "/orders//admin", "//orders/1", "/orders/a%2Fadmin", "/orders/a%2fadmin",
           "/orders/a%5Cadmin", "/orders/a\\admin", "/orders/%252e%252e", "/orders/a%252Fadmin",
-          "/orders/%25252e", "/orders/..%20", "/orders/...", "/orders/a%00", "/orders/a%0dX"}) {
+          "/orders/%25252e", "/orders/..%20", "/orders/...", "/orders/a%00", "/orders/a%0dX",
+          "/orders/%c0%ae%c0%ae", "/orders/%e0%80%ae", "/orders/%ff", "/%c0%ae%c0%ae/admin"}) {
         EXPECT_FALSE(may_go_on(target)) << target;
     }
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-_OURS = "urn:onceward:problem:"
+_OURS = "/onceward/problems/"
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """What stands behind `urn:onceward:problem:`; another server's whole type; or ''."""
+        """What stands behind `/onceward/problems/`; another server's whole type; or ''."""
         if self.type == "about:blank":
             return ""
         return self.type.removeprefix(_OURS)
