@@ -13,11 +13,14 @@
 #include "cli/stop_request.h"
 #include "cli/text_table.h"
 #include "dedup/migration.h"
+#include "dedup/safe_text.h"
 #include "schemas/queries.h"
 #include "sinks/dead_letter_sink.h"
 
 namespace onceward {
 namespace {
+
+constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
 
 struct DlqOptions {
     OperatorOptions common;
@@ -108,8 +111,9 @@ int list(const DlqOptions& options) {
             table.add({std::to_string(letter.number), letter.topic,
                        std::to_string(letter.partition.raw()), std::to_string(letter.offset.raw()),
                        letter.error_class, letter.sqlstate, letter.created_at, letter.state,
-                       std::to_string(letter.redrives), printable(letter.key_text.value_or("")),
-                       letter.reason});
+                       std::to_string(letter.redrives),
+                       safe_value(printable(letter.key_text.value_or("")), widest_cell),
+                       safe_value(letter.reason, widest_cell)});
         }
         return exit_ok;
     });
@@ -157,15 +161,17 @@ int show(const DlqOptions& options) {
     }
     for (const auto& [name, value] : json.items()) {
         if (value.is_array()) continue;
-        std::cout << name << ": " << (value.is_string() ? value.get<std::string>() : value.dump())
+        std::cout << name << ": "
+                  << (value.is_string() ? safe_value(value.get<std::string>()) : value.dump())
                   << '\n';
     }
     if (record.first_places) {
         std::cout << "first message: " << places_text(json["first_places"]) << '\n';
     }
     for (const auto& header : json["headers"]) {
-        std::cout << "header " << header["name"].get<std::string>() << ": "
-                  << (header["value"].is_null() ? "null" : header["value"].get<std::string>())
+        std::cout << "header " << safe_value(header["name"].get<std::string>()) << ": "
+                  << (header["value"].is_null() ? "null"
+                                                : safe_value(header["value"].get<std::string>()))
                   << '\n';
     }
     return exit_ok;

@@ -12,6 +12,7 @@
 #include "cli/known_letters.h"
 #include "cli/operator_options.h"
 #include "dedup/migration.h"
+#include "dedup/safe_text.h"
 #include "schemas/queries.h"
 #include "sinks/outbox_rows.h"
 
@@ -115,8 +116,8 @@ void print_text(const nlohmann::json& found) {
                   << result["generation"].dump() << '\n';
         if (!result.contains("body")) continue;
         for (const auto& header : result["headers"]) {
-            std::cout << header["name"].get<std::string>() << ": "
-                      << header["value"].get<std::string>() << '\n';
+            std::cout << safe_value(header["name"].get<std::string>()) << ": "
+                      << safe_value(header["value"].get<std::string>()) << '\n';
         }
         std::cout << result["body"].get<std::string>() << '\n';
     }
@@ -131,7 +132,7 @@ void print_text(const nlohmann::json& found) {
         std::cout << "taken out of ledger " << eviction["ledger"].get<std::string>() << " at "
                   << eviction["evicted_at"].get<std::string>() << " by "
                   << eviction["evicted_by"].get<std::string>() << ": "
-                  << eviction["reason"].get<std::string>() << '\n';
+                  << safe_value(eviction["reason"].get<std::string>()) << '\n';
     }
     for (const auto& letter : found["dead_letters"]) std::cout << letter_text(letter) << '\n';
     if (found["discarded_dead_letters"].is_null()) {
@@ -142,7 +143,7 @@ void print_text(const nlohmann::json& found) {
         }
     }
     for (const auto& owner : found["without_tenant"]) {
-        std::cout << "not looked for: keys of " << owner.get<std::string>()
+        std::cout << "not looked for: keys of " << safe_value(owner.get<std::string>())
                   << ", which belong to tenants; name one: --tenant\n";
     }
 }

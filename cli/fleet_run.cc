@@ -129,6 +129,7 @@ void report(const WorkerState& worker) {
 
 int run_workers(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
+    const HangUpNoted hang_up;
     const std::vector<Configuration> parts = by_database(configuration);
     for (const Configuration& part : parts) check_schema(part);
     std::optional<EndDeadline> deadline;  // it outlives what it waits for
@@ -172,6 +173,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {
         std::this_thread::sleep_for(look_every);
+        HangUpNoted::tell();
         slots.tend();
         admin.tend();
         if (std::chrono::steady_clock::now() < next_report) continue;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cli/known_keys.h"
+#include "dedup/safe_text.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -73,9 +74,9 @@ std::string letter_text(const nlohmann::json& letter) {
                        text("error_class") + ' ' + text("sqlstate");
     if (letter.contains("discarded_at")) {
         return said + "; discarded at " + text("discarded_at") + " by " + text("discarded_by") +
-               ": " + text("reason");
+               ": " + safe_value(text("reason"));
     }
-    said += ' ' + text("reason");
+    said += ' ' + safe_value(text("reason"));
     if (letter.contains("first_places")) said += "; first " + places_text(letter["first_places"]);
     return said + text_with("; fingerprint ", letter, "fingerprint") +
            text_with(", the first's ", letter, "first_fingerprint");

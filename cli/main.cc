@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/configuration/load.h"
+#include "cli/safe_output.h"
 
 namespace {
 
@@ -40,6 +41,7 @@ int run(int argument_count, char** arguments) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+    const onceward::SafeOutput safe;
     try {
         return run(argument_count, arguments);
     } catch (const std::exception& error) {

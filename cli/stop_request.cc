@@ -1,11 +1,16 @@
 #include "cli/stop_request.h"
 
+#include "dedup/log.h"
+
 namespace onceward {
 namespace {
 
 volatile std::sig_atomic_t requested = 0;
 
+volatile std::sig_atomic_t hung_up = 0;
+
 void request(int) { requested = 1; }
+void note_hang_up(int) { hung_up = 1; }
 
 }  // namespace
 
@@ -27,5 +32,24 @@ StopRequest::~StopRequest() {
 }
 
 bool stop_requested() { return requested != 0; }
+
+HangUpNoted::HangUpNoted() {
+    hung_up = 0;
+    struct sigaction action {};
+    action.sa_handler = note_hang_up;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, &previous_);
+}
+
+HangUpNoted::~HangUpNoted() { sigaction(SIGHUP, &previous_, nullptr); }
+
+void HangUpNoted::tell() {
+    if (hung_up == 0) return;
+    hung_up = 0;
+    log_warning("onceward.reload_ignored",
+                {{"signal", "SIGHUP"},
+                 {"error", "the configuration cannot be reloaded yet: restart the process"}});
+}
 
 }  // namespace onceward

@@ -21,4 +21,21 @@ class StopRequest {
 
 bool stop_requested();
 
+// While it lives, SIGHUP does not end the process: a closed terminal, a log rotation or `systemctl
+// reload` would otherwise stop it without a drain. For `run` and `serve`, which cannot reload their
+// configuration yet. One at a time in a process.
+class HangUpNoted {
+  public:
+    HangUpNoted();
+    ~HangUpNoted();
+    HangUpNoted(const HangUpNoted&) = delete;
+    HangUpNoted& operator=(const HangUpNoted&) = delete;
+    // Logs each SIGHUP since the last call as one line. Called from the main loop: a signal's
+    // handler may not log.
+    static void tell();
+
+  private:
+    struct sigaction previous_ {};
+};
+
 }  // namespace onceward

@@ -9,13 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dedup/safe_text.h"
+
 namespace onceward {
 namespace {
 
-// JSON's quoting does for text as well: one line whatever is in it, and bytes that are no UTF-8
-// cannot break a reader.
+// Text is quoted as JSON in both formats: one line whatever is in it. What JSON does not escape and
+// a terminal obeys is escaped as well.
 std::string json_text(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return safe_text(
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+        LineBreaks::escaped);
 }
 
 std::string value_text(const LogField& field) {

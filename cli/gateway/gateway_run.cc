@@ -99,6 +99,7 @@ void GatewayRun::complete(ProcessStatus& status) const {
 
 void serve_routes(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
+    const HangUpNoted hang_up;
     std::optional<EndDeadline> deadline;  // it outlives what it waits for
     GatewayRun gateway(configuration, observer);
     // None: workers are of `onceward run`.
@@ -111,6 +112,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
                     });
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
+        HangUpNoted::tell();
         admin.tend();
     }
     draining = true;

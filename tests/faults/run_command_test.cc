@@ -58,6 +58,20 @@ TEST(RunCommand, AWrongPasswordIsSaidAndNotShown) {
     EXPECT_EQ(scene.last_log().find("guessed-secret"), std::string::npos);
 }
 
+// A closed terminal or `systemctl reload` sends it.
+TEST(RunCommand, AHangUpIsLoggedAndDoesNotEndIt) {
+    CrashScene scene(support::seed());
+    scene.send(500);
+    ChildProcess worker = scene.start_worker();
+    ASSERT_TRUE(scene.drained(patience)) << scene.last_log();
+    worker.send(SIGHUP);
+    EXPECT_TRUE(scene.logged("onceward.reload_ignored", patience)) << scene.last_log();
+    EXPECT_TRUE(worker.running());
+    scene.send(500);
+    expect_exact(scene);
+    scene.stop_worker(worker);
+}
+
 TEST(RunCommand, ASchemaOfAnotherVersionIsRefusedWithTheCommandToRun) {
     CrashScene scene(support::seed());
     scene.database().execute("DELETE FROM schema_migrations WHERE number = 2");

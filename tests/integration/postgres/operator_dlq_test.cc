@@ -50,6 +50,52 @@ class DeadLetters : public Operator {
     MockCluster cluster_;
 };
 
+// Who may produce could otherwise clear an operator's screen or forge lines.
+TEST_F(DeadLetters, ShowNoByteThatATerminalObeysAndForgeNoLine) {
+    const std::string hostile = "\x1b[2J\x07\r\nnumber: 7\n\u009b2J\u202e";
+    letter(1, "key " + hostile, "sink", "customer",
+           R"([{"name": "head\u001b[2J\nnumber: 8", "value": "G1sySgoKbnVtYmVyOiA5"}])");
+    letter(2, "large", "sink", "customer");
+    database().execute("UPDATE dead_letters SET payload = $1, reason = $2 WHERE record_offset = 1",
+                       {hostile, "because " + hostile});
+    database().execute(
+        "UPDATE dead_letters SET payload = convert_to(repeat('x', 1048576), 'UTF8') "
+        "WHERE record_offset = 2");
+    const auto number = [&](int offset) {
+        return database().value("SELECT dead_letter FROM dead_letters WHERE record_offset = " +
+                                std::to_string(offset));
+    };
+    const auto expect_harmless = [](const std::string& output) {
+        for (const char c : output) {
+            const auto byte = static_cast<unsigned char>(c);
+            EXPECT_TRUE(byte == '\n' || (byte >= 0x20 && byte != 0x7F)) << int{byte};
+        }
+        EXPECT_EQ(output.find("\u009b"), std::string::npos);
+        EXPECT_EQ(output.find("\u202e"), std::string::npos);
+    };
+    for (const bool json : {false, true}) {
+        std::vector<std::string> listing{"list"};
+        std::vector<std::string> showing{"show", number(1)};
+        if (json) listing.emplace_back("--json"), showing.emplace_back("--json");
+        const Outcome list = dlq(listing);
+        const Outcome show = dlq(showing);
+        EXPECT_EQ(list.exit_code, 0) << list.output;
+        EXPECT_EQ(show.exit_code, 0) << show.output;
+        expect_harmless(list.output);
+        expect_harmless(show.output);
+        if (json) {
+            EXPECT_EQ(show.json()["reason"], "because " + hostile) << "JSON reads the same text";
+        } else {
+            EXPECT_EQ(std::count(list.output.begin(), list.output.end(), '\n'), 3);
+            EXPECT_EQ(show.output.find("\nnumber: 7"), std::string::npos) << show.output;
+            EXPECT_EQ(show.output.find("\nnumber: 8"), std::string::npos) << show.output;
+        }
+    }
+    const Outcome large = dlq({"show", number(2)});
+    EXPECT_LT(large.output.size(), 10'000U);
+    EXPECT_THAT(large.output, HasSubstr("(1048576 bytes in all)"));
+}
+
 TEST_F(DeadLetters, AreListedByTopicClassTimeAndKey) {
     letter(1, "k-1");
     letter(2, "k-2", "conflict");

@@ -48,6 +48,24 @@ TEST(Log, TextIsOneLineForPeople) {
         << text;
 }
 
+TEST(Log, NothingInItReachesATerminalAsACommand) {
+    const std::string hostile = "\x1b[2J\x07\x7f\u009b2J\u202e\r\n";
+    for (const auto format : {LogOptions::Format::text, LogOptions::Format::json}) {
+        const std::string text = logged({LogLevel::info, format}, [&] {
+            log_info("odd", {{"key", hostile}});
+        });
+        EXPECT_EQ(std::count_if(text.begin(), text.end(),
+                                [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); }),
+                  1)
+            << "the end of the line alone: " << text;
+        EXPECT_EQ(text.find("\u009b"), std::string::npos);
+        EXPECT_EQ(text.find("\u202e"), std::string::npos);
+        if (format == LogOptions::Format::json) {
+            EXPECT_EQ(nlohmann::json::parse(text).at("key"), hostile);
+        }
+    }
+}
+
 TEST(Log, WhatIsBelowTheLevelIsNotWritten) {
     const std::string text = logged({LogLevel::error, LogOptions::Format::text}, [] {
         log_info("quiet");
