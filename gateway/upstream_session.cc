@@ -69,7 +69,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);
-    const CallEnd end = end_of(answer);
+    const CallEnd end = end_of(answer, options_.upstream);
     if (end != CallEnd::final_answer) log_end(attempt, answer);
     const auto patience = Clock::now() + options_.patience;
     std::optional<Carried> carried;
@@ -92,7 +92,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
 UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
     Attempt attempt{.request = std::move(request), .token = {}};
     UpstreamAnswer answer = call(attempt);
-    if (end_of(answer) != CallEnd::final_answer) log_end(attempt, answer);
+    if (end_of(answer, options_.upstream) != CallEnd::final_answer) log_end(attempt, answer);
     return {.outcome = passed_on_without_key(std::move(answer), options_.limits)};
 }
 
