@@ -71,6 +71,16 @@ std::string wait_words(const RouteOptions& route) {
            " ms; then 409 with Retry-After";
 }
 
+std::string free_statuses(const UpstreamTarget& upstream) {
+    std::string text = upstream.honours_key ? "5xx, 408, 425, 429" : "";
+    for (const int status : upstream.free_on) {
+        const bool named = status >= 500 || status == 408 || status == 425 || status == 429;
+        if (upstream.honours_key && named) continue;
+        text += (text.empty() ? "" : ", ") + std::to_string(status);
+    }
+    return text;
+}
+
 std::string doubt_words(const UpstreamTarget& upstream) {
     if (upstream.on_unknown == UpstreamTarget::OnUnknown::release) {
         return "504: the next request calls again under the same downstream key";
@@ -99,9 +109,15 @@ void add_upstream(std::vector<ContractLine>& lines, const UpstreamTarget& upstre
                                     ", longer while the call runs; the final answer (2xx, 3xx, "
                                     "most 4xx) is stored with the key's end"});
     lines.push_back({"downstream", "Idempotency-Key, derived from the key, the same on each try"});
-    lines.push_back({"refused",
-                     "5xx, 408, 425, 429 and 502 `upstream-unreachable` free the key: send it "
-                     "again"});
+    const std::string free = free_statuses(upstream);
+    lines.push_back({"refused", free + (free.empty() ? "" : " and ") +
+                                    "502 `upstream-unreachable` free the key: send it again"});
+    if (!upstream.honours_key) {
+        lines.push_back({"failed",
+                         "any other 5xx is passed on, and may come after an effect: then 409 until "
+                         "the lease's end; then 409 `outcome-unknown` until somebody frees the "
+                         "key"});
+    }
     lines.push_back({"in doubt", doubt_words(upstream)});
 }
 
@@ -146,8 +162,9 @@ std::string promise_with_key(const RouteOptions& route) {
                      "downstream key, of which it makes one effect; you may receive its answer "
                      "more than once"
                    : "the upstream is called at most once for each key, and again only where it "
-                     "turned the request down (5xx, 408, 425, 429) or was not reached; you may "
-                     "receive its answer more than once";
+                     "turned the request down (" +
+                         free_statuses(*upstream) +
+                         ") or was not reached; you may receive its answer more than once";
     }
     return "the operation takes effect at most once for each key; you may receive its answer more "
            "than once";

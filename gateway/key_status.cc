@@ -26,6 +26,12 @@ StatusOutcome while_running(StatusOutcome known) {
     return KeyStatus{.state = KeyStatus::State::in_flight};
 }
 
+StatusOutcome while_looked_up(StatusOutcome known) {
+    const auto* status = std::get_if<KeyStatus>(&known);
+    if (status == nullptr || status->state != KeyStatus::State::unknown) return known;
+    return KeyStatus{.state = KeyStatus::State::in_flight};
+}
+
 HttpResponse status_response(const StatusOutcome& outcome) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
     const KeyStatus& known = std::get<KeyStatus>(outcome);

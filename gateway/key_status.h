@@ -28,6 +28,9 @@ using StatusOutcome = std::variant<KeyStatus, Problem>;
 // What is told while this process is at the key, of which nothing may be written down yet.
 StatusOutcome while_running(StatusOutcome known);
 
+// The same while this process may only be looking up a repeat of the key.
+StatusOutcome while_looked_up(StatusOutcome known);
+
 // 200 with `{"state": "completed", "status": 201}`, `{"state": "in-flight"}`, with `retry_after`
 // where that is known, or `{"state": "outcome-unknown"}`; 404 where the key is not known, and a
 // problem's own answer: 410 where a repeat would get it.

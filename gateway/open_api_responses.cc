@@ -90,7 +90,7 @@ ResponseTree success(const RouteOptions& route) {
     if (std::holds_alternative<UpstreamTarget>(route.target)) {
         own["default"]["description"] =
             "The upstream's own answer: 3xx and most 4xx are final and stored, 5xx, 408, 425 and "
-            "429 are not.";
+            "429 are not. A 5xx may come after an effect.";
     }
     if (const auto* sink = std::get_if<SinkTarget>(&route.target); sink && sink->function) {
         own["default"]["description"] =

@@ -39,6 +39,7 @@ std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch&
 }  // namespace
 
 RequestBatcher::RequestBatcher(RequestBatcherOptions options) : options_(std::move(options)) {
+    options_.originals = [this](std::span<const Digest> keys) { tell_originals(keys); };
     worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -159,14 +160,34 @@ void RequestBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
 }
 
 void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
-    const std::lock_guard lock(mutex_);
-    for (auto& queued : batch) {
-        if (queued->request.done) continue;
-        std::erase(running_, queued.get());
-        queued->next_try = Clock::now() + held_for;
-        held_.push_back(std::move(queued));
+    std::vector<Digest> elsewhere;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& queued : batch) {
+            if (queued->request.done) continue;
+            std::erase(running_, queued.get());
+            queued->next_try = Clock::now() + held_for;
+            elsewhere.push_back(queued->request.at.request.digest);
+            held_.push_back(std::move(queued));
+        }
+        std::erase(batch, nullptr);
     }
-    std::erase(batch, nullptr);
+    // Only an original makes others wait: it has claimed the key and not committed.
+    tell_originals(elsewhere);
+}
+
+// Whoever does not wait for an original is told that one runs.
+void RequestBatcher::tell_originals(std::span<const Digest> keys) {
+    std::vector<Asking> told;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Digest& key : keys) {
+            for (const InFlight::Waiter waiter : in_flight_.original(key, Clock::now())) {
+                told.push_back(std::move(waiting_.extract(waiter).mapped().asking));
+            }
+        }
+    }
+    for (const Asking& one : told) one.tell(KeyedAnswer{.state = KeyState::in_flight});
 }
 
 void RequestBatcher::run(const std::stop_token& stop) {
@@ -198,9 +219,18 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
     StatusOutcome outcome = ask_again_soon();
     {
         const std::lock_guard lock(mutex_);
-        if (in_flight_.runs(key)) {
+        // What runs may be a repeat: then its ledger knows what became of the key.
+        StatusQuestion::Then asked = [this, key, then](StatusOutcome known) {
+            bool runs = false;
+            {
+                const std::lock_guard running(mutex_);
+                runs = in_flight_.runs(key);
+            }
+            then(runs ? while_looked_up(std::move(known)) : std::move(known));
+        };
+        if (in_flight_.runs_original(key)) {
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
-        } else if (!stopping_ && questions_.ask(key, then, Clock::now() + options_.longest_request,
+        } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
                                                 options_.waiting)) {
             wake_.notify_one();
             wake_watch_.notify_one();
@@ -320,17 +350,18 @@ void RequestBatcher::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        std::vector<Asking> late;
-        for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
-            const auto found = waiting_.find(waiter);
-            late.push_back(std::move(found->second.asking));
-            waiting_.erase(found);
+        std::vector<std::pair<Asking, KeyedOutcome>> late;
+        for (const InFlight::Overdue& one : in_flight_.overdue(Clock::now())) {
+            KeyedOutcome told = KeyedAnswer{.state = KeyState::in_flight};
+            if (!one.original) told = ask_again_soon();
+            late.emplace_back(std::move(waiting_.extract(one.waiter).mapped().asking),
+                              std::move(told));
         }
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
-        for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        for (auto& [one, outcome] : late) one.tell(std::move(outcome));
         for (const Asking& one : of_batch) one.tell(ask_again_later());
         tell(questions, nullptr);
         for (const auto& one : overdue) {

@@ -60,6 +60,7 @@ class RequestBatcher final : public RequestTarget {
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
                                       std::uint64_t group, Clock::time_point arrived);
+    void tell_originals(std::span<const Digest> keys);
     void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
     static void tell(const std::vector<StatusQuestions::Pointer>& questions,
                      RequestSession* session);

@@ -308,7 +308,8 @@ void RequestSession::connect() {
                                       .context = {options_.service, options_.name},
                                       .limits = options_.limits,
                                       .table = table,
-                                      .observer = options_.observer});
+                                      .observer = options_.observer,
+                                      .originals = options_.originals});
     }
     intake_.sink->prepare(*connection);
     connection_ = std::move(connection);

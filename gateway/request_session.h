@@ -51,6 +51,8 @@ struct RequestBatcherOptions {
     std::function<void(int pid)> session_opened = {};
     std::function<void(int pid)> session_closed = {};
     StepObserver* observer = nullptr;  // may be null
+    // The batcher's own: see RequestTransaction::Parts.
+    std::function<void(std::span<const Digest>)> originals = {};
 };
 
 // From when a request comes to the last look at its claims: so far behind the clock is the

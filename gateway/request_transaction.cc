@@ -43,6 +43,11 @@ Settlement RequestTransaction::attempt(Connection& connection,
         }
     }
     reached(parts_.observer, Step::after_claims);
+    if (parts_.originals && !fresh.empty()) {
+        std::vector<Digest> keys;
+        for (const RequestInBatch* request : fresh) keys.push_back(request->request.digest);
+        parts_.originals(keys);
+    }
     write(transaction, fresh);
     reached(parts_.observer, Step::after_sink);
     if (parts_.claims.confirm(transaction) == Settlement::again) return Settlement::again;

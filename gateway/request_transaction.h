@@ -5,6 +5,7 @@
 // borrows its parts. Failures are PostgresErrors.
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +44,8 @@ class RequestTransaction {
         // claimed the key and is not at its end. A log finds such a one at its own end.
         std::optional<int> table{};
         StepObserver* observer = nullptr;  // may be null
+        // May be empty. Told the keys that are claimed now for the first time, before their sink.
+        std::function<void(std::span<const Digest>)> originals = {};
     };
     explicit RequestTransaction(Parts parts) : parts_(std::move(parts)) {}
 

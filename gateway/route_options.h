@@ -49,6 +49,9 @@ struct UpstreamTarget {
     enum class OnUnknown : std::uint8_t { hold, release } on_unknown = OnUnknown::hold;
     // Whether the upstream makes one effect of two calls with the same downstream key.
     bool honours_key = false;
+    // The upstream's word that nothing happened, so that the key is free. With `honours_key` all
+    // that passes is: 408, 425, 429 and 5xx.
+    std::vector<int> free_on = {408, 425, 429, 503};
     std::size_t concurrency = 8;
     std::vector<std::string> allow_private;
     std::string ca_file;

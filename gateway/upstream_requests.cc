@@ -12,10 +12,13 @@ namespace {
 
 // Between the looks at a key that another process has in flight.
 constexpr std::chrono::milliseconds looked_for_again{50};
+// Between the tries to let go of a claim in doubt.
+constexpr std::chrono::seconds let_go_again{1};
 
 }  // namespace
 
 UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(std::move(options)) {
+    options_.original = [this](const Digest& key) { tell_original(key); };
     for (std::size_t i = 0; i < options_.upstream.concurrency; ++i) {
         workers_.emplace_back([this](const std::stop_token& stop) { run(stop); });
     }
@@ -59,16 +62,18 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
 void UpstreamRequests::look(std::size_t, const Digest& key,
                             std::function<void(StatusOutcome)> then) {
     UpstreamStatus* status = nullptr;
-    bool running = false;
+    bool running = false, original = false;
     {
         const std::lock_guard lock(mutex_);
         if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
         if (!stopping_) status = status_.get();
         running = in_flight_.runs(key);
+        original = in_flight_.runs_original(key);
     }
     if (status == nullptr) return then(ask_again_soon());
-    status->look(key, [running, then = std::move(then)](StatusOutcome known) {
-        then(running ? while_running(std::move(known)) : std::move(known));
+    status->look(key, [running, original, then = std::move(then)](StatusOutcome known) {
+        if (original) return then(while_running(std::move(known)));
+        then(running ? while_looked_up(std::move(known)) : std::move(known));
     });
 }
 
@@ -102,10 +107,15 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
 }
 
 // Held ones first where their time has come: they are few, and a look is short.
-std::optional<UpstreamRequests::Queued> UpstreamRequests::next_request(
-    const std::stop_token& stop) {
+UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
+        if (!in_doubt_.empty() && next_let_go_ <= Clock::now()) {
+            Work work{.in_doubt = in_doubt_.front()};
+            in_doubt_.pop_front();
+            if (!queue_.empty() || !held_.empty()) wake_.notify_one();
+            return work;
+        }
         std::deque<Queued>* ready = nullptr;
         if (!held_.empty() && held_.front().next_try <= Clock::now()) {
             ready = &held_;
@@ -113,20 +123,43 @@ std::optional<UpstreamRequests::Queued> UpstreamRequests::next_request(
             ready = &queue_;
         }
         if (ready != nullptr) {
-            std::optional<Queued> queued = std::move(ready->front());
+            Work work{.request = std::move(ready->front())};
             ready->pop_front();
             // This thread may be in a call from now on, and have had the word of another request.
-            if (!queue_.empty() || !held_.empty()) wake_.notify_one();
-            return queued;
+            if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
+            return work;
         }
         const auto work = [&] { return !queue_.empty(); };
-        if (held_.empty()) {
-            wake_.wait(lock, stop, [&] { return work() || !held_.empty(); });
-        } else {
-            wake_.wait_until(lock, stop, Clock::time_point(held_.front().next_try), work);
+        if (held_.empty() && in_doubt_.empty()) {
+            wake_.wait(lock, stop,
+                       [&] { return work() || !held_.empty() || !in_doubt_.empty(); });
+            continue;
+        }
+        auto next = in_doubt_.empty() ? Clock::time_point::max() : next_let_go_;
+        if (!held_.empty()) next = std::min(next, held_.front().next_try);
+        wake_.wait_until(lock, stop, next, work);
+    }
+    return {};
+}
+
+// Whoever does not wait for an original is told that one runs.
+void UpstreamRequests::tell_original(const Digest& key) {
+    std::vector<Asking> told;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const InFlight::Waiter waiter : in_flight_.original(key, Clock::now())) {
+            told.push_back(std::move(waiting_.extract(waiter).mapped().asking));
         }
     }
-    return std::nullopt;
+    for (const Asking& one : told) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+}
+
+// Nothing was called for it, and its client was told to come again.
+void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
+    const std::lock_guard lock(mutex_);
+    in_doubt_.push_back(claim);
+    next_let_go_ = Clock::now() + let_go_again;
+    wake_.notify_one();
 }
 
 // False where it has waited long enough.
@@ -143,9 +176,24 @@ bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     return true;
 }
 
+bool UpstreamRequests::let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
+                              const std::stop_token& stop) try {
+    if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
+    return session->let_go(claim);
+} catch (const std::exception& error) {
+    log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
+    session.reset();
+    return false;
+}
+
 void UpstreamRequests::run(const std::stop_token& stop) {
     std::unique_ptr<UpstreamSession> session;
-    while (std::optional<Queued> queued = next_request(stop)) {
+    while (Work work = next_work(stop)) {
+        if (work.in_doubt) {
+            if (!let_go(*work.in_doubt, session, stop)) let_go_later(*work.in_doubt);
+            continue;
+        }
+        std::optional<Queued>& queued = work.request;
         const Digest key = queued->request.digest;
         // DANGER: its client has given it up, or is told to come again just now.
         if (queued->deadline <= Clock::now()) {
@@ -161,7 +209,9 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
             session.reset();
         }
+        const std::optional<ClaimInDoubt> in_doubt = carried.in_doubt;
         if (!hold(*queued, carried)) answer(key, queued->asking, std::move(carried));
+        if (in_doubt) let_go_later(*in_doubt);
     }
 }
 
@@ -231,16 +281,17 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        std::vector<Asking> late;
-        for (const InFlight::Waiter waiter : in_flight_.overdue(Clock::now())) {
-            const auto found = waiting_.find(waiter);
-            late.push_back(std::move(found->second.asking));
-            waiting_.erase(found);
+        std::vector<std::pair<Asking, KeyedOutcome>> late;
+        for (const InFlight::Overdue& one : in_flight_.overdue(Clock::now())) {
+            KeyedOutcome told = KeyedAnswer{.state = KeyState::in_flight};
+            if (!one.original) told = ask_again_soon();
+            late.emplace_back(std::move(waiting_.extract(one.waiter).mapped().asking),
+                              std::move(told));
         }
         std::vector<Queued> overdue = take_overdue(Clock::now());
         if (late.empty() && overdue.empty()) continue;
         lock.unlock();
-        for (const Asking& one : late) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+        for (auto& [one, outcome] : late) one.tell(std::move(outcome));
         for (Queued& one : overdue) {
             answer(one.request.digest, one.asking, {.outcome = std::move(one.known)});
         }

@@ -58,7 +58,17 @@ class UpstreamRequests final : public RequestTarget {
                                       Clock::time_point arrived);
     void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
     void run(const std::stop_token& stop);
-    std::optional<Queued> next_request(const std::stop_token& stop);
+    // Neither of the two where a stop is requested.
+    struct Work {
+        std::optional<Queued> request{};
+        std::optional<ClaimInDoubt> in_doubt{};
+        explicit operator bool() const { return request || in_doubt; }
+    };
+    Work next_work(const std::stop_token& stop);
+    void tell_original(const Digest& key);
+    bool let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
+                const std::stop_token& stop);
+    void let_go_later(const ClaimInDoubt& claim);
     bool hold(Queued& queued, UpstreamSession::Carried& carried);
     std::vector<Queued> take_overdue(Clock::time_point now);
     std::optional<Clock::time_point> next_deadline() const;
@@ -70,6 +80,9 @@ class UpstreamRequests final : public RequestTarget {
     std::condition_variable_any wake_watch_;  // a deadline
     std::deque<Queued> queue_;                // nearly in the order of their deadlines
     std::deque<Queued> held_;  // elsewhere in flight; in the order of their next tries
+    // Of nothing that was called: to be let go again and again, until PostgreSQL takes it.
+    std::deque<ClaimInDoubt> in_doubt_;
+    Clock::time_point next_let_go_{};
     InFlight in_flight_;
     std::unordered_map<InFlight::Waiter, Waiting> waiting_;
     bool stopping_ = false;

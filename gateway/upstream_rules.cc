@@ -58,11 +58,17 @@ bool is_written_twice(std::string_view decoded) {
 
 }  // namespace
 
-CallEnd end_of(const UpstreamAnswer& answer) {
+CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream) {
     if (answer.status == 0) return answer.carried ? CallEnd::unknown : CallEnd::never_sent;
     const int status = answer.status;
+    if (std::ranges::find(upstream.free_on, status) != upstream.free_on.end()) {
+        return CallEnd::turned_down;
+    }
     const bool passing = status == 408 || status == 425 || status == 429;
-    return status >= 200 && status < 500 && !passing ? CallEnd::final_answer : CallEnd::turned_down;
+    if (status >= 200 && status < 500 && !passing) return CallEnd::final_answer;
+    // DANGER: a 500 is often sent after the effect, and a 502 or 504 by a gateway between that does
+    // not know of one. Only an upstream that knows the downstream key may be called again.
+    return upstream.honours_key ? CallEnd::turned_down : CallEnd::in_doubt;
 }
 
 KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream) {
@@ -70,6 +76,7 @@ KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream) {
         case CallEnd::final_answer: return KeyFate::stored;
         case CallEnd::turned_down:
         case CallEnd::never_sent: return KeyFate::released;
+        case CallEnd::in_doubt:
         case CallEnd::unknown: break;
     }
     // DANGER: it may have taken effect. Only an upstream that knows the downstream key makes one
@@ -94,8 +101,9 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
     if (answer.left.count() == 0 && !upstream.honours_key) {
         return Problem{.kind = ProblemKind::outcome_unknown,
                        .detail =
-                           "No answer came to the call that was made with this key. It is "
-                           "not made again until somebody has looked and freed the key."};
+                           "No answer to the call that was made with this key says whether it "
+                           "took effect. It is not made again until somebody has looked and "
+                           "freed the key."};
     }
     return KeyedAnswer{.state = KeyState::in_flight, .retry_after = whole_seconds(answer.left)};
 }
@@ -125,7 +133,7 @@ MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits) {
 
 KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                        const ResultLimits& limits, std::chrono::milliseconds lease) {
-    const CallEnd end = end_of(answer);
+    const CallEnd end = end_of(answer, upstream);
     switch (end) {
         case CallEnd::never_sent:
             return Problem{.kind = ProblemKind::upstream_unreachable,
@@ -140,6 +148,7 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                            .retry_after = held ? whole_seconds(lease) : seconds(1)};
         }
         case CallEnd::turned_down:
+        case CallEnd::in_doubt:
         case CallEnd::final_answer: break;
     }
     std::vector<std::string> allowed = limits.headers;
@@ -152,7 +161,7 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
 }
 
 KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits) {
-    switch (end_of(answer)) {
+    switch (end_of(answer, {})) {
         case CallEnd::final_answer:
             // As the answer to one with a key, that is cut to what is stored.
             return KeyedAnswer{.state = KeyState::fresh,
@@ -166,7 +175,8 @@ KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& li
                            .detail =
                                "Whether it took effect is not known; without a key a "
                                "second request would be a second operation."};
-        case CallEnd::turned_down: break;
+        case CallEnd::turned_down:
+        case CallEnd::in_doubt: break;
     }
     return passed_on(std::move(answer), {}, limits, {});
 }

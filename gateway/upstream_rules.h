@@ -20,11 +20,12 @@ namespace onceward {
 // How a call ended, as far as its effect goes.
 enum class CallEnd : std::uint8_t {
     final_answer,  // 2xx, 3xx, and 4xx other than 408, 425 and 429
-    turned_down,   // 5xx, 408, 425, 429: the upstream's word that it may be tried again
+    turned_down,   // the upstream's word that it may be tried again: see UpstreamTarget::free_on
     never_sent,    // no byte of the request left
+    in_doubt,      // another failure, such as 500 or 504: it may have taken effect all the same
     unknown,       // it was sent, and no whole answer came
 };
-CallEnd end_of(const UpstreamAnswer& answer);
+CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream);
 
 // What becomes of the key then.
 enum class KeyFate : std::uint8_t {

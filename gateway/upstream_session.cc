@@ -45,6 +45,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
     if (request.key.empty()) return carry_without_key(std::move(request));
     Attempt attempt{.request = std::move(request), .token = random_digest()};
+    commit_in_doubt_ = false;
     std::optional<KeyedOutcome> other;
     // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None
     // behind the deadline either: its client is told to come again.
@@ -56,20 +57,27 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     });
     if (!asked || (claimed && Clock::now() >= deadline)) {
         // Nothing was called; a claim that is in doubt, or came too late, is let go.
-        release(attempt, Clock::now());
-        return {.outcome = ask_again_later()};
+        Carried carried{.outcome = ask_again_later()};
+        const bool free = claimed ? release(attempt, Clock::now()) : !commit_in_doubt_;
+        if (!free) {
+            carried.in_doubt =
+                ClaimInDoubt{attempt.request.digest, attempt.request.fingerprint, attempt.token};
+        }
+        return carried;
     }
     if (other) {
         Carried carried{.outcome = std::move(*other)};
         const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
         const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
+        if (runs && options_.original) options_.original(attempt.request.digest);
         if (runs) carried.elsewhere = std::move(attempt.request);
         return carried;
     }
+    if (options_.original) options_.original(attempt.request.digest);
     reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);
-    const CallEnd end = end_of(answer);
+    const CallEnd end = end_of(answer, options_.upstream);
     if (end != CallEnd::final_answer) log_end(attempt, answer);
     const auto patience = Clock::now() + options_.patience;
     std::optional<Carried> carried;
@@ -92,7 +100,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
 UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
     Attempt attempt{.request = std::move(request), .token = {}};
     UpstreamAnswer answer = call(attempt);
-    if (end_of(answer) != CallEnd::final_answer) log_end(attempt, answer);
+    if (end_of(answer, options_.upstream) != CallEnd::final_answer) log_end(attempt, answer);
     return {.outcome = passed_on_without_key(std::move(answer), options_.limits)};
 }
 
@@ -140,9 +148,22 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     return std::nullopt;
 }
 
-void UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline) {
-    until(deadline,
-          [&] { leases_of(attempt).release_request(*connection_, attempt.request.digest); });
+bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline) {
+    return until(deadline, [&] {
+        leases_of(attempt).release_request(*connection_, attempt.request.digest);
+    });
+}
+
+// DANGER: claimed again under the same token first. Its COMMIT may still be under way in the server,
+// where no release sees it: the claim waits for that one's end, and then the release finds it.
+bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
+    return until(Clock::now(), [&] {
+        Leases leases(registered_.value(), options_.ledger.lease, claim.token);
+        OwnedTransaction transaction(*connection_);
+        leases.claim_request(transaction, claim.key, claim.fingerprint, false);
+        leases.release_request(*connection_, claim.key);
+        transaction.commit();
+    });
 }
 
 UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
@@ -231,6 +252,7 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
 
 // Whether the same again is worth a try.
 bool UpstreamSession::passes(const PostgresError& error) {
+    if (error.diagnosis().in_doubt) commit_in_doubt_ = true;
     repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
     last_sqlstate_ = error.sqlstate();
     switch (classify(error.diagnosis(), Origin::ours, repeated_)) {

@@ -45,6 +45,15 @@ struct UpstreamRequestOptions {
     // May be null. Of each call: before its claim, behind that one's COMMIT, with the upstream's
     // word in hand, and around the COMMIT of its end.
     StepObserver* observer = nullptr;
+    // Of the requests' own: told of a key that is called now, or that another process has.
+    std::function<void(const Digest& key)> original = {};
+};
+
+// A claim whose COMMIT had no answer, and of which nothing was called.
+struct ClaimInDoubt {
+    Digest key;
+    std::optional<Digest> fingerprint;
+    Digest token;
 };
 
 class UpstreamSession {
@@ -60,10 +69,15 @@ class UpstreamSession {
         bool stored = false;  // the outcome is the key's answer from now on
         // Given back where somebody else has its key in flight: nothing was called.
         std::optional<KeyedRequest> elsewhere{};
+        // Nothing was called, and whether its claim is there is not known: see let_go().
+        std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. One without a key is called and leaves nothing behind. REQUIRES:
     // may_go_on() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
+    // Frees the key of a claim that may be there. False where PostgreSQL has not taken that: it is
+    // to be said again.
+    bool let_go(const ClaimInDoubt& claim);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -80,7 +94,7 @@ class UpstreamSession {
     Carried carry_without_key(KeyedRequest request);
     void log_end(const Attempt& attempt, const UpstreamAnswer& answer) const;
     std::optional<KeyedOutcome> claim(Attempt& attempt);
-    void release(const Attempt& attempt, Clock::time_point deadline);
+    bool release(const Attempt& attempt, Clock::time_point deadline);
     UpstreamAnswer call(Attempt& attempt);
     void extend(Attempt& attempt);
     Carried store(const Attempt& attempt, const MessageResult& result);
@@ -96,6 +110,7 @@ class UpstreamSession {
     SchemaCheck require_schema_;
     std::string last_sqlstate_;
     int repeated_ = 0;
+    bool commit_in_doubt_ = false;  // of some COMMIT since the request began
 };
 
 }  // namespace onceward

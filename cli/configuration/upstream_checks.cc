@@ -146,6 +146,13 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
     check_upstream_files(route.upstream, path, report);
     check_upstream_lease(route.upstream, ledger, route.path, report);
     check_kept_headers(limits, route.path, report);
+    for (const int status : route.upstream.free_on) {
+        if (status >= 400 && status <= 599) continue;
+        report.error_at(path + ".free_on",
+                        "A status that frees a key is a failure: write numbers from 400 to 599, "
+                        "such as `[429, 503]`.");
+        break;
+    }
     if (route.upstream.on_unknown == UpstreamTarget::OnUnknown::release &&
         !route.upstream.honours_key) {
         report.error_at(path + ".on_unknown",

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
@@ -12,8 +14,8 @@ const OptionSpec upstream_entries[] = {
      .meaning = "A service that is there already: requests are called on to this address, their "
                 "path and query behind it, with an `Idempotency-Key` derived from the client's "
                 "key, the same on each try. With `ledger: {store: lease}` alone. 2xx, 3xx and 4xx "
-                "are final, stored and replayed; 5xx, 408, 425, 429 and a connection that did not "
-                "come about free the key. No redirect is followed, no proxy asked.",
+                "are final, stored and replayed; 408, 425, 429, 503 and a connection that did not "
+                "come about free the key (see `free_on`). No redirect is followed, no proxy asked.",
      .cost = "A call that was sent and not answered may have taken effect: see `on_unknown`.",
      .bind =
          [](To& to, const In& value) {
@@ -39,11 +41,29 @@ const OptionSpec upstream_entries[] = {
      .cost = "`true` for an upstream that does not: an effect may be brought about twice.",
      .bind = [](To& to, const In& value) { to.route->upstream.honours_key = value.choice == 1; },
      .choices = {"false", "true"}},
+    {.path = "http.routes[].upstream.free_on",
+     .type = OptionType::texts,
+     .default_text = "<[408, 425, 429, 503]>",
+     .meaning = "Statuses from 400 to 599 with which the upstream says that nothing happened. They "
+                "free the key: the next request with it calls again. With `honours_key: false` "
+                "any other 5xx leaves the key in doubt, as a call without an answer does. With "
+                "`honours_key: true` any 5xx, 408, 425 and 429 frees it.",
+     .cost = "A status that the upstream, or a gateway before it, also sends after an effect: the "
+             "effect may be brought about twice. A 500, 502 or 504 proves nothing.",
+     .bind =
+         [](To& to, const In& value) {
+             to.route->upstream.free_on.clear();
+             for (const std::string& text : value.texts) {
+                 const long status = std::strtol(text.c_str(), nullptr, 10);
+                 to.route->upstream.free_on.push_back(static_cast<int>(status));
+             }
+         }},
     {.path = "http.routes[].upstream.on_unknown",
      .type = OptionType::choice,
      .default_text = "hold",
      .meaning =
-         "A call that was sent and not answered: `hold` keeps the key until the lease's end; "
+         "A call that was sent and not answered, or answered with a failure that does not free "
+         "the key: `hold` keeps the key until the lease's end; "
          "`release` frees it at once, for an upstream with `honours_key: true` alone.",
      .cost = "`hold`: its client waits for up to a lease. `release`: a second call may run beside "
              "the first one.",

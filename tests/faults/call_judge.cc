@@ -54,11 +54,16 @@ class CalledKey {
             if (call->amount != first_amount) complain("a call with a body that was refused");
         }
     }
+    // An upstream that does not know the key may send a 500, 502 or 504 after an effect.
+    bool frees(int status) const {
+        return promise_.honours_key ? turned_down(status)
+                                    : turned_down(status) && (status < 500 || status == 503);
+    }
     // Of two calls after one another: whether there may be the second.
     void judge_repeated_calls() {
         for (std::size_t i = 1; i < calls_.size(); ++i) {
             const SeenCall& before = *calls_[i - 1];
-            if (turned_down(before.status) && !before.cut_off) continue;
+            if (frees(before.status) && !before.cut_off) continue;
             if (!promise_.honours_key) complain("called again, and nobody knew what became of it");
             if (promise_.held && calls_[i]->at - before.at < evidence_.apart) {
                 complain("called again before its lease had ended");

@@ -63,6 +63,45 @@ TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthers
               0);
 }
 
+// Nobody knows yet that they are repeats. The request with another body must not change that.
+TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    RequestBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 0s;
+    RequestBatcher batcher(options);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    }));
+    std::vector<std::future<KeyedOutcome>> repeats;
+    std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
+    for (int i = 0; i < 20; ++i) repeats.push_back(queued(batcher, "k"));
+    std::promise<StatusOutcome> status;
+    batcher.look(0, order("k", "").digest,
+                 [&status](StatusOutcome outcome) { status.set_value(std::move(outcome)); });
+    std::future<KeyedOutcome> again = queued(batcher, "before");
+    const std::optional<bool> runs =
+        again.wait_for(20s) == std::future_status::ready
+            ? std::optional(std::get<KeyedAnswer>(again.get()).state == KeyState::in_flight)
+            : std::nullopt;
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(runs, true) << "the original of that key runs";
+    EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
+    for (auto& repeat : repeats) {
+        EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
+    }
+    const StatusOutcome seen = status.get_future().get();
+    EXPECT_EQ(std::get<KeyStatus>(seen).state, KeyStatus::State::completed);
+    before.wait();
+}
+
 // A mistake is under way with a key that is another request's: that one's repeat is no conflict.
 TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
     FreshSchema schema;

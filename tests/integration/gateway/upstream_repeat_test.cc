@@ -80,5 +80,98 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
     EXPECT_EQ(ask("a"), "replayed 201 made body");
 }
 
+// Nobody knows yet that they are repeats, and the route says that nobody waits.
+TEST_F(UpstreamRepeatTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
+    options_.wait = 0s;
+    options_.postgres.application_name = "looking";
+    options_.postgres.lock_timeout = 60s;
+    serve(made);
+    ASSERT_EQ(ask("a"), "201 made body");
+    Database blocker(schema_.server().dsn);
+    blocker.execute("BEGIN");
+    blocker.execute("LOCK TABLE " + schema_.name() + ".leases");
+    std::vector<std::future<std::string>> repeats;
+    repeats.push_back(submit(order("a", "body")));
+    EXPECT_TRUE(eventually(20s, [&] {
+        return schema_.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'looking'") == 1;
+    }));
+    std::future<std::string> mistake = submit(order("a", "other"));
+    for (int i = 0; i < 10; ++i) repeats.push_back(submit(order("a", "body")));
+    blocker.execute("COMMIT");
+    for (auto& repeat : repeats) EXPECT_EQ(repeat.get(), "replayed 201 made body");
+    EXPECT_EQ(mistake.get(), "conflict");
+    EXPECT_EQ(server_->calls().size(), 1U);
+}
+
+TEST_F(UpstreamRepeatTest, WhileTheCallRunsARepeatIsToldSoAtOnce) {
+    options_.wait = 0s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    auto first = submit(order("a", "body"));
+    EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    auto repeat = submit(order("a", "body"));
+    const bool told = repeat.wait_for(10s) == std::future_status::ready;
+    go.set_value();
+    ASSERT_TRUE(told);
+    EXPECT_EQ(repeat.get(), "in flight");
+    EXPECT_EQ(first.get(), "201 made body");
+}
+
+// A gateway between answers 502 or 504, and a service 500, where the effect may be there.
+TEST_F(UpstreamRepeatTest, AFailureThatDoesNotSayThatNothingHappenedIsNotCalledAgain) {
+    serve([](const RecordedCall& call, int) {
+        return RecordedAnswer{.status = std::stoi(call.body), .body = "no"};
+    });
+    for (const std::string status : {"500", "502", "504", "599"}) {
+        EXPECT_EQ(ask("k" + status, status), status + " no");
+        EXPECT_EQ(ask("k" + status, status), "in flight") << status;
+        EXPECT_EQ(state("k" + status), "in_flight 1");
+    }
+    EXPECT_EQ(server_->calls().size(), 4U);
+    for (const std::string status : {"408", "425", "429", "503"}) {
+        EXPECT_EQ(ask("k" + status, status), status + " no");
+        EXPECT_EQ(ask("k" + status, status), status + " no");
+    }
+    EXPECT_EQ(server_->calls().size(), 12U);
+    // Of two calls under one downstream key such an upstream makes one effect.
+    options_.upstream.honours_key = true;
+    start(server_->port());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(ask("honoured", "500"), "500 no");
+    EXPECT_EQ(server_->calls().size(), 14U);
+}
+
+// The claim's COMMIT takes effect, its answer is lost, and PostgreSQL is away until the deadline.
+TEST_F(UpstreamRepeatTest, AClaimInDoubtThatWasNeverCalledIsFreeOncePostgresIsBack) {
+    const auto port =
+        static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
+    options_.postgres.dsn = options_.postgres.dsn.reveal() +
+                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.ledger.lease = 4s;
+    options_.upstream.timeout = 1s;
+    options_.upstream.concurrency = 1;
+    options_.patience = 2s;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    proxy.on_commit([&](const ProxiedCommit&) {
+        proxy.refuse(true);
+        return CommitFault::cut_after;
+    });
+    EXPECT_EQ(ask("a"), "503 unavailable");
+    EXPECT_TRUE(eventually(10s, [&] { return state("a") == "in_flight 1"; }));
+    proxy.on_commit({});
+    proxy.refuse(false);
+    EXPECT_TRUE(eventually(20s, [&] { return state("a").ends_with(" free"); })) << state("a");
+    EXPECT_EQ(server_->calls().size(), 1U);
+    EXPECT_EQ(ask("a"), "201 made body");
+    EXPECT_EQ(server_->calls().size(), 2U);
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -16,14 +16,38 @@ std::string problem_of(const KeyedOutcome& outcome) {
 }
 
 TEST(UpstreamRules, AnAnswerIsFinalUnlessItsOwnWordsSayThatItPasses) {
+    UpstreamTarget plain, honours;
+    honours.honours_key = true;
     for (const int status : {200, 201, 204, 301, 304, 400, 402, 404, 409, 422, 499}) {
-        EXPECT_EQ(end_of(answered(status)), CallEnd::final_answer) << status;
+        EXPECT_EQ(end_of(answered(status), plain), CallEnd::final_answer) << status;
+        EXPECT_EQ(end_of(answered(status), honours), CallEnd::final_answer) << status;
     }
-    for (const int status : {408, 425, 429, 500, 502, 503, 504, 599}) {
-        EXPECT_EQ(end_of(answered(status)), CallEnd::turned_down) << status;
+    for (const int status : {408, 425, 429, 503}) {
+        EXPECT_EQ(end_of(answered(status), plain), CallEnd::turned_down) << status;
+        EXPECT_EQ(end_of(answered(status), honours), CallEnd::turned_down) << status;
     }
-    EXPECT_EQ(end_of({.status = 0, .carried = false}), CallEnd::never_sent);
-    EXPECT_EQ(end_of({.status = 0, .carried = true}), CallEnd::unknown);
+    EXPECT_EQ(end_of({.status = 0, .carried = false}, plain), CallEnd::never_sent);
+    EXPECT_EQ(end_of({.status = 0, .carried = true}, plain), CallEnd::unknown);
+}
+
+TEST(UpstreamRules, AFailureThatMayComeAfterAnEffectIsInDoubtUnlessItIsNamed) {
+    UpstreamTarget upstream;
+    for (const int status : {100, 500, 501, 502, 504, 599}) {
+        EXPECT_EQ(end_of(answered(status), upstream), CallEnd::in_doubt) << status;
+    }
+    EXPECT_EQ(fate_of(CallEnd::in_doubt, upstream), KeyFate::held);
+    const KeyedOutcome passed = passed_on(answered(504), upstream, {}, std::chrono::seconds(60));
+    EXPECT_EQ(std::get<KeyedAnswer>(passed).result.status, 504);
+    upstream.free_on = {423, 502};
+    EXPECT_EQ(end_of(answered(502), upstream), CallEnd::turned_down);
+    EXPECT_EQ(end_of(answered(423), upstream), CallEnd::turned_down);
+    EXPECT_EQ(end_of(answered(503), upstream), CallEnd::in_doubt);
+    EXPECT_EQ(end_of(answered(429), upstream), CallEnd::in_doubt);
+    // Of two calls under one key it makes one effect.
+    upstream.honours_key = true;
+    for (const int status : {408, 429, 500, 502, 503, 504}) {
+        EXPECT_EQ(end_of(answered(status), upstream), CallEnd::turned_down) << status;
+    }
 }
 
 TEST(UpstreamRules, OnlyAnUpstreamThatKnowsTheKeyIsCalledAgainAfterALostAnswer) {
@@ -36,8 +60,10 @@ TEST(UpstreamRules, OnlyAnUpstreamThatKnowsTheKeyIsCalledAgainAfterALostAnswer) 
             EXPECT_EQ(fate_of(CallEnd::final_answer, upstream), KeyFate::stored);
             EXPECT_EQ(fate_of(CallEnd::turned_down, upstream), KeyFate::released);
             EXPECT_EQ(fate_of(CallEnd::never_sent, upstream), KeyFate::released);
-            EXPECT_EQ(fate_of(CallEnd::unknown, upstream),
-                      policy == release && honours ? KeyFate::released : KeyFate::held);
+            for (const CallEnd end : {CallEnd::in_doubt, CallEnd::unknown}) {
+                EXPECT_EQ(fate_of(end, upstream),
+                          policy == release && honours ? KeyFate::released : KeyFate::held);
+            }
         }
     }
 }
