@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "dedup/mutants.h"
+
 namespace onceward {
 namespace {
 
@@ -17,12 +19,32 @@ constexpr std::array<std::string_view, 5> passing{"40001", "40P01", "55P03", "55
 constexpr std::array<std::string_view, 9> reconnecting{"57P01", "57P02", "57P03", "57P04", "57P05",
                                                        "25P03", "25P04", "26000", "25006"};
 constexpr std::array<std::string_view, 3> reconnecting_classes{"08", "53", "58"};
-constexpr std::array<std::string_view, 7> data_classes{"22", "23", "44", "54", "P0", "38", "39"};
+// Values and constraints, and also: no data, a CASE without a branch, a row that a command meets
+// twice, cursors, SQL functions. A statement fails with these because of what some rows hold.
+constexpr std::array<std::string_view, 13> data_classes{
+    "22", "23", "44", "54", "P0", "38", "39", "02", "20", "21", "24", "2F", "34"};
 
 // What the user's own code says: PL/pgSQL and RAISE, external routines.
 constexpr std::array<std::string_view, 3> users_own{"P0", "38", "39"};
 
+// The SQL standard leaves some classes to implementations; these are the ones PostgreSQL uses.
+constexpr std::array<std::string_view, 7> servers_own{"53", "54", "55", "57", "58", "P0", "XX"};
+constexpr std::string_view snapshot_too_old = "72000";
+// The routine that PostgreSQL reports for a RAISE of PL/pgSQL, and for nothing else.
+constexpr std::string_view raise_statement = "exec_stmt_raise";
+
 constexpr int internal_error_tries = 3;
+// A function that raises 40001 or 55P03 asks for another try. One that does so for ever would hold
+// up its topic or route.
+constexpr int raised_tries = 8;
+
+// A code of the user's own: its class begins with 5 to 9 or I to Z, which the SQL standard never
+// uses.
+bool of_the_user(std::string_view code) {
+    if (code.size() != 5 || code == snapshot_too_old) return false;
+    const bool free = (code[0] >= '5' && code[0] <= '9') || (code[0] >= 'I' && code[0] <= 'Z');
+    return free && !among(code.substr(0, 2), servers_own);
+}
 
 }  // namespace
 
@@ -39,6 +61,10 @@ std::string_view to_text(FailureAction action) {
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier) {
     const std::string_view code = diagnosis.sqlstate;
     const std::string_view code_class = code.substr(0, 2);
+    const bool raised = origin == Origin::sink && diagnosis.routine == raise_statement &&
+                        !diagnosis.connection_lost && !diagnosis.in_doubt &&
+                        !mutant(Mutant::own_sqlstate_stops_the_topic);
+    if (raised && (!among(code, passing) || earlier >= raised_tries)) return FailureAction::reject;
     // A COPY that the server could not parse: the row layout is wrong, not the network.
     if (code == "08P01" && origin == Origin::sink && !diagnosis.connection_lost) {
         return FailureAction::stop;
@@ -62,12 +88,15 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
             return FailureAction::reject;
         }
         if (among(code_class, data_classes)) return FailureAction::reject;
+        if (of_the_user(code) && !mutant(Mutant::own_sqlstate_stops_the_topic)) {
+            return FailureAction::reject;
+        }
     }
     return FailureAction::stop;
 }
 
 bool may_pass(std::string_view sqlstate) {
-    return sqlstate == "23503" || among(sqlstate.substr(0, 2), users_own);
+    return sqlstate == "23503" || among(sqlstate.substr(0, 2), users_own) || of_the_user(sqlstate);
 }
 
 }  // namespace onceward

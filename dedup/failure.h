@@ -25,8 +25,9 @@ enum class Origin : std::uint8_t { ours, sink };
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
 
 // Whether the same row may be taken later, though nothing about the message changes: what the
-// user's own functions and triggers raise (P0, 38, 39), and a foreign key whose other row is not
-// there yet (23503). No other rejection passes: a value that does not fit will never fit.
+// user's own functions and triggers raise (P0, 38, 39, and codes of their own such as SH001), and a
+// foreign key whose other row is not there yet (23503). No other rejection passes: a value that
+// does not fit will never fit.
 bool may_pass(std::string_view sqlstate);
 
 }  // namespace onceward

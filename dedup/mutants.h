@@ -38,32 +38,36 @@ enum class Mutant : std::uint8_t {
     absorbed_end_keeps_the_epoch,
     a_topic_holds_up_the_others,
     added_partitions_seen_at_a_take_over_alone,
+    own_sqlstate_stops_the_topic,
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
 // the core tier.
 inline constexpr std::size_t core_mutants = 13;
-inline constexpr std::array<std::string_view, 21> mutant_names{"no_fence_check",
-                                                               "owner_checked_but_not_the_offset",
-                                                               "start_from_memory",
-                                                               "commit_tag_not_looked_at",
-                                                               "offset_before_commit",
-                                                               "text_keys_cut_at_nul",
-                                                               "unsorted_batch",
-                                                               "select_to_resolve_a_lost_commit",
-                                                               "purge_by_wall_clock",
-                                                               "window_kept_over_a_reconnect",
-                                                               "news_read_with_the_lock",
-                                                               "sealed_without_the_lock",
-                                                               "window_read_before_the_take_over",
-                                                               "ended_by_a_stale_owner",
-                                                               "extended_by_a_stale_owner",
-                                                               "released_by_a_stale_owner",
-                                                               "relay_without_the_leader_lock",
-                                                               "row_deleted_before_kafkas_answer",
-                                                               "absorbed_end_keeps_the_epoch",
-                                                               "a_topic_holds_up_the_others",
-                                                               "added_partitions_seen_at_a_take_over_alone"};
+inline constexpr std::array<std::string_view, 22> mutant_names{
+    "no_fence_check",
+    "owner_checked_but_not_the_offset",
+    "start_from_memory",
+    "commit_tag_not_looked_at",
+    "offset_before_commit",
+    "text_keys_cut_at_nul",
+    "unsorted_batch",
+    "select_to_resolve_a_lost_commit",
+    "purge_by_wall_clock",
+    "window_kept_over_a_reconnect",
+    "news_read_with_the_lock",
+    "sealed_without_the_lock",
+    "window_read_before_the_take_over",
+    "ended_by_a_stale_owner",
+    "extended_by_a_stale_owner",
+    "released_by_a_stale_owner",
+    "relay_without_the_leader_lock",
+    "row_deleted_before_kafkas_answer",
+    "absorbed_end_keeps_the_epoch",
+    "a_topic_holds_up_the_others",
+    "added_partitions_seen_at_a_take_over_alone",
+    "own_sqlstate_stops_the_topic",
+};
 
 #ifdef ONCEWARD_MUTANTS
 inline constexpr bool mutants_built = true;

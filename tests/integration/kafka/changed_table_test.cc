@@ -92,6 +92,24 @@ TEST(ChangedTables, AnAddedConstraintSendsTheRowsThatBreakItToTheDeadLetters) {
               5);
 }
 
+TEST(ChangedTables, ASqlstateOfTheUsersOwnIsAboutItsRowAndStopsNothing) {
+    Scene scene;
+    scene.database().execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF new.id = 42 THEN RAISE EXCEPTION 'no' USING ERRCODE = 'SH001'; END IF; "
+        "IF new.id = 43 THEN CASE new.id WHEN 1 THEN RETURN new; END CASE; END IF; "
+        "RETURN new; END $$; "
+        "CREATE TRIGGER refuse BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION refuse()");
+    Worker& worker = scene.start(slow(scene));
+    scene.send(100);
+    EXPECT_TRUE(eventually(within, [&] { return scene.next_offset(0) == 100; }));
+    EXPECT_EQ(scene.applied(), 98);
+    EXPECT_EQ(scene.database().value(
+                  "SELECT string_agg(sqlstate, ' ' ORDER BY record_offset) FROM dead_letters"),
+              "SH001 20000");
+    EXPECT_TRUE(worker.status().halted.empty());
+}
+
 TEST(ChangedTables, ARowWithoutAPartitionWaitsForItsPartition) {
     Scene scene;
     scene.database().execute(

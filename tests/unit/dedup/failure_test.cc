@@ -93,8 +93,35 @@ TEST(Failure, WhatTheSchemaOrTheRoleLacksStops) {
 }
 
 TEST(Failure, ACodeThatNobodyListedStops) {
-    expect_all({"25P02", "2D000", "72000", "F0000", "ZZ999", "40000"}, FailureAction::stop,
+    expect_all({"25P02", "2D000", "72000", "F0000", "40000", "XX001", "57000", "55000"},
+               FailureAction::stop, FailureAction::stop);
+}
+
+// The SQL standard leaves these classes to implementations, and services put their own codes there.
+TEST(Failure, AUsersOwnSqlstateIsAboutOneMessage) {
+    expect_all({"SH001", "ZZ999", "I0001", "50001", "99999", "56000", "72001", "U0001"},
+               FailureAction::reject, FailureAction::stop);
+    for (const char* code : {"SH001", "99999"}) EXPECT_TRUE(may_pass(code)) << code;
+}
+
+// CASE without a branch, MERGE that meets a row twice, and what is raised by hand.
+TEST(Failure, AStatementThatFailsOnSomeDataIsAboutOneMessage) {
+    expect_all({"02000", "20000", "21000", "24000", "2F005", "34000"}, FailureAction::reject,
                FailureAction::stop);
+}
+
+// PostgreSQL names its own function that spoke: this is RAISE of PL/pgSQL.
+TEST(Failure, WhatAFunctionRaisesIsAboutOneMessageWhateverItsSqlstate) {
+    for (const char* code : {"42501", "53100", "57P01", "08006", "XX000", "0A000", "26000"}) {
+        PostgresError::Diagnosis diagnosis = error(code);
+        diagnosis.routine = "exec_stmt_raise";
+        EXPECT_EQ(classify(diagnosis, Origin::sink, 0), FailureAction::reject) << code;
+    }
+    PostgresError::Diagnosis again = error("40001");
+    again.routine = "exec_stmt_raise";
+    EXPECT_EQ(classify(again, Origin::sink, 0), FailureAction::retry) << "it asks for that";
+    EXPECT_EQ(classify(again, Origin::sink, 20), FailureAction::reject) << "but not for ever";
+    EXPECT_EQ(classify(again, Origin::ours, 20), FailureAction::retry);
 }
 
 // Whatever SQLSTATE came with it, a data error included: what COMMIT did is not known.
