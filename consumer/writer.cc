@@ -80,7 +80,8 @@ void Writer::run() {
             case Exchange::Work::Kind::batch:
                 source_.wake();  // There is room again; a reader that found none sleeps.
                 forget_old_statements();
-                process(topics_[work.topic], std::move(work.batch));
+                // That may have lost the session: all partitions are read again from their fences.
+                if (connection_) process(topics_[work.topic], std::move(work.batch));
                 activity_.idle();
                 exchange_.done();
                 break;

@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view statement_timed_out = "57014";
 constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr std::chrono::milliseconds longest_retry{2000};
 // A failure that may pass is tried again at once so often; after that, or after one try that took
@@ -52,7 +53,9 @@ bool Writer::retry(Topic& topic, const ProcessingError& error, Clock::time_point
     const bool alone = topics_.size() == 1 || mutant(Mutant::a_topic_holds_up_the_others);
     const bool leaving = exchange_.stopping() || !exchange_.leaving().empty();
     // A call that has begun cannot be rolled back: what it answered would be lost with the batch.
-    const bool bound = leaving || topic.processor->ends_while_leaving();
+    // A statement that timed out is tried in smaller parts, which would be lost as well.
+    const bool bound = leaving || topic.processor->ends_while_leaving() ||
+                       error.sqlstate() == statement_timed_out;
     if (!alone && !bound && (tried > long_try || topic.retries > short_tries)) {
         set_aside(topic, error, tried);
         return false;
