@@ -22,6 +22,7 @@
 #include "dedup/header_rules.h"
 #include "gateway/problem.h"
 #include "gateway/server.h"
+#include "gateway/waiting_connections.h"
 
 namespace onceward::serving {
 
@@ -73,6 +74,10 @@ class OpenConnection {
     virtual void start() = 0;
     // No further request; closes now where none is under way.
     virtual void drain() = 0;
+    // Ends, for somebody who waits for a connection: one that is idle at once, one whose request
+    // has not come whole with its 408.
+    virtual void give_way() = 0;
+    virtual bool in_body() const = 0;
 };
 
 // What the connections of a server share; all in its thread.
@@ -83,6 +88,10 @@ struct Common {
     std::set<OpenConnection*>& open;
     const bool& draining;
     std::function<void()> closed;
+    const HttpServer::Refused& refused;
+    WaitingConnections& idle;      // nothing of a request is lost with them
+    WaitingConnections& incoming;  // a request that has not come whole
+    const bool& crowded;           // somebody waits for a connection
 };
 
 inline std::optional<ProblemKind> problem_of(error_code error) {
@@ -113,13 +122,14 @@ class StreamConnection final : public OpenConnection,
         common_.open.insert(this);
     }
     ~StreamConnection() override {
+        wait_as(Waiting::nothing);
         common_.open.erase(this);
         common_.closed();
     }
 
     void start() override {
         if constexpr (std::is_same_v<Stream, TlsStream>) {
-            limit(handshake_time, Waiting::peer);
+            limit(handshake_time, Waiting::stranger);
             stream_.async_handshake(asio::ssl::stream_base::server,
                                     [self = this->shared_from_this()](error_code error) {
                                         if (!error) self->read();
@@ -132,38 +142,73 @@ class StreamConnection final : public OpenConnection,
     void drain() override {
         if (waiting_ == Waiting::request) close();
     }
+    void give_way() override {
+        if (waiting_ == Waiting::rest_of_request) return cut_off();
+        wait_as(Waiting::nothing);
+        close();
+    }
+    bool in_body() const override { return in_body_; }
 
   private:
     // What the deadline is for.
-    enum class Waiting : std::uint8_t { nothing, request, rest_of_request, peer };
+    enum class Waiting : std::uint8_t {
+        nothing,
+        request,
+        rest_of_request,
+        peer,
+        stranger,  // a handshake, or a good-bye: nothing is lost with it
+    };
+
+    void wait_as(Waiting waiting) {
+        if (waiting == waiting_) return;
+        if (WaitingConnections* list = list_of(waiting_)) list->remove(since_, this);
+        waiting_ = waiting;
+        since_ = WaitingConnections::Clock::now();
+        if (WaitingConnections* list = list_of(waiting_)) list->add(since_, this);
+    }
+    WaitingConnections* list_of(Waiting waiting) const {
+        switch (waiting) {
+            case Waiting::request:
+            case Waiting::stranger: return &common_.idle;
+            case Waiting::rest_of_request: return late_ ? nullptr : &common_.incoming;
+            case Waiting::nothing:
+            case Waiting::peer: break;
+        }
+        return nullptr;
+    }
 
     void limit(std::chrono::milliseconds time, Waiting waiting) {
-        waiting_ = waiting;
+        wait_as(waiting);
         deadline_.expires_after(time);
         deadline_.async_wait([weak = this->weak_from_this()](error_code error) {
             if (const auto self = weak.lock(); self && !error) self->overdue();
         });
     }
     void unlimited() {
-        waiting_ = Waiting::nothing;
+        wait_as(Waiting::nothing);
         deadline_.cancel();
     }
 
     void overdue() {
         // Set anew meanwhile: the one that came is an older one's.
         if (deadline_.expiry() > std::chrono::steady_clock::now()) return;
-        error_code ignored;
         switch (waiting_) {
             case Waiting::nothing: return;
             case Waiting::request:
+            case Waiting::stranger:
             case Waiting::peer: return close();
-            case Waiting::rest_of_request:
-                late_ = true;
-                socket_of(stream_).cancel(ignored);  // The read ends, and is answered with 408.
-                // One that had its bytes just now goes on reading: it is met at its next pause.
-                limit(cancel_again, Waiting::rest_of_request);
-                return;
+            case Waiting::rest_of_request: return cut_off();
         }
+    }
+
+    // The read ends, and is answered with 408.
+    void cut_off() {
+        common_.incoming.remove(since_, this);
+        late_ = true;
+        error_code ignored;
+        socket_of(stream_).cancel(ignored);
+        // One that had its bytes just now goes on reading: it is met at its next pause.
+        limit(cancel_again, Waiting::rest_of_request);
     }
 
     void close() {
@@ -176,7 +221,7 @@ class StreamConnection final : public OpenConnection,
     // One request after the other. Those that a peer sends ahead wait in the kernel.
     void read() {
         if (common_.draining) return finish();
-        late_ = false;
+        late_ = in_body_ = false;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(common_.limits.header_bytes));
         parser_->body_limit(common_.limits.body_bytes);
@@ -192,7 +237,9 @@ class StreamConnection final : public OpenConnection,
     }
 
     void read_head() {
-        limit(common_.limits.request_time, Waiting::rest_of_request);
+        begun_ = std::chrono::steady_clock::now();
+        limit(std::min(common_.limits.head_time, common_.limits.request_time),
+              Waiting::rest_of_request);
         http::async_read_header(
             stream_, buffer_, *parser_,
             [self = this->shared_from_this()](error_code error, std::size_t) {
@@ -216,6 +263,10 @@ class StreamConnection final : public OpenConnection,
     }
 
     void read_body() {
+        in_body_ = true;
+        const auto took = std::chrono::steady_clock::now() - begun_;
+        limit(std::chrono::ceil<std::chrono::milliseconds>(common_.limits.request_time - took),
+              Waiting::rest_of_request);
         if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
             // The head was within its limits, and so is the length that it announced.
             continue_ = {};
@@ -249,7 +300,9 @@ class StreamConnection final : public OpenConnection,
         keep_alive_ = false;
         head_ = false;
         version_ = 11;
-        write(to_response(problem));
+        HttpResponse response = to_response(problem);
+        if (common_.refused) common_.refused(response.status);
+        write(std::move(response));
     }
 
     void handle() {
@@ -283,7 +336,7 @@ class StreamConnection final : public OpenConnection,
             if (fits_a_head(name, value)) response_.insert(name, value);
         }
         if (!bodyless(from.status)) response_.body() = std::move(from.body);
-        keep_alive_ = keep_alive_ && !common_.draining;
+        keep_alive_ = keep_alive_ && !common_.draining && !common_.crowded;
         response_.keep_alive(keep_alive_);
         response_.prepare_payload();
         if (bodyless(from.status)) response_.erase(http::field::content_length);
@@ -301,7 +354,7 @@ class StreamConnection final : public OpenConnection,
     // The peer may still be sending: closed at once, the kernel would answer that with a reset,
     // which can take the answer away from it.
     void finish() {
-        limit(farewell_time, Waiting::peer);
+        limit(farewell_time, Waiting::stranger);
         if constexpr (std::is_same_v<Stream, TlsStream>) {
             stream_.async_shutdown(
                 [self = this->shared_from_this()](error_code) { self->close(); });
@@ -331,6 +384,9 @@ class StreamConnection final : public OpenConnection,
     http::response<http::string_body> response_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
     Waiting waiting_ = Waiting::nothing;
+    WaitingConnections::Clock::time_point since_{};  // it waits as it does
+    std::chrono::steady_clock::time_point begun_{};  // the request
+    bool in_body_ = false;
     bool late_ = false;
     bool keep_alive_ = true;
     bool head_ = false;
