@@ -102,6 +102,7 @@ FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
             if (asks_status && route.status_path.empty()) continue;
             auto made = std::make_unique<Route>(route, i);
             made->asks_status = asks_status;
+            made->traffic = routes_.size();
             if (route.tenant_rate) made->tenants.emplace(*route.tenant_rate, names);
             if (route.key_rate) made->keys.emplace(*route.key_rate, names);
             routes_.push_back(std::move(made));
@@ -116,6 +117,7 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->request = std::move(request);
     visit->answer = std::move(answer);
     visit->traffic = &traffic_;
+    visit->access_log = options_.server.access_log;
     // Before the routes: one with names for all parts would take these paths.
     if (auto page = problem_page(visit->request)) return visit->respond(std::move(*page));
     RouteTable::Match match = table_.match(visit->request.method, path_of(visit->request.target));
@@ -129,10 +131,30 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     }
     visit->route = routes_[match.route].get();
     visit->parameters = std::move(match.parameters);
+    visit->under_way = traffic_.begin(visit->route->traffic);
+    if (!visit->under_way) return refuse_as_full(*visit);
     guarded(*visit, [&] {
         // DANGER: before anything of the body is looked at.
         if (check_signature(*visit)) check_token(visit, Tries::first);
     });
+}
+
+// At once: one slow target must not take the connections of all routes.
+void FrontDoor::refuse_as_full(Visit& visit) {
+    if (const auto kept_back = visit.route->full_lines.pass()) {
+        log_warning("http.route_full", {{"route", operation_of(visit.route->pattern())},
+                                        {"kept_back", *kept_back}});
+    }
+    Problem problem = ask_again_soon();
+    problem.detail = "Too many requests of this operation are under way; nothing was carried out.";
+    visit.refuse(problem);
+}
+
+void FrontDoor::refused_by_server(int status) {
+    const HttpResponse response{.status = status};
+    traffic_.count(std::nullopt, response, {});
+    if (!options_.server.access_log) return;
+    log_info("http.request", {{"route", ""}, {"status", status}});
 }
 
 bool FrontDoor::check_signature(Visit& visit) const {
@@ -147,7 +169,7 @@ bool FrontDoor::check_signature(Visit& visit) const {
         case SignatureVerdict::stale: detail = "The signature is of another time."; break;
         case SignatureVerdict::wrong: detail = "The signature is wrong."; break;
     }
-    visit.refuse({.kind = ProblemKind::signature_refused, .detail = detail});
+    visit.unauthorized({.kind = ProblemKind::signature_refused, .detail = detail}, detail);
     return false;
 }
 
@@ -156,8 +178,9 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
     const auto authorization = only_value(visit->request.headers, "Authorization");
     const auto token = authorization ? bearer_token(*authorization) : std::nullopt;
     if (!token) {
-        return visit->refuse(
-            {.kind = ProblemKind::token_missing, .headers = {{"WWW-Authenticate", "Bearer"}}});
+        return visit->unauthorized(
+            {.kind = ProblemKind::token_missing, .headers = {{"WWW-Authenticate", "Bearer"}}},
+            "There is no bearer token.");
     }
     const std::shared_ptr<const KeySet> keys = parts_.keys->current();
     TokenReading reading;
@@ -180,10 +203,11 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
                               .retry_after = std::chrono::seconds(10)});
     }
     if (reading.fault) {
-        return visit->refuse(
+        return visit->unauthorized(
             {.kind = ProblemKind::token_refused,
              .detail = "The token is not accepted: " + std::string(to_text(*reading.fault)) + ".",
-             .headers = {{"WWW-Authenticate", "Bearer error=\"invalid_token\""}}});
+             .headers = {{"WWW-Authenticate", "Bearer error=\"invalid_token\""}}},
+            to_text(*reading.fault));
     }
     visit->claims = std::move(reading.claims);
     go_on(visit);

@@ -65,6 +65,8 @@ class FrontDoor {
     ~FrontDoor();
 
     void handle(HttpRequest request, Answer answer);
+    // Counts an answer that the server gave by itself: nothing of it was a request.
+    void refused_by_server(int status);
     // What was answered so far; of requests for no route at the end.
     std::vector<RouteTraffic> traffic() const { return traffic_.read(); }
 
@@ -74,6 +76,7 @@ class FrontDoor {
     using VisitPointer = std::shared_ptr<Visit>;
     enum class Tries : std::uint8_t { first, after_refresh };
 
+    static void refuse_as_full(Visit& visit);
     bool check_signature(Visit& visit) const;
     void check_token(const VisitPointer& visit, Tries tries);
     void go_on(const VisitPointer& visit);

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds usual_patience = 50ms;
 // Once that has happened: until the one that waits stands alone, and in its further tries.
 constexpr std::chrono::milliseconds short_patience = 10ms;
 constexpr std::string_view lock_not_to_be_had = "55P03";
+constexpr std::string_view statement_cancelled = "57014";
 
 // 50 ms, doubled each time, jittered.
 std::chrono::milliseconds pause_after(int failures) {
@@ -209,6 +210,10 @@ RequestSession::Step RequestSession::failed(const PostgresError& error, Parts& p
     }
     repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
     last_sqlstate_ = error.sqlstate();
+    if (error.sqlstate() == statement_cancelled) {
+        log_warning("http.statement_timeout",
+                    {{"route", options_.name}, {"requests", parts.front().size()}});
+    }
     // Without a session it was none of the batch's statements.
     const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
     switch (classify(error.diagnosis(), origin, repeated_)) {

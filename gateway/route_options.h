@@ -78,6 +78,9 @@ struct RouteOptions {
     // Where GET tells what became of a key of this route, with the same tenant and token and the
     // key in its header; '': nowhere. Of a route to a sink or to an upstream.
     std::string status_path;
+    // Most requests of it that are under way at once, and hold a connection each; more get a 503 at
+    // once. 0: a share of those that are free (gateway/request_room.h).
+    std::size_t at_once = 0;
     // How long a request waits where the first one with its key still runs, before it gets its 409.
     std::chrono::milliseconds wait{0};
     std::optional<RateLimit> tenant_rate;
@@ -88,8 +91,10 @@ struct RouteOptions {
 struct HttpLimits {
     std::size_t body_bytes = 1024 * 1024;
     std::size_t header_bytes = 16 * 1024;
-    // Connections beyond it wait in the kernel's queue.
+    // Beyond it new ones wait in the kernel's queue, and the one goes that has been idle longest.
     std::size_t connections = 1000;
+    // From a request's first byte to the end of its head.
+    std::chrono::milliseconds head_time{10'000};
     // From a request's first byte to its last.
     std::chrono::milliseconds request_time{30'000};
     // How long a connection may stand idle between two requests.
@@ -105,6 +110,7 @@ struct ServerOptions {
     std::string certificate_file;
     std::string key_file;
     HttpLimits limits;
+    bool access_log = false;  // a line for each request
 };
 
 struct GatewayOptions {

@@ -15,6 +15,7 @@
 
 #include "gateway/http.h"
 #include "gateway/route_options.h"
+#include "gateway/traffic.h"
 
 namespace onceward {
 
@@ -27,8 +28,10 @@ class HttpServer {
   public:
     using Answer = std::function<void(HttpResponse)>;
     using Handler = std::function<void(HttpRequest, Answer)>;
+    // Told the status of each answer that the server gives by itself, in its thread.
+    using Refused = std::function<void(int status)>;
     // Listens; whoever connects waits until start().
-    HttpServer(const ServerOptions& options, Handler handler);
+    HttpServer(const ServerOptions& options, Handler handler, Refused refused = {});
     // Closes what is open, as stop() does. Answers are given while it lives.
     ~HttpServer();
 
@@ -38,6 +41,8 @@ class HttpServer {
     // way are answered, at most so long. Then the handler is not called any more, and answers that
     // come go nowhere. REQUIRES: started.
     void stop(std::chrono::milliseconds limit);
+    // From any thread.
+    ServerCounts counts() const;
 
   private:
     struct State;

@@ -3,103 +3,18 @@
 // For server.cc alone, as Boost's headers take half a minute to compile. All of it belongs to the
 // thread of the event loop; a connection owns itself, by what it waits for.
 
-#include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
-#include <boost/beast/http.hpp>
 #include <cstdint>
-#include <ctime>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 
-#include "dedup/header_rules.h"
-#include "gateway/problem.h"
+#include "gateway/open_connection.h"
 #include "gateway/request_head.h"
-#include "gateway/server.h"
 
 namespace onceward::serving {
-
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-using boost::system::error_code;
-using Tcp = asio::ip::tcp;
-using TlsStream = asio::ssl::stream<Tcp::socket>;
-
-// For an answer to leave, and for a TLS peer to say good-bye.
-constexpr auto write_time = std::chrono::seconds(30);
-constexpr auto handshake_time = std::chrono::seconds(10);
-constexpr auto farewell_time = std::chrono::seconds(2);
-constexpr auto cancel_again = std::chrono::milliseconds(100);
-constexpr std::size_t read_ahead = 64 * 1024;
-// Fields of a head: each costs more than the four bytes that it may be written in.
-constexpr std::size_t most_fields = 256;
-
-inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
-inline Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
-
-inline std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
-
-// RFC 9110, 5.6.7.
-inline std::string date_text() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    std::array<char, 64> text{};
-    const std::size_t length =
-        std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    return {text.data(), length};
-}
-
-// DANGER: a header that is longer than 64 KiB throws in the event loop, which ends the process, and
-// ends it again with each replay of that answer.
-inline bool fits_a_head(std::string_view name, std::string_view value) {
-    constexpr std::size_t most = 65'000;
-    return !name.empty() && name.size() <= most && value.size() <= most &&
-           valid_header_value(value);
-}
-
-// An answer without a body, whatever a sink has made of it.
-inline bool bodyless(int status) { return status < 200 || status == 204 || status == 304; }
-
-class OpenConnection {
-  public:
-    virtual ~OpenConnection() = default;
-    virtual void start() = 0;
-    // No further request; closes now where none is under way.
-    virtual void drain() = 0;
-};
-
-// What the connections of a server share; all in its thread.
-struct Common {
-    const HttpLimits& limits;
-    const HttpServer::Handler& handler;
-    asio::io_context& loop;
-    std::set<OpenConnection*>& open;
-    const bool& draining;
-    std::function<void()> closed;
-};
-
-inline std::optional<ProblemKind> problem_of(error_code error) {
-    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-        return ProblemKind::headers_too_large;
-    }
-    if (error == http::error::body_limit) return ProblemKind::body_too_large;
-    // What the peer cut off needs no answer, and who only hung up even less.
-    if (error == http::error::end_of_stream || error == http::error::partial_message) {
-        return std::nullopt;
-    }
-    if (error.category() == make_error_code(http::error::bad_method).category()) {
-        return ProblemKind::malformed_request;
-    }
-    return std::nullopt;
-}
 
 template <class Stream>
 class StreamConnection final : public OpenConnection,
@@ -114,13 +29,14 @@ class StreamConnection final : public OpenConnection,
         common_.open.insert(this);
     }
     ~StreamConnection() override {
+        wait_as(Waiting::nothing);
         common_.open.erase(this);
         common_.closed();
     }
 
     void start() override {
         if constexpr (std::is_same_v<Stream, TlsStream>) {
-            limit(handshake_time, Waiting::peer);
+            limit(handshake_time, Waiting::stranger);
             stream_.async_handshake(asio::ssl::stream_base::server,
                                     [self = this->shared_from_this()](error_code error) {
                                         if (!error) self->read();
@@ -133,38 +49,73 @@ class StreamConnection final : public OpenConnection,
     void drain() override {
         if (waiting_ == Waiting::request) close();
     }
+    void give_way() override {
+        if (waiting_ == Waiting::rest_of_request) return cut_off();
+        wait_as(Waiting::nothing);
+        close();
+    }
+    bool in_body() const override { return in_body_; }
 
   private:
     // What the deadline is for.
-    enum class Waiting : std::uint8_t { nothing, request, rest_of_request, peer };
+    enum class Waiting : std::uint8_t {
+        nothing,
+        request,
+        rest_of_request,
+        peer,
+        stranger,  // a handshake, or a good-bye: nothing is lost with it
+    };
+
+    void wait_as(Waiting waiting) {
+        if (waiting == waiting_) return;
+        if (WaitingConnections* list = list_of(waiting_)) list->remove(since_, this);
+        waiting_ = waiting;
+        since_ = WaitingConnections::Clock::now();
+        if (WaitingConnections* list = list_of(waiting_)) list->add(since_, this);
+    }
+    WaitingConnections* list_of(Waiting waiting) const {
+        switch (waiting) {
+            case Waiting::request:
+            case Waiting::stranger: return &common_.idle;
+            case Waiting::rest_of_request: return late_ ? nullptr : &common_.incoming;
+            case Waiting::nothing:
+            case Waiting::peer: break;
+        }
+        return nullptr;
+    }
 
     void limit(std::chrono::milliseconds time, Waiting waiting) {
-        waiting_ = waiting;
+        wait_as(waiting);
         deadline_.expires_after(time);
         deadline_.async_wait([weak = this->weak_from_this()](error_code error) {
             if (const auto self = weak.lock(); self && !error) self->overdue();
         });
     }
     void unlimited() {
-        waiting_ = Waiting::nothing;
+        wait_as(Waiting::nothing);
         deadline_.cancel();
     }
 
     void overdue() {
         // Set anew meanwhile: the one that came is an older one's.
         if (deadline_.expiry() > std::chrono::steady_clock::now()) return;
-        error_code ignored;
         switch (waiting_) {
             case Waiting::nothing: return;
             case Waiting::request:
+            case Waiting::stranger:
             case Waiting::peer: return close();
-            case Waiting::rest_of_request:
-                late_ = true;
-                socket_of(stream_).cancel(ignored);  // The read ends, and is answered with 408.
-                // One that had its bytes just now goes on reading: it is met at its next pause.
-                limit(cancel_again, Waiting::rest_of_request);
-                return;
+            case Waiting::rest_of_request: return cut_off();
         }
+    }
+
+    // The read ends, and is answered with 408.
+    void cut_off() {
+        common_.incoming.remove(since_, this);
+        late_ = true;
+        error_code ignored;
+        socket_of(stream_).cancel(ignored);
+        // One that had its bytes just now goes on reading: it is met at its next pause.
+        limit(cancel_again, Waiting::rest_of_request);
     }
 
     void close() {
@@ -177,7 +128,7 @@ class StreamConnection final : public OpenConnection,
     // One request after the other. Those that a peer sends ahead wait in the kernel.
     void read() {
         if (common_.draining) return finish();
-        late_ = false;
+        late_ = in_body_ = false;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(common_.limits.header_bytes));
         parser_->body_limit(common_.limits.body_bytes);
@@ -205,7 +156,9 @@ class StreamConnection final : public OpenConnection,
     }
 
     void read_head() {
-        limit(common_.limits.request_time, Waiting::rest_of_request);
+        begun_ = std::chrono::steady_clock::now();
+        limit(std::min(common_.limits.head_time, common_.limits.request_time),
+              Waiting::rest_of_request);
         scan_ = {};
         look_at_head();
     }
@@ -259,6 +212,10 @@ class StreamConnection final : public OpenConnection,
     }
 
     void read_body() {
+        in_body_ = true;
+        const auto took = std::chrono::steady_clock::now() - begun_;
+        limit(std::chrono::ceil<std::chrono::milliseconds>(common_.limits.request_time - took),
+              Waiting::rest_of_request);
         // A client of HTTP/1.0 would take it for its answer (RFC 9110, 10.1.1).
         const auto& message = parser_->get();
         const auto expects = message[http::field::expect];
@@ -295,7 +252,9 @@ class StreamConnection final : public OpenConnection,
         keep_alive_ = false;
         head_ = false;
         version_ = 11;
-        write(to_response(problem));
+        HttpResponse response = to_response(problem);
+        if (common_.refused) common_.refused(response.status);
+        write(std::move(response));
     }
 
     void handle() {
@@ -329,7 +288,7 @@ class StreamConnection final : public OpenConnection,
             if (fits_a_head(name, value)) response_.insert(name, value);
         }
         if (!bodyless(from.status)) response_.body() = std::move(from.body);
-        keep_alive_ = keep_alive_ && !common_.draining;
+        keep_alive_ = keep_alive_ && !common_.draining && !common_.crowded;
         response_.keep_alive(keep_alive_);
         response_.prepare_payload();
         if (bodyless(from.status)) response_.erase(http::field::content_length);
@@ -347,7 +306,7 @@ class StreamConnection final : public OpenConnection,
     // The peer may still be sending: closed at once, the kernel would answer that with a reset,
     // which can take the answer away from it.
     void finish() {
-        limit(farewell_time, Waiting::peer);
+        limit(farewell_time, Waiting::stranger);
         if constexpr (std::is_same_v<Stream, TlsStream>) {
             stream_.async_shutdown(
                 [self = this->shared_from_this()](error_code) { self->close(); });
@@ -386,6 +345,9 @@ class StreamConnection final : public OpenConnection,
     http::response<http::string_body> response_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
     Waiting waiting_ = Waiting::nothing;
+    WaitingConnections::Clock::time_point since_{};  // it waits as it does
+    std::chrono::steady_clock::time_point begun_{};  // the request
+    bool in_body_ = false;
     bool late_ = false;
     bool keep_alive_ = true;
     bool head_ = false;

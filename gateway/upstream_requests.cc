@@ -18,6 +18,7 @@ constexpr std::chrono::seconds let_go_again{1};
 }  // namespace
 
 UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(std::move(options)) {
+    options_.calls = &calls_;
     options_.original = [this](const Digest& key) { tell_original(key); };
     for (std::size_t i = 0; i < options_.upstream.concurrency; ++i) {
         workers_.emplace_back([this](const std::stop_token& stop) { run(stop); });

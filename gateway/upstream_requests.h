@@ -5,6 +5,7 @@
 // one key in this process one is carried out, and the others wait or are told so; one whose key
 // another process has in flight is tried again, as long as it waits.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -30,6 +31,8 @@ class UpstreamRequests final : public RequestTarget {
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
+    std::int64_t calls_under_way() const { return calls_; }
+    const std::string& name() const { return options_.name; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -75,6 +78,7 @@ class UpstreamRequests final : public RequestTarget {
     void watch(const std::stop_token& stop);
 
     UpstreamRequestOptions options_;
+    std::atomic<std::int64_t> calls_{0};
     std::mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline

@@ -20,6 +20,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view statement_timeout = "57014";
+
+class CallUnderWay {
+  public:
+    explicit CallUnderWay(std::atomic<std::int64_t>* calls) : calls_(calls) {
+        if (calls_ != nullptr) ++*calls_;
+    }
+    ~CallUnderWay() {
+        if (calls_ != nullptr) --*calls_;
+    }
+    CallUnderWay(const CallUnderWay&) = delete;
+    CallUnderWay& operator=(const CallUnderWay&) = delete;
+
+  private:
+    std::atomic<std::int64_t>* calls_;
+};
+
 // Whoever stops does not wait for the whole of it.
 void pause_before_next(const std::stop_token& stop, int failures) {
     std::mutex mutex;
@@ -154,8 +171,8 @@ bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline
     });
 }
 
-// DANGER: claimed again under the same token first. Its COMMIT may still be under way in the server,
-// where no release sees it: the claim waits for that one's end, and then the release finds it.
+// DANGER: claimed again under the same token first. Its COMMIT may still be under way in the
+// server, where no release sees it: the claim waits for its end, and then the release finds it.
 bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
     return until(Clock::now(), [&] {
         Leases leases(registered_.value(), options_.ledger.lease, claim.token);
@@ -167,6 +184,7 @@ bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
 }
 
 UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
+    const CallUnderWay counted(options_.calls);
     HttpRequest& request = attempt.request.request;
     try {
         client_->begin({.method = request.method,
@@ -253,6 +271,9 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
 // Whether the same again is worth a try.
 bool UpstreamSession::passes(const PostgresError& error) {
     if (error.diagnosis().in_doubt) commit_in_doubt_ = true;
+    if (error.sqlstate() == statement_timeout) {
+        log_warning("http.statement_timeout", {{"route", options_.name}});
+    }
     repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
     last_sqlstate_ = error.sqlstate();
     switch (classify(error.diagnosis(), Origin::ours, repeated_)) {

@@ -5,6 +5,7 @@
 // another store. Whatever happens to it, what was begun is in flight in the ledger until its lease
 // ends.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -47,6 +48,7 @@ struct UpstreamRequestOptions {
     StepObserver* observer = nullptr;
     // Of the requests' own: told of a key that is called now, or that another process has.
     std::function<void(const Digest& key)> original = {};
+    std::atomic<std::int64_t>* calls = nullptr;  // counts those under way; may be null
 };
 
 // A claim whose COMMIT had no answer, and of which nothing was called.

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "dedup/log.h"
 #include "gateway/front_door.h"
+#include "gateway/log_gate.h"
 #include "gateway/problem.h"
 
 namespace onceward {
@@ -19,9 +21,14 @@ struct FrontDoor::Route {
     Route(const RouteOptions& route, std::size_t at) : options(route), place(at) {}
     const RouteOptions& options;
     std::size_t place;
+    std::size_t traffic = 0;   // its place there
     bool asks_status = false;  // of that route's keys
+    LogGate full_lines, unauthorized_lines;
     std::optional<TokenBuckets> tenants;
     std::optional<TokenBuckets> keys;
+    RoutePattern pattern() const {
+        return asks_status ? RoutePattern{"GET", options.status_path} : options.pattern;
+    }
 };
 
 // A request on its way.
@@ -29,6 +36,8 @@ struct FrontDoor::Visit {
     HttpRequest request;
     Answer answer;
     Traffic* traffic = nullptr;
+    bool under_way = false;   // counted as one of its route's
+    bool access_log = false;
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
     Route* route = nullptr;  // none: no route is for it
     std::vector<std::pair<std::string, std::string>> parameters;
@@ -44,9 +53,33 @@ struct FrontDoor::Visit {
             response.headers.emplace_back(options().key.header, key->written);
         }
         const std::optional<std::size_t> place =
-            route == nullptr ? std::nullopt : std::optional(route->place);
-        traffic->count(place, response, std::chrono::steady_clock::now() - begun);
+            route == nullptr ? std::nullopt : std::optional(route->traffic);
+        const auto took = std::chrono::steady_clock::now() - begun;
+        if (under_way) traffic->end(*place);
+        under_way = false;
+        traffic->count(place, response, took);
+        if (access_log) write_access(response, took);
         answer(std::move(response));
+    }
+    // A token or a signature that is not accepted. `reason`: nothing of the client's own.
+    void unauthorized(const Problem& problem, std::string_view reason) {
+        if (const auto kept_back = route->unauthorized_lines.pass()) {
+            log_warning("http.unauthorized", {{"route", operation_of(route->pattern())},
+                                              {"reason", reason},
+                                              {"kept_back", *kept_back}});
+        }
+        refuse(problem);
+    }
+    // Neither the target nor a header, which may hold secrets.
+    void write_access(const HttpResponse& response,
+                      std::chrono::steady_clock::duration took) const {
+        const std::string name = route == nullptr ? "" : operation_of(route->pattern());
+        const std::chrono::duration<double, std::milli> milliseconds = took;
+        log_info("http.request",
+                 {{"route", name},
+                  {"status", response.status},
+                  {"milliseconds", milliseconds.count()},
+                  {"replayed", only_value(response.headers, "Idempotent-Replayed").has_value()}});
     }
 };
 

@@ -31,15 +31,16 @@ class Families {
         metric.gauge.value = value;
         add(name, help, MetricType::Gauge, std::move(metric));
     }
-    void histogram(const std::string& name, const std::string& help,
-                   const DurationHistogram& durations) {
-        ClientMetric metric;
+    template <class Histogram>
+    void histogram(const std::string& name, const std::string& help, const Histogram& durations,
+                   Labels labels = {}) {
+        ClientMetric metric = labelled(std::move(labels));
         std::uint64_t count = 0;
         for (std::size_t i = 0; i < durations.counts.size(); ++i) {
             count += static_cast<std::uint64_t>(durations.counts[i]);
-            const bool last = i == DurationHistogram::bounds.size();
+            const bool last = i == Histogram::bounds.size();
             metric.histogram.bucket.push_back({count, last ? std::numeric_limits<double>::infinity()
-                                                           : DurationHistogram::bounds[i]});
+                                                           : Histogram::bounds[i]});
         }
         metric.histogram.sample_count = count;
         metric.histogram.sample_sum = durations.sum;
@@ -256,6 +257,29 @@ void add_route(Families& families, const RouteTraffic& route) {
     families.counter("onceward_http_seconds_total",
                      "What they took, from their last byte to their answer.", route.seconds,
                      labels);
+    families.histogram("onceward_http_request_seconds",
+                       "What each took, from its last byte to its answer.", route.times, labels);
+    families.gauge("onceward_http_requests_under_way",
+                   "Requests that have no answer yet; each holds a connection.",
+                   static_cast<double>(route.under_way), labels);
+    families.counter("onceward_http_route_full_total",
+                     "Requests that were refused, as too many of the route were under way.",
+                     route.full, labels);
+}
+
+void add_server(Families& families, const ServerCounts& counts) {
+    families.gauge("onceward_http_connections", "Connections with the front door.",
+                   static_cast<double>(counts.open));
+    families.counter("onceward_http_connections_full_total",
+                     "Times that somebody waited, as there were as many as there may be.",
+                     counts.full);
+    const std::pair<const char*, std::int64_t> closed[] = {{"idle", counts.closed_idle},
+                                                           {"slow", counts.closed_slow}};
+    for (const auto& [reason, count] : closed) {
+        families.counter("onceward_http_connections_closed_total",
+                         "Connections that were closed for somebody who waited for one.", count,
+                         {{"reason", reason}});
+    }
 }
 
 void add_durable(Families& families, const std::string& group, const DurableTotals& durable) {
@@ -328,6 +352,11 @@ std::string metrics_text(const ProcessStatus& process) {
     for (const RetentionState& state : process.retention) add_retention(families, state);
     for (const RelayState& state : process.relays) add_relay(families, state);
     for (const RouteTraffic& route : process.routes) add_route(families, route);
+    if (process.server) add_server(families, *process.server);
+    for (const auto& [route, calls] : process.upstream_calls) {
+        families.gauge("onceward_http_upstream_calls", "Calls to upstreams that are under way.",
+                       static_cast<double>(calls), {{"route", route}});
+    }
     if (process.front_door) {
         families.gauge("onceward_http_postgres_connected",
                        "1 if the PostgreSQL that keeps the routes' keys answers.",

@@ -69,6 +69,8 @@ struct ProcessStatus {
     std::vector<RelayState> relays;
     std::vector<RouteTraffic> routes;          // of the front door, where there is one
     std::optional<FrontDoorState> front_door;  // none where no route keeps keys
+    std::optional<ServerCounts> server;        // of the front door
+    std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
 
     // Of one more job: those of a server are told as one, since a metric has one value.
     void add_retention(const std::string& database, const RetentionCounts& counts) {

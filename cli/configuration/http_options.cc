@@ -31,6 +31,16 @@ const OptionSpec server_entries[] = {
                  http.server.port = address->port;
              }
          }},
+    {.path = "http.access_log",
+     .type = OptionType::choice,
+     .default_text = "off",
+     .meaning = "`on` writes a line for each request to the log (`http.request`, level info): its "
+                "route, status and milliseconds, and whether it was a repeat. Neither its path nor "
+                "its headers.",
+     .cost = "Some thousand lines a second under load.",
+     .bind = [](To& to,
+                const In& value) { to.configuration.http.server.access_log = value.choice == 1; },
+     .choices = {"off", "on"}},
     {.path = "http.tls.certificate",
      .meaning = "A PEM file with the certificate and its chain; relative to this configuration's "
                 "folder. Without it the front door speaks plain HTTP.",
@@ -39,61 +49,9 @@ const OptionSpec server_entries[] = {
     {.path = "http.tls.key",
      .meaning = "The PEM file with the certificate's private key.",
      .bind = [](To& to, const In& value) { to.configuration.http.server.key_file = value.text; }},
-    {.path = "http.limits.body",
-     .type = OptionType::size,
-     .default_text = "1MiB",
-     .meaning = "The largest body of a request; a larger one is answered with 413.",
-     .cost = "Each connection may hold one in memory.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.body_bytes = amount(value);
-         },
-     .minimum = 1,
-     .maximum = std::int64_t{1} << 30},
-    {.path = "http.limits.headers",
-     .type = OptionType::size,
-     .default_text = "16KiB",
-     .meaning = "Most bytes of a request's first line and header fields; more is answered with "
-                "431, and so are more than 256 fields.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.header_bytes = amount(value);
-         },
-     .minimum = 1024,
-     .maximum = 1 << 20},
-    {.path = "http.limits.connections",
-     .type = OptionType::integer,
-     .default_text = "1000",
-     .meaning = "Most connections at once. Further ones wait in the kernel's queue until one ends.",
-     .cost = "Each is a file descriptor, and memory for a request.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.connections = amount(value);
-         },
-     .minimum = 1,
-     .maximum = 100'000},
-    {.path = "http.limits.request_time",
-     .type = OptionType::duration,
-     .default_text = "30s",
-     .meaning = "How long a request may take from its first byte to its last; a slower one is "
-                "answered with 408.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.request_time = value.duration;
-         },
-     .minimum = 100,
-     .maximum = 3600 * second},
-    {.path = "http.limits.idle_time",
-     .type = OptionType::duration,
-     .default_text = "15s",
-     .meaning = "How long a connection may stand idle between two requests before it is closed.",
-     .cost = "Longer saves clients a connection, and takes one of `connections` for nothing.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.idle_time = value.duration;
-         },
-     .minimum = 100,
-     .maximum = 3600 * second},
+};
+
+const OptionSpec token_entries[] = {
     {.path = "http.tokens.jwks",
      .meaning =
          "The key set that bearer tokens are verified against: an `https://` address, or a "
@@ -161,6 +119,18 @@ const OptionSpec route_entries[] = {
                 "has an answer of its own (207).",
      .bind = [](To& to, const In& value) { to.route->bulk = value.choice == 1; },
      .choices = {"item", "bulk"}},
+    {.path = "http.routes[].at_once",
+     .type = OptionType::integer,
+     .default_text = "0",
+     .meaning = "Most requests of the route that are under way at once, from their last byte to "
+                "their answer; each holds one of `http.limits.connections`. A further one is "
+                "answered with 503 and Retry-After at once. 0: four times the connections that "
+                "no request holds, so one busy route gets four fifths of all, and two get four "
+                "ninths each.",
+     .cost = "More than `connections` less what other routes need lets a slow target stop them. "
+             "Fewer refuses requests that the target could have taken.",
+     .bind = [](To& to, const In& value) { to.route->options.at_once = amount(value); },
+     .maximum = 100'000},
     {.path = "http.routes[].wait",
      .type = OptionType::duration,
      .default_text = "0s",
@@ -365,6 +335,9 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
 
 std::vector<OptionSpec> http_options() {
     std::vector<OptionSpec> options(std::begin(server_entries), std::end(server_entries));
+    const std::vector<OptionSpec> limits = http_limit_options();
+    options.insert(options.end(), limits.begin(), limits.end());
+    options.insert(options.end(), std::begin(token_entries), std::end(token_entries));
     options.insert(options.end(), std::begin(route_entries), std::end(route_entries));
     const std::vector<OptionSpec> upstream = upstream_options();
     options.insert(options.end(), upstream.begin(), upstream.end());

@@ -18,6 +18,8 @@ std::vector<OptionSpec> outbox_options();
 std::vector<OptionSpec> result_options();
 std::vector<OptionSpec> webhook_options();
 std::vector<OptionSpec> http_options();
+// `http.limits`.
+std::vector<OptionSpec> http_limit_options();
 // `http.routes[].upstream`.
 std::vector<OptionSpec> upstream_options();
 

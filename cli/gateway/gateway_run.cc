@@ -42,7 +42,8 @@ struct GatewayRun::State {
           server(options.server,
                  [this](HttpRequest request, HttpServer::Answer answer) {
                      door.handle(std::move(request), std::move(answer));
-                 }),
+                 },
+                 [this](int status) { door.refused_by_server(status); }),
           topics(std::make_unique<TopicProduction>(
               TopicProductionOptions{.kafka = configuration.kafka})),
           keys(key_sets(configuration.http)),
@@ -93,6 +94,7 @@ std::uint16_t GatewayRun::port() const { return state_->server.port(); }
 
 void GatewayRun::complete(ProcessStatus& status) const {
     status.routes = state_->door.traffic();
+    status.server = state_->server.counts();
     if (state_->sinks) state_->sinks->complete(status);
     if (state_->upstreams) state_->upstreams->complete(status);
 }

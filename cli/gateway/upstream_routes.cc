@@ -120,6 +120,9 @@ void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
 
 void UpstreamRoutes::complete(ProcessStatus& status) const {
     status.add_front_door(guard_.failure());
+    for (const auto& [place, route] : routes_) {
+        status.upstream_calls[route->name()] = route->calls_under_way();
+    }
     status.add_retention(default_database, retention_.counts());
 }
 

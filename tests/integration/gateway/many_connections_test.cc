@@ -39,7 +39,7 @@ class ManyConnections : public testing::Test {
                              << schema_.worker().dsn.reveal() << "', schema: " << schema_.name()
                              << "}\nadmin: {listen: 'off'}\nhttp:\n  listen: 127.0.0.1:"
                              << port_.number()
-                             << "\n  limits: {connections: 11000, idle_time: 10m}\n  routes:\n"
+                             << "\n  limits: {connections: 13000, idle_time: 10m}\n  routes:\n"
                                 "    - method: POST\n      path: /orders/{id}\n"
                              << sink
                              << "    - method: POST\n      path: /patient/{id}\n      wait: 30s\n"

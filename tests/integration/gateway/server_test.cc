@@ -258,16 +258,19 @@ TEST_F(ServerTest, TheHandlersTimeIsNotTheRequests) {
 
 TEST_F(ServerTest, BeyondTheConnectionsThatThereMayBeOneWaits) {
     options_.limits.connections = 2;
-    start();
-    auto one = std::make_unique<RawClient>(server_->port());
-    RawClient two(server_->port());
-    EXPECT_EQ(one->ask("GET", "/")->status, 200);
-    EXPECT_EQ(two.ask("GET", "/")->status, 200);
+    start_holding();
+    RawClient one(server_->port()), two(server_->port());
+    one.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    two.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(eventually(10s, [&] { return held() == 2; }));
     RawClient three(server_->port());
     three.send("GET /three HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_FALSE(three.readable(300));
-    one.reset();
-    EXPECT_THAT(three.receive()->body, HasSubstr("GET /three"));
+    release_all();
+    EXPECT_EQ(one.receive()->status, 200);
+    ASSERT_TRUE(eventually(10s, [&] { return held() == 1; }));
+    release_all();
+    EXPECT_EQ(three.receive()->status, 200);
 }
 
 TEST_F(ServerTest, WhoAsksFirstWhetherToSendItsBodyIsTold) {

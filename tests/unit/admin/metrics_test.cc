@@ -262,7 +262,15 @@ TEST(Metrics, RoutesAreCountedByStatus) {
     orders.statuses = {{201, 5}, {409, 2}};
     orders.replayed = 3;
     orders.seconds = 0.5;
-    process.routes = {orders, RouteTraffic{.route = "", .statuses = {{404, 1}}}};
+    orders.under_way = 7;
+    orders.full = 4;
+    orders.times.observe(0.002);
+    orders.times.observe(99);
+    RouteTraffic none;
+    none.statuses = {{404, 1}};
+    process.routes = {orders, none};
+    process.server = ServerCounts{.open = 9, .full = 2, .closed_idle = 3, .closed_slow = 1};
+    process.upstream_calls["POST /orders/{id}"] = 5;
     process.add_front_door("connection refused");
     const std::string text = metrics_text(process);
     const std::string route = "{route=\"POST /orders/{id}\"";
@@ -271,6 +279,16 @@ TEST(Metrics, RoutesAreCountedByStatus) {
     EXPECT_THAT(text, HasSubstr("onceward_http_replayed_total" + route + "} 3\n"));
     EXPECT_THAT(text, HasSubstr("onceward_http_seconds_total" + route + "} 0.5\n"));
     EXPECT_THAT(text, HasSubstr("onceward_http_postgres_connected 0\n"));
+    const std::string bucket = "onceward_http_request_seconds_bucket" + route + ",le=";
+    EXPECT_THAT(text, HasSubstr(bucket + "\"0.0025\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr(bucket + "\"30\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr(bucket + "\"+Inf\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_requests_under_way" + route + "} 7\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_route_full_total" + route + "} 4\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_upstream_calls" + route + "} 5\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_connections 9\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_connections_full_total 2\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_http_connections_closed_total{reason=\"idle\"} 3\n"));
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ TEST(HttpConfiguration, TheDefaultsAreThoseOfTheOptions) {
     EXPECT_EQ(made.server.limits.connections, limits.connections);
     EXPECT_EQ(made.server.limits.request_time, limits.request_time);
     EXPECT_EQ(made.server.limits.idle_time, limits.idle_time);
+    EXPECT_EQ(made.server.limits.head_time, limits.head_time);
+    EXPECT_FALSE(made.server.access_log);
+    EXPECT_EQ(made.routes[0].at_once, 0U);
     const RouteOptions& route = made.routes[0];
     const KeyHeaderOptions key;
     EXPECT_EQ(route.key.header, key.header);
@@ -63,11 +66,14 @@ TEST(HttpConfiguration, EveryOptionArrives) {
     const GatewayOptions made = options(
         "http:\n"
         "  listen: '[::1]:0'\n"
-        "  limits: {body: 2KiB, headers: 4KiB, connections: 7, request_time: 2s, idle_time: 1s}\n"
+        "  limits: {body: 2KiB, headers: 4KiB, connections: 7, request_time: 2s, idle_time: 1s,\n"
+        "           head_time: 900ms}\n"
+        "  access_log: 'on'\n"
         "  tokens: {jwks: https://issuer.example/keys, issuer: i, audiences: [a, b], leeway: 5s}\n"
         "  routes:\n"
         "    - method: PUT\n"
         "      path: /a/{id}\n"
+        "      at_once: 3\n"
         "      topic: t\n"
         "      forward_headers: [X-Kind, traceparent]\n"
         "      key: {header: X-Key, format: plain, use: optional, charset: uuid, length_min: 3,\n"
@@ -83,6 +89,9 @@ TEST(HttpConfiguration, EveryOptionArrives) {
     EXPECT_EQ(made.server.host, "::1");
     EXPECT_EQ(made.server.limits.body_bytes, 2048U);
     EXPECT_EQ(made.server.limits.connections, 7U);
+    EXPECT_EQ(made.server.limits.head_time, 900ms);
+    EXPECT_TRUE(made.server.access_log);
+    EXPECT_EQ(made.routes[0].at_once, 3U);
     EXPECT_EQ(made.server.limits.idle_time, 1s);
     ASSERT_TRUE(made.tokens);
     EXPECT_EQ(made.tokens->issuer, "i");
@@ -150,6 +159,25 @@ TEST(HttpConfiguration, WithoutRoutesThereMustBeTopics) {
     EXPECT_THAT(result.findings[0].message, HasSubstr("There is no topic."));
 }
 
+TEST(HttpConfiguration, TheStatusesThatFreeAKeyAreFailuresAndStandInTheContract) {
+    const auto route = [](const std::string& statuses) {
+        return load(
+            "http:\n  routes:\n    - method: POST\n      path: /charges\n"
+            "      upstream: {url: 'https://pay.example', free_on: " +
+            statuses + "}\n      ledger: {store: lease}\n");
+    };
+    const LoadResult named = route("[429, 502]");
+    for (const Finding& finding : named.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
+    const std::string contract = contract_text(contract_of(named.configuration, "1"));
+    EXPECT_THAT(contract, HasSubstr("turned the request down (429, 502)"));
+    EXPECT_THAT(contract, HasSubstr("any other 5xx is passed on"));
+    for (const char* statuses : {"[200]", "[600]", "[never]"}) {
+        const LoadResult wrong = route(statuses);
+        ASSERT_EQ(wrong.findings.size(), 1U) << statuses;
+        EXPECT_THAT(wrong.findings[0].message, HasSubstr("from 400 to 599"));
+    }
+}
+
 TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
     const LoadResult result = load(
         "http:\n"
@@ -169,6 +197,7 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
     EXPECT_TRUE(upstream.honours_key);
     EXPECT_EQ(upstream.on_unknown, UpstreamTarget::OnUnknown::release);
     EXPECT_EQ(upstream.concurrency, 3U);
+    EXPECT_THAT(upstream.free_on, ElementsAre(408, 425, 429, 503));
     EXPECT_THAT(upstream.forwarded, ElementsAre("Authorization"));
     EXPECT_THAT(upstream.allow_private, ElementsAre("10.0.0.0/8"));
     ASSERT_EQ(upstream.headers.size(), 1U);

@@ -1,6 +1,7 @@
 // Who asks: bearer tokens, their tenants, and owners of keys; and what is counted of all.
 
 #include <future>
+#include <numeric>
 
 #include "gateway/request_digest.h"
 #include "tests/support/eventually.h"
@@ -128,6 +129,64 @@ TEST_F(FrontDoorTest, WhatWasAnsweredIsCounted) {
     EXPECT_THAT(traffic[0].statuses, ElementsAre(Pair(201, 2), Pair(400, 1)));
     EXPECT_EQ(traffic[0].replayed, 1);
     EXPECT_THAT(traffic[1].statuses, ElementsAre(Pair(404, 1)));
+    const auto& times = traffic[0].times.counts;
+    EXPECT_EQ(std::accumulate(times.begin(), times.end(), std::int64_t{0}), 3);
+}
+
+TEST_F(FrontDoorTest, QuestionsAfterAStatusAndWhatTheServerRefusesAreCountedApart) {
+    to_sink().status_path = "/order-keys";
+    send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
+    send("GET", "/order-keys", {{"Idempotency-Key", "a"}});
+    send("GET", "/order-keys", {});
+    door_->refused_by_server(431);
+    const std::vector<RouteTraffic> traffic = door_->traffic();
+    ASSERT_EQ(traffic.size(), 3U);
+    EXPECT_THAT(traffic[0].statuses, ElementsAre(Pair(201, 1)));
+    EXPECT_EQ(traffic[1].route, "GET /order-keys");
+    EXPECT_THAT(traffic[1].statuses, ElementsAre(Pair(200, 1), Pair(400, 1)));
+    EXPECT_EQ(traffic[2].route, "");
+    EXPECT_THAT(traffic[2].statuses, ElementsAre(Pair(431, 1)));
+}
+
+TEST_F(FrontDoorTest, ARouteWithAsManyUnderWayAsItMayIsA503AtOnceAndTheOthersGoOn) {
+    to_sink().at_once = 2;
+    to_topic();
+    sinks_.holds = true;
+    const auto order = [&](const std::string& key) {
+        return send("POST", "/orders/1", {{"Idempotency-Key", key}});
+    };
+    EXPECT_EQ(order("a").status, 0);
+    EXPECT_EQ(order("b").status, 0);
+    testing::internal::CaptureStderr();
+    const HttpResponse refused = order("c");
+    order("c");
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(type(refused), "503 unavailable");
+    EXPECT_EQ(only_value(refused.headers, "Retry-After"), "1");
+    const auto line = log.find("http.route_full");
+    EXPECT_NE(line, std::string::npos);
+    EXPECT_EQ(log.find("http.route_full", line + 1), std::string::npos) << "once in ten seconds";
+    EXPECT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(send("POST", "/events", {{"Idempotency-Key", "c"}}).status, 202);
+    EXPECT_EQ(door_->traffic()[0].under_way, 2);
+    EXPECT_EQ(door_->traffic()[0].full, 2);
+    sinks_.answer_held();
+    EXPECT_EQ(door_->traffic()[0].under_way, 0);
+    EXPECT_EQ(order("c").status, 0);
+    sinks_.answer_held();
+}
+
+TEST_F(FrontDoorTest, AnAccessLogHasALineForEachRequestAndNoWordOfTheClients) {
+    to_sink();
+    options_.server.access_log = true;
+    testing::internal::CaptureStderr();
+    send("POST", "/orders/secret?token=secret", {{"Idempotency-Key", "secret"}});
+    send("GET", "/secret", {});
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_NE(log.find("http.request route=\"POST /orders/{id}\" status=201"), std::string::npos)
+        << log;
+    EXPECT_NE(log.find("http.request route=\"\" status=404"), std::string::npos) << log;
+    EXPECT_EQ(log.find("secret"), std::string::npos) << log;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gateway/front_door.h"
@@ -29,8 +30,18 @@ struct FakeSinks final : RequestTarget {
         for (std::size_t place = 0; place < together.size(); ++place) {
             requests.push_back(std::move(together[place]));
         }
+        if (holds) {
+            held.push_back(std::move(then));
+            return;
+        }
         for (std::size_t place = together.size(); place-- > 0;) then(place, outcome);
     }
+    // Of requests with one part.
+    void answer_held() {
+        for (const Then& then : std::exchange(held, {})) then(0, outcome);
+    }
+    bool holds = false;  // what comes waits for answer_held()
+    std::vector<Then> held;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override {
         looks.emplace_back(route, key);
@@ -63,10 +74,11 @@ class FrontDoorTest : public ::testing::Test {
                                                                            .upstreams = &upstreams_,
                                                                            .keys = keys_.get()});
         }
-        std::optional<HttpResponse> answer;
+        // It outlives this call where the answer comes later.
+        const auto answer = std::make_shared<std::optional<HttpResponse>>();
         door_->handle({method, target, std::move(headers), body},
-                      [&](HttpResponse response) { answer = std::move(response); });
-        return answer.value();
+                      [answer](HttpResponse response) { *answer = std::move(response); });
+        return answer->value_or(HttpResponse{.status = 0});
     }
     static std::string type(const HttpResponse& response) {
         const std::string whole = nlohmann::json::parse(response.body).at("type");
