@@ -49,26 +49,57 @@ Result list_of(Connection& connection, const std::string& group, const std::stri
         Parameters{}.text(group).optional_text(unless_empty(topic)).optional_integer(number));
 }
 
-// The end of each partition's log; none from the first one on that no broker answers for.
-std::vector<std::optional<Offset>> ends_of(const OperatorSetup& setup, const Result& list) {
-    std::vector<std::optional<Offset>> ends(list.rows());
+struct LogEnd {
+    std::optional<Offset> offset;  // nullopt if no broker has answered
+    bool missing = false;          // Kafka has no such partition
+};
+
+// The end of each partition's log, in the order of the rows. After the first question that no
+// broker answers nothing more is asked.
+std::vector<LogEnd> ends_of(const OperatorSetup& setup, const Result& list) {
+    std::vector<LogEnd> ends(list.rows());
     if (!setup.configuration) return ends;
-    try {
-        LogView log(setup.configuration->kafka);
-        for (int row = 0; row < list.rows(); ++row) {
-            const TopicPartition partition{
-                std::string(list.text(row, 0)),
-                Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
-            ends[row] = log.range(partition).latest;
+    LogView log(setup.configuration->kafka);
+    for (int row = 0; row < list.rows(); ++row) {
+        const TopicPartition partition{std::string(list.text(row, 0)),
+                                       Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
+        try {
+            ends[row].offset = log.range(partition).latest;
+        } catch (const KafkaError& error) {
+            ends[row].missing = unknown_partition(error);
+            if (ends[row].missing) continue;
+            std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
+            break;
         }
-    } catch (const KafkaError& error) {
-        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
     }
     return ends;
 }
 
-// The rows of one server.
-void show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
+// Throws UsageError if the brokers answer and the topic has no such partition: a fence made for a
+// mistyped number would hold back the ledger's retention. Without an answer the command goes on, as
+// it is needed most when something is down.
+void require_partition(LogView& log, const TopicPartition& partition) {
+    int count = 0;
+    try {
+        count = log.partition_count(partition.topic);
+    } catch (const KafkaError&) {
+        return;
+    }
+    if (count == 0 || partition.partition.raw() < count) return;
+    throw UsageError("topic " + partition.topic + " has no partition " +
+                     std::to_string(partition.partition.raw()) + " in Kafka: it has " +
+                     std::to_string(count) + ", counted from 0");
+}
+
+void tell_missing(const std::string& topic, const std::string& partition, bool retired) {
+    std::cerr << "onceward: topic " << topic << " has no partition " << partition << " in Kafka; "
+              << (retired ? "its fence is retired\n"
+                          : "`onceward groups retire --topic ... --partition ...` takes its fence "
+                            "out of use\n");
+}
+
+// The rows of one server; exit_failure if a fence in use has no partition in Kafka.
+int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
              nlohmann::json& rows, TextTable& table) {
     Connection connection(setup.connection);
     require_version(connection);
@@ -78,6 +109,7 @@ void show_on(const OffsetsOptions& options, const OperatorSetup& setup, const st
     for (const TopicPause& pause : open_pauses(connection, group)) {
         paused[pause.topic] = describe(pause);
     }
+    int code = exit_ok;
     for (int row = 0; row < list.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(list.optional_text(row, column).value_or(""));
@@ -97,13 +129,19 @@ void show_on(const OffsetsOptions& options, const OperatorSetup& setup, const st
         std::string lag;
         entry["end"] = nullptr;
         entry["lag"] = nullptr;
-        if (ends[row]) {
+        entry["missing_in_kafka"] = ends[row].missing;
+        if (const auto& known = ends[row].offset) {
             const std::int64_t behind =
-                std::max<std::int64_t>(0, ends[row]->raw() - list.integer(row, 2));
-            end = std::to_string(ends[row]->raw());
+                std::max<std::int64_t>(0, known->raw() - list.integer(row, 2));
+            end = std::to_string(known->raw());
             lag = std::to_string(behind);
-            entry["end"] = ends[row]->raw();
+            entry["end"] = known->raw();
             entry["lag"] = behind;
+        }
+        if (ends[row].missing) {
+            end = "none";
+            if (list.is_null(row, 8)) code = exit_failure;
+            tell_missing(cell(0), cell(1), !list.is_null(row, 8));
         }
         const auto pause = paused.find(cell(0));
         entry["paused"] = pause == paused.end() ? nlohmann::json() : nlohmann::json(pause->second);
@@ -112,6 +150,7 @@ void show_on(const OffsetsOptions& options, const OperatorSetup& setup, const st
                    cell(13), cell(4), cell(6), cell(7), cell(8),
                    pause == paused.end() ? "" : pause->second});
     }
+    return code;
 }
 
 int show(const OffsetsOptions& options) {
@@ -123,8 +162,7 @@ int show(const OffsetsOptions& options) {
                      "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
                      "retired at", "paused"});
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        show_on(options, setup, group, rows, table);
-        return exit_ok;
+        return show_on(options, setup, group, rows, table);
     });
     if (options.json) {
         std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
@@ -203,10 +241,17 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     }
     std::optional<LogView> log;
     if (setup.configuration) log.emplace(setup.configuration->kafka);
+    if (log && options.partition >= 0) require_partition(*log, partitions.front());
     std::vector<FenceMovePlan> plans;
     for (const TopicPartition& partition : partitions) {
-        plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition, position,
-                                  options.adopt));
+        try {
+            plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition,
+                                      position, options.adopt));
+        } catch (const KafkaError& error) {
+            if (!unknown_partition(error)) throw;
+            std::cerr << "onceward: topic " << partition.topic << " has no partition "
+                      << partition.partition.raw() << " in Kafka: its fence stays as it is\n";
+        }
     }
     if (options.yes) {
         for (FenceMovePlan& plan : plans) move_fence(connection, group, plan);
@@ -249,7 +294,9 @@ void add_offsets(CLI::App& program, Commands& commands) {
                       "The topic was made again: take the new log for this fence's own");
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
     command->add_flag("--json", options->json, "Print JSON");
-    command->footer("Exit codes: 0 shown, moved or planned, 3 the group has no fence here.");
+    command->footer(
+        "Exit codes: 0 shown, moved or planned, 1 a fence in use has no partition in Kafka, 3 the "
+        "group has no fence here.");
     commands.add(*command,
                  [options] { return run_operator_command([&] { return offsets(*options); }); });
 }

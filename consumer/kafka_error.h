@@ -21,6 +21,9 @@ bool coordinator_is_moving(const KafkaError& error);
 // The same of a partition's leader: being elected, or not where the client last knew it.
 bool leader_is_moving(const KafkaError& error);
 
+// There is no such topic or partition, as far as the brokers know.
+bool unknown_partition(const KafkaError& error);
+
 // Whether the brokers know who asks, and do not let it.
 bool not_allowed(const KafkaError& error);
 

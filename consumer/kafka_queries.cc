@@ -57,6 +57,12 @@ bool leader_is_moving(const KafkaError& error) {
            error.code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
 }
 
+bool unknown_partition(const KafkaError& error) {
+    return error.code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
+           error.code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+           error.code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+}
+
 bool not_allowed(const KafkaError& error) {
     return error.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
            error.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;

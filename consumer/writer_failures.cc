@@ -1,5 +1,5 @@
-// What the writer does about a failure: it tries again, lets the topic or a partition wait, or stops
-// the topic.
+// What the writer does about a failure: it tries again, lets the topic or a partition wait, or
+// stops the topic.
 
 #include <algorithm>
 #include <thread>

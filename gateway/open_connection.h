@@ -1,7 +1,7 @@
 #pragma once
-// What the connections of a server share: their limits, the interface that the server holds them by,
-// and how Boost's errors become problems. For server.cc alone, as stream_connection.h. Belongs to
-// the thread of the event loop; borrows what it refers to.
+// What the connections of a server share: their limits, the interface that the server holds them
+// by, and how Boost's errors become problems. For server.cc alone, as stream_connection.h. Belongs
+// to the thread of the event loop; borrows what it refers to.
 
 #include <array>
 #include <boost/asio/io_context.hpp>

@@ -216,6 +216,43 @@ TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
     EXPECT_THAT(planned("9")["warnings"].dump(), HasSubstr("the log holds 0 to 5"));
 }
 
+// A mistyped number made a fence, which disabled the listing and `--set latest` for what came after.
+TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNothing) {
+    MockCluster cluster;
+    cluster.create_topic("orders", 2);
+    const Configured configured(cluster.bootstrap_servers());
+    const auto offsets = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"offsets", "-c", configured.file()});
+        return run(std::move(arguments));
+    };
+    fence(1, 0);
+    const Outcome refused =
+        offsets({"--topic", "orders", "--partition", "9", "--set", "0", "--yes"});
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_THAT(refused.output, HasSubstr("topic orders has no partition 9 in Kafka: it has 2"));
+    EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1);
+
+    fence(0, 0);
+    database().execute("UPDATE fences SET partition = 9 WHERE partition = 0");
+    fence(0, 0);
+    const Outcome shown = offsets({"--json"});
+    EXPECT_EQ(shown.exit_code, 1) << "a fence in use has no partition";
+    const nlohmann::json fences = shown.last_json()["fences"];
+    ASSERT_EQ(fences.size(), 3U) << shown.output;
+    for (const auto& each : fences) {
+        EXPECT_EQ(each["missing_in_kafka"], each["partition"] == 9) << each;
+        EXPECT_EQ(each["end"].is_null(), each["partition"] == 9) << each;
+    }
+    const Outcome latest = offsets({"--topic", "orders", "--set", "latest", "--yes"});
+    EXPECT_EQ(latest.exit_code, 0) << latest.output;
+    EXPECT_THAT(latest.output, HasSubstr("no partition 9"));
+
+    const Outcome retired =
+        run({"groups", "retire", "billing", "--topic", "orders", "--partition", "9", "--yes"});
+    EXPECT_EQ(retired.exit_code, 0) << retired.output;
+    EXPECT_EQ(offsets({}).exit_code, 0);
+}
+
 TEST_F(Operator, FencesAreShownThoughNoBrokerAnswers) {
     fence(0, 2);
     const Configured configured("127.0.0.1:1");
