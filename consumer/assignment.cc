@@ -58,11 +58,6 @@ bool Assignment::reading(const TopicPartition& partition) const {
     return entry != nullptr && entry->phase == PartitionPhase::reading;
 }
 
-bool Assignment::waiting(const TopicPartition& partition) const {
-    const Entry* entry = find(partition);
-    return entry != nullptr && entry->phase == PartitionPhase::waiting;
-}
-
 void Assignment::taken(const TopicPartition& partition, const FenceState& fence) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr) return;
@@ -100,7 +95,9 @@ void Assignment::missed(const TopicPartition& partition, Clock::time_point now, 
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {
-    if (Entry* entry = mutable_find(partition)) entry->not_before = until;
+    if (Entry* entry = mutable_find(partition)) {
+        entry->not_before = std::max(entry->not_before, until);
+    }
 }
 
 void Assignment::wait(const TopicPartition& partition, Clock::time_point until,

@@ -64,7 +64,6 @@ class Assignment {
     void revoked(const TopicPartition& partition);
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
-    bool waiting(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
     // Who owns the fence, before it is decided whether and where to read: myself, or whoever was
     // seen in the row. A halted partition goes on when the row has another owner than this one.
@@ -74,6 +73,7 @@ class Assignment {
     void sought(const TopicPartition& partition, Offset offset);
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
+    // No take-over before then, nor before what it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
     // for people, and empty if the partition knows it already.

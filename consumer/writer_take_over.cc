@@ -155,7 +155,6 @@ void Writer::take_over(const TopicPartition& partition) {
         reached(options_.observer, Step::after_take_over);
     } catch (const PostgresError& error) {
         handle(error, &topic, Clock::now() - begun);
-        if (exchange_.look([&](const Assignment& a) { return a.waiting(partition); })) return;
         // Others' batches go before the next try: what locks the row may last.
         exchange_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + locked_pause); });
     } catch (const SinkMismatch& mismatch) {

@@ -32,7 +32,7 @@ class ServerRoom : public ::testing::Test {
     static std::string type(const std::optional<RawResponse>& response) {
         if (!response) return "nothing";
         const std::string whole = nlohmann::json::parse(response->body).at("type");
-        return std::to_string(response->status) + " " + whole.substr(whole.rfind(':') + 1);
+        return std::to_string(response->status) + " " + whole.substr(whole.rfind('/') + 1);
     }
 
     ServerOptions options_;

@@ -207,7 +207,7 @@ TEST_F(SinkRouteTest, TheProcessTellsWhatItsRoutesAnsweredAndWhoLooksAfterTheirL
     post("/orders/7", "k", R"({"amount":1})");
     ProcessStatus status;
     gateway_->complete(status);
-    ASSERT_EQ(status.routes.size(), 6U) << "and one for requests of no route";
+    ASSERT_EQ(status.routes.size(), 7U) << "with the status path, and one for requests of no route";
     EXPECT_EQ(status.routes[0].route, "POST /orders/{id}");
     EXPECT_EQ(status.routes[0].statuses.at(204), 2);
     EXPECT_EQ(status.routes[0].replayed, 1);

@@ -151,7 +151,9 @@ TEST_F(SlowTarget, ItsClientsTakeNoConnectionFromOtherRoutesAndAreRefusedAtOnce)
     EXPECT_GT(seen.routes[1].under_way, 0);
     EXPECT_LE(seen.routes[1].under_way, clients_ * 2 / 3 * 4 / 5 + 1);
     EXPECT_GT(seen.routes[1].full, 0);
-    EXPECT_EQ(seen.upstream_calls.begin()->second, 24);
+    EXPECT_LE(seen.upstream_calls.begin()->second, 24);
+    EXPECT_TRUE(eventually(60s, [&] { return status().upstream_calls.begin()->second == 24; }))
+        << "all that may call at once do";
     EXPECT_EQ(seen.routes[0].full, 0);
     // On a busy machine the first measure may be of a quiet moment.
     const Milliseconds least(5);

@@ -216,7 +216,7 @@ TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
     EXPECT_THAT(planned("9")["warnings"].dump(), HasSubstr("the log holds 0 to 5"));
 }
 
-// A mistyped number made a fence, which disabled the listing and `--set latest` for what came after.
+// A mistyped number made a fence, which disabled the listing and `--set latest` for what followed.
 TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNothing) {
     MockCluster cluster;
     cluster.create_topic("orders", 2);
