@@ -140,14 +140,13 @@ void Writer::take_over(const TopicPartition& partition) {
             return gap;
         });
         if (out_of_range) {
-            exchange_.with(
-                [&](Assignment& assignment) { assignment.owned(partition, fence.owner); });
+            exchange_.with([&](Assignment& a) { a.owned(partition, fence.owner); });
             const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
             if (!begin) return;
             fence.next_offset = *begin;
             // Nobody said which epoch the offset after the gap has; see absorb() in exchange.cc.
             fence.leader_epoch = LeaderEpoch{-1};
-            exchange_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
+            exchange_.with([&](Assignment& a) { a.taken(partition, fence); });
         }
         activity_.taken(partition, fence.next_offset);
         watermarks_->taken(partition, topic.registered.ledger, fence);
