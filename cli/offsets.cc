@@ -54,23 +54,29 @@ struct LogEnd {
     bool missing = false;          // Kafka has no such partition
 };
 
+LogEnd end_of(LogView& log, const TopicPartition& partition) {
+    try {
+        return {.offset = log.range(partition).latest};
+    } catch (const KafkaError& error) {
+        if (!unknown_partition(error)) throw;
+        return {.offset = std::nullopt, .missing = true};
+    }
+}
+
 // The end of each partition's log, in the order of the rows. After the first question that no
 // broker answers nothing more is asked.
 std::vector<LogEnd> ends_of(const OperatorSetup& setup, const Result& list) {
     std::vector<LogEnd> ends(list.rows());
     if (!setup.configuration) return ends;
-    LogView log(setup.configuration->kafka);
-    for (int row = 0; row < list.rows(); ++row) {
-        const TopicPartition partition{std::string(list.text(row, 0)),
-                                       Partition{static_cast<std::int32_t>(list.integer(row, 1))}};
-        try {
-            ends[row].offset = log.range(partition).latest;
-        } catch (const KafkaError& error) {
-            ends[row].missing = unknown_partition(error);
-            if (ends[row].missing) continue;
-            std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
-            break;
+    try {
+        LogView log(setup.configuration->kafka);
+        for (int row = 0; row < list.rows(); ++row) {
+            ends[row] =
+                end_of(log, {std::string(list.text(row, 0)),
+                             Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
         }
+    } catch (const KafkaError& error) {
+        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
     }
     return ends;
 }

@@ -216,6 +216,18 @@ TEST_F(Operator, TheBrokersTellTheLagAndTheEndsOfTheLog) {
     EXPECT_THAT(planned("9")["warnings"].dump(), HasSubstr("the log holds 0 to 5"));
 }
 
+// The client itself cannot be made: the fences are PostgreSQL's, and are shown all the same.
+TEST_F(Operator, FencesAreShownThoughTheKafkaClientIsRefused) {
+    fence(0, 7);
+    const Configured configured(
+        "127.0.0.1:1', properties: {security.protocol: ssl, ssl.ca.location: missing.pem}, "
+        "instance_id: 'x");
+    const Outcome shown = run({"offsets", "-c", configured.file(), "--json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.output;
+    EXPECT_THAT(shown.output, HasSubstr("the log's ends are unknown"));
+    EXPECT_EQ(shown.last_json()["fences"].size(), 1U) << shown.output;
+}
+
 // A mistyped number made a fence, which disabled the listing and `--set latest` for what followed.
 TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNothing) {
     MockCluster cluster;
