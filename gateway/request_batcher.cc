@@ -176,18 +176,15 @@ void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch
     tell_originals(elsewhere);
 }
 
-// Whoever does not wait for an original is told that one runs.
 void RequestBatcher::tell_originals(std::span<const Digest> keys) {
-    std::vector<Asking> told;
+    ToldLater told;
     {
         const std::lock_guard lock(mutex_);
         for (const Digest& key : keys) {
-            for (const InFlight::Waiter waiter : in_flight_.original(key, Clock::now())) {
-                told.push_back(std::move(waiting_.extract(waiter).mapped().asking));
-            }
+            take_for_original(in_flight_, waiting_, key, Clock::now(), told);
         }
     }
-    for (const Asking& one : told) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+    onceward::tell(told);
 }
 
 void RequestBatcher::run(const std::stop_token& stop) {
@@ -313,7 +310,7 @@ std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline()
 
 // Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
 // nothing, for ever. Their keys stay in flight until it ends. REQUIRES: the mutex is held.
-std::vector<RequestBatcher::Asking> RequestBatcher::tell_of_batch(Clock::time_point now) {
+std::vector<Asking> RequestBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
     if (!running_deadline_ || *running_deadline_ > now) return late;
     for (Queued* queued : running_) {
@@ -350,18 +347,12 @@ void RequestBatcher::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        std::vector<std::pair<Asking, KeyedOutcome>> late;
-        for (const InFlight::Overdue& one : in_flight_.overdue(Clock::now())) {
-            KeyedOutcome told = KeyedAnswer{.state = KeyState::in_flight};
-            if (!one.original) told = ask_again_soon();
-            late.emplace_back(std::move(waiting_.extract(one.waiter).mapped().asking),
-                              std::move(told));
-        }
+        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
-        for (auto& [one, outcome] : late) one.tell(std::move(outcome));
+        onceward::tell(late);
         for (const Asking& one : of_batch) one.tell(ask_again_later());
         tell(questions, nullptr);
         for (const auto& one : overdue) {

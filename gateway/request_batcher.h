@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/asking.h"
 #include "gateway/front_door.h"
-#include "gateway/in_flight.h"
 #include "gateway/request_session.h"
 #include "gateway/status_questions.h"
 
@@ -36,12 +36,6 @@ class RequestBatcher final : public RequestTarget {
 
   private:
     using Clock = std::chrono::steady_clock;
-    // Who is to be told: one of those that were submitted together.
-    struct Asking {
-        std::shared_ptr<const Then> then;
-        std::size_t place = 0;
-        void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
-    };
     struct Queued;
     // For the answer of the one that runs; with a request, behind another one of its key.
     struct Waiting {

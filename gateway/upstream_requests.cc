@@ -12,7 +12,7 @@ namespace {
 
 // Between the looks at a key that another process has in flight.
 constexpr std::chrono::milliseconds looked_for_again{50};
-// Between the tries to let go of a claim in doubt.
+// The pause between two tries to release a claim in doubt.
 constexpr std::chrono::seconds let_go_again{1};
 
 }  // namespace
@@ -143,16 +143,13 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
     return {};
 }
 
-// Whoever does not wait for an original is told that one runs.
 void UpstreamRequests::tell_original(const Digest& key) {
-    std::vector<Asking> told;
+    ToldLater told;
     {
         const std::lock_guard lock(mutex_);
-        for (const InFlight::Waiter waiter : in_flight_.original(key, Clock::now())) {
-            told.push_back(std::move(waiting_.extract(waiter).mapped().asking));
-        }
+        take_for_original(in_flight_, waiting_, key, Clock::now(), told);
     }
-    for (const Asking& one : told) one.tell(KeyedAnswer{.state = KeyState::in_flight});
+    onceward::tell(told);
 }
 
 // Nothing was called for it, and its client was told to come again.
@@ -282,17 +279,11 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        std::vector<std::pair<Asking, KeyedOutcome>> late;
-        for (const InFlight::Overdue& one : in_flight_.overdue(Clock::now())) {
-            KeyedOutcome told = KeyedAnswer{.state = KeyState::in_flight};
-            if (!one.original) told = ask_again_soon();
-            late.emplace_back(std::move(waiting_.extract(one.waiter).mapped().asking),
-                              std::move(told));
-        }
+        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
         std::vector<Queued> overdue = take_overdue(Clock::now());
         if (late.empty() && overdue.empty()) continue;
         lock.unlock();
-        for (auto& [one, outcome] : late) one.tell(std::move(outcome));
+        onceward::tell(late);
         for (Queued& one : overdue) {
             answer(one.request.digest, one.asking, {.outcome = std::move(one.known)});
         }

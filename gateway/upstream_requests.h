@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateway/asking.h"
 #include "gateway/front_door.h"
-#include "gateway/in_flight.h"
 #include "gateway/upstream_session.h"
 #include "gateway/upstream_status.h"
 
@@ -36,11 +36,6 @@ class UpstreamRequests final : public RequestTarget {
 
   private:
     using Clock = std::chrono::steady_clock;
-    struct Asking {
-        std::shared_ptr<const Then> then;
-        std::size_t place = 0;
-        void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
-    };
     struct Queued {
         KeyedRequest request;
         Asking asking;
@@ -84,7 +79,7 @@ class UpstreamRequests final : public RequestTarget {
     std::condition_variable_any wake_watch_;  // a deadline
     std::deque<Queued> queue_;                // nearly in the order of their deadlines
     std::deque<Queued> held_;  // elsewhere in flight; in the order of their next tries
-    // Of nothing that was called: to be let go again and again, until PostgreSQL takes it.
+    // Claims whose call never began: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_;
     Clock::time_point next_let_go_{};
     InFlight in_flight_;

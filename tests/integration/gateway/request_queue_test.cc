@@ -35,6 +35,15 @@ std::optional<Problem> refused_at_once(std::future<KeyedOutcome> outcome) {
     return *problem;
 }
 
+// Waits until the batcher's session waits for the lock that a test holds.
+bool batch_hangs(FreshSchema& schema) {
+    return eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    });
+}
+
 TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
     FreshSchema schema;
     const std::string table = order_table(schema);
@@ -45,11 +54,7 @@ TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthers
     RequestBatcher batcher(options);
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> first = queued(batcher, "first");
-    ASSERT_TRUE(eventually(30s, [&] {
-        return schema.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'orders'") > 0;
-    }));
+    ASSERT_TRUE(batch_hangs(schema));
     std::future<KeyedOutcome> waits = queued(batcher, "waits");
     const bool told = waits.wait_for(30s) == std::future_status::ready;
     holder.execute("ROLLBACK");
@@ -75,11 +80,7 @@ TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSays
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(eventually(30s, [&] {
-        return schema.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'orders'") > 0;
-    }));
+    ASSERT_TRUE(batch_hangs(schema));
     std::vector<std::future<KeyedOutcome>> repeats;
     std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
     for (int i = 0; i < 20; ++i) repeats.push_back(queued(batcher, "k"));
@@ -114,11 +115,7 @@ TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(eventually(30s, [&] {
-        return schema.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'orders'") > 0;
-    }));
+    ASSERT_TRUE(batch_hangs(schema));
     // Both stand behind the batch that hangs, and the repeat behind the mistake.
     std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
     std::future<KeyedOutcome> repeat = queued(batcher, "k");
@@ -139,11 +136,7 @@ TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
     RequestBatcher batcher(options);
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(eventually(30s, [&] {
-        return schema.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'orders'") > 0;
-    }));
+    ASSERT_TRUE(batch_hangs(schema));
     std::future<KeyedOutcome> first = queued(batcher, "taken");
     std::future<KeyedOutcome> other = queued(batcher, "taken", "other");
     std::future<KeyedOutcome> refused = queued(batcher, "free", "bad");
@@ -166,11 +159,7 @@ TEST(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersL
     RequestBatcher batcher(options);
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> first = queued(batcher, "first");
-    ASSERT_TRUE(eventually(30s, [&] {
-        return schema.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'orders'") > 0;
-    }));
+    ASSERT_TRUE(batch_hangs(schema));
     std::future<KeyedOutcome> waits = queued(batcher, "waits");
     const std::optional<Problem> refused = refused_at_once(queued(batcher, "refused"));
     holder.execute("ROLLBACK");
