@@ -99,8 +99,9 @@ void Writer::set_aside(Topic& topic, const PostgresError& error, Clock::duration
     source_.wake();
 }
 
-// Its partition alone waits; the fence stays before the message, and what is behind it is read
-// again then. The other partitions of the batch go on, and a revoke finds nothing in flight.
+// Only the message's partition waits. The fence stays before the message, and reading begins there
+// again after the pause. The other partitions of the batch go on, and a revoke finds nothing in
+// flight.
 void Writer::wait_for(Topic& topic, const MessageWaits& waits) {
     const TopicPartition partition{topic.options->name, waits.partition};
     topic.processor->abandon({waits.partition});

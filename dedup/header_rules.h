@@ -32,8 +32,8 @@ bool is_never_stored(std::string_view name);
 // call itself, those that say where the request came from or what it really asks for, which are
 // believed as a proxy's word, and what is Onceward's own.
 bool is_never_forwarded(std::string_view name);
-// Those of them that some proxy or server puts there for the one behind it: where the request came
-// from, whose it is, what it really asks for. They go on only where the configuration names them.
+// Headers by which a proxy tells the next server where a request came from, who sent it, or what it
+// really asks for. They are passed on only if the configuration names them.
 bool is_a_proxys_word(std::string_view name);
 // Onceward's word to whoever is behind it: the key and the tenant.
 bool is_own_header(std::string_view name);

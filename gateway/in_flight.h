@@ -1,8 +1,8 @@
 #pragma once
 // The keys whose requests this process is working on, and who waits for them. Pure: the time is
 // given; used by one thread at a time. Whether the first request of a key is its original or a
-// repeat only the ledger knows. Until the ledger has said it, nobody is told that the key is in
-// flight: the others wait, whatever they said.
+// repeat only the ledger knows. Until it has answered, the others wait whatever they asked for, and
+// get no "in flight".
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// The head of a request, judged before a parser reads it (RFC 9112). A head that two readers could
-// take for two different things is refused: behind a proxy, what one of them takes for a body is a
-// request to the other. Pure.
+// The head of a request, checked before a parser reads it (RFC 9112). A head that two readers could
+// understand differently is refused: a proxy could forward as a body what we would read as the next
+// request. Pure.
 
 #include <cstddef>
 #include <cstdint>

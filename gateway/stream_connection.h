@@ -204,7 +204,7 @@ class StreamConnection final : public OpenConnection,
         TargetParts parts = parts_of_target(target).value_or(TargetParts{});
         target_ = std::move(parts.target);
         for (const auto& field : parser_->get()) {
-            // A whole address in the request line counts, and not the Host beside it.
+            // An absolute address in the request line replaces the Host field.
             const bool replaced = !parts.authority.empty() && field.name() == http::field::host;
             headers_.emplace_back(text_of(field.name_string()),
                                   replaced ? parts.authority : text_of(field.value()));

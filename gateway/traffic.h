@@ -47,7 +47,7 @@ struct RouteTraffic {
 
 class Traffic {
   public:
-    // In the order of the front door's table: the routes, and behind them the status paths.
+    // Counted in the order of the front door's table: the routes, then their status paths.
     explicit Traffic(const GatewayOptions& options);
     // False where too many requests of the route are under way: this one is to be refused.
     bool begin(std::size_t place);

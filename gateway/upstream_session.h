@@ -46,7 +46,7 @@ struct UpstreamRequestOptions {
     // May be null. Of each call: before its claim, behind that one's COMMIT, with the upstream's
     // word in hand, and around the COMMIT of its end.
     StepObserver* observer = nullptr;
-    // Of the requests' own: told of a key that is called now, or that another process has.
+    // Called with a key whose call begins now, or that another process has in flight.
     std::function<void(const Digest& key)> original = {};
     std::atomic<std::int64_t>* calls = nullptr;  // counts those under way; may be null
 };

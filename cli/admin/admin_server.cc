@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr const char* json_type = "application/json";
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
-// Few bytes are a request here, and they come at once. Whoever sends them one by one holds a
-// connection for this long, and keeps nobody else from an answer.
+// A request here has few bytes, which arrive at once. A client that sends them one by one holds one
+// connection for this long, and does not delay the others.
 ServerOptions server_options(const ListenAddress& address) {
     ServerOptions options;
     options.host = address.host;

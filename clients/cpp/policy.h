@@ -29,7 +29,7 @@ enum class Verdict : std::uint8_t {
 struct Reading {
     int status = 0;
     bool replayed = false;
-    // The name behind `/onceward/problems/`, the whole type of others, or ''.
+    // The name after `/onceward/problems/`; the whole type if it begins otherwise; '' without one.
     std::string_view problem;
     std::optional<std::chrono::milliseconds> retry_after;
 };

@@ -1,5 +1,5 @@
 // Where a request begins and ends, with raw bytes: no peer may see another number of requests than
-// the server does. Some tests have the server alone, some a whole front door with a table behind.
+// the server does. Some tests have the server alone, some a front door with a table.
 
 #include <gmock/gmock.h>
 
@@ -162,7 +162,7 @@ TEST_F(FramingTest, ChunksThatReadersTakeApartInTwoWaysEndTheConnection) {
              "-1\r\na\r\n" + end, "+1\r\na\r\n" + end, "0x1\r\na\r\n" + end, "\r\na\r\n" + end,
              "g\r\na\r\n" + end, "10000000000000001\r\na\r\n" + end,
              "fffffffffffffffff1\r\na\r\n" + end,
-             // Ends of lines that are none, in the size's line, in an extension, behind the data.
+             // Wrong line ends: in the line of the size, in an extension, after the data.
              "1\na\r\n" + end, "1\ra\r\n" + end, "1;a\nb\r\na\r\n" + end,
              "1;a=\"\n\"\r\na\r\n" + end, "1;\na\r\n" + end, "1\r\na\n" + end,
              "1\r\nab\r\n" + end, "1\r\naXX" + end,
@@ -203,7 +203,7 @@ TEST_F(FramingTest, AHostIsThereOnceAndIsAHost) {
     EXPECT_EQ(answers_to("GET /a HTTP/1.0\r\n\r\n").at(0).status, 200);
 }
 
-// RFC 9112, 3.2.2: the address in the request line counts, and not the Host beside it.
+// RFC 9112, 3.2.2: the address in the request line replaces the Host field.
 TEST_F(FramingTest, AWholeAddressInTheRequestLineIsTaken) {
     const auto ask = [&](const std::string& target) {
         return answers_to("GET " + target + " HTTP/1.1\r\nHost: other\r\n\r\n", 1).at(0);

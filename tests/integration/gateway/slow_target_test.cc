@@ -1,6 +1,6 @@
-// One slow target beside a fast one: its clients hold what connections they may, and the others go
-// on. With ONCEWARD_SLOW_CLIENTS=1500 in the numbers of the issue that this comes from; without it
-// in smaller ones, with a pool that is smaller by as much.
+// A slow target and a fast one: the slow one's clients hold as many connections as they may, and
+// the others go on. ONCEWARD_SLOW_CLIENTS=1500 runs the full load with a full pool of connections;
+// the default is a smaller load with a smaller pool.
 
 #include <gmock/gmock.h>
 
@@ -96,7 +96,7 @@ class SlowTarget : public testing::Test {
     void begin_slow_clients() {
         for (int i = 0; i < clients_; ++i) threads_.emplace_back([this] { ask_for_ever(); });
     }
-    // Of requests one after the other, each on a connection of its own or all on one.
+    // Sends the requests one after the other, each on its own connection or all on one.
     Milliseconds p99(int requests, bool fresh_connections) {
         std::vector<Milliseconds> took;
         auto client = std::make_unique<RawClient>(gateway_->port());

@@ -139,7 +139,7 @@ TEST_F(UpstreamRepeatTest, AFailureThatDoesNotSayThatNothingHappenedIsNotCalledA
         EXPECT_EQ(ask("k" + status, status), status + " no");
     }
     EXPECT_EQ(server_->calls().size(), 12U);
-    // Of two calls under one downstream key such an upstream makes one effect.
+    // Such an upstream applies two calls under one downstream key once.
     options_.upstream.honours_key = true;
     start(server_->port());
     for (int i = 0; i < 2; ++i) EXPECT_EQ(ask("honoured", "500"), "500 no");

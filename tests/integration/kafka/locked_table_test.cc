@@ -43,7 +43,7 @@ class LockedTable : public testing::Test {
         ASSERT_TRUE(scene_.all_applied());
         ASSERT_TRUE(others_applied());
     }
-    // Of both topics: each key has one row, and the fences have counted it.
+    // Each key of both topics has one row, and the fences have counted it.
     void expect_each_once() {
         EXPECT_EQ(looker_.number("SELECT sum(applied) FROM " + scene_.schema().name() + ".fences"),
                   scene_.applied() + others());

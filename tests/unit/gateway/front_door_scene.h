@@ -36,7 +36,7 @@ struct FakeSinks final : RequestTarget {
         }
         for (std::size_t place = together.size(); place-- > 0;) then(place, outcome);
     }
-    // Of requests with one part.
+    // For requests with one part.
     void answer_held() {
         for (const Then& then : std::exchange(held, {})) then(0, outcome);
     }

@@ -43,7 +43,7 @@ TEST(UpstreamRules, AFailureThatMayComeAfterAnEffectIsInDoubtUnlessItIsNamed) {
     EXPECT_EQ(end_of(answered(423), upstream), CallEnd::turned_down);
     EXPECT_EQ(end_of(answered(503), upstream), CallEnd::in_doubt);
     EXPECT_EQ(end_of(answered(429), upstream), CallEnd::in_doubt);
-    // Of two calls under one key it makes one effect.
+    // It applies two calls under one key once.
     upstream.honours_key = true;
     for (const int status : {408, 429, 500, 502, 503, 504}) {
         EXPECT_EQ(end_of(answered(status), upstream), CallEnd::turned_down) << status;

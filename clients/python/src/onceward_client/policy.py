@@ -33,7 +33,7 @@ class Verdict(enum.Enum):
 
 
 def judge(status: int, *, replayed: bool, problem: str, retry_after: float | None) -> Verdict:
-    """`problem`: the name behind `/onceward/problems/`, the whole type of others, or ''."""
+    """`problem`: the name after `/onceward/problems/`, else the whole type, or ''."""
     if status < 400:
         return Verdict.DONE
     if replayed:
