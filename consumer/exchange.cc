@@ -224,6 +224,15 @@ void Exchange::done() {
     wake_reader_.notify_all();
 }
 
+void Exchange::abandoned(const std::set<Partition>& partitions) {
+    const std::lock_guard lock(mutex_);
+    for (const Partition partition : partitions) {
+        in_flight_.erase(partition);
+        in_flight_first_.erase(partition);
+    }
+    wake_reader_.notify_all();
+}
+
 std::set<Partition> Exchange::leaving() const {
     const std::lock_guard lock(mutex_);
     std::set<Partition> partitions;

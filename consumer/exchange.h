@@ -47,6 +47,8 @@ class Exchange {
     // with PostgreSQL is possible. Waits until there is something, or `until`.
     Work next_work(bool connected, Clock::time_point until);
     void done();
+    // The batch in flight holds them no longer: no transaction will move their fences.
+    void abandoned(const std::set<Partition>& partitions);
     // Those of the batch in flight that were revoked meanwhile.
     std::set<Partition> leaving() const;
     // Those of them that nobody waits for any more: their deadline is over.

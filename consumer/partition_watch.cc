@@ -80,12 +80,13 @@ PartitionWatch::News PartitionWatch::look(Clock::time_point now, milliseconds wa
 }
 
 std::string believed_reason(const PartitionSight& sight, const SessionView& session) {
+    const std::string& failure = session.failure_of(sight.partition.topic);
     // Tried again this very moment, it still stands for what it was halted for.
     const bool tried_again = sight.phase == PartitionPhase::wants_fence ||
                              sight.phase == PartitionPhase::wants_seek ||
                              sight.phase == PartitionPhase::reading;
     if (tried_again && !sight.halted_because.empty() && session.connected &&
-        session.failure.empty()) {
+        failure.empty()) {
         return with_cause("the partition is halted", sight.halted_because);
     }
     switch (sight.phase) {
@@ -93,8 +94,8 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
             return with_cause("the partition is halted", sight.halted_because);
         case PartitionPhase::wants_fence:
             return session.connected
-                       ? with_cause("its fence could not be taken yet", session.failure)
-                       : with_cause("PostgreSQL is not reached", session.failure);
+                       ? with_cause("its fence could not be taken yet", failure)
+                       : with_cause("PostgreSQL is not reached", failure);
         case PartitionPhase::wants_seek:
             return "the reader could not seek to the fence: the broker does not answer";
         case PartitionPhase::waiting:
@@ -102,12 +103,12 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
         case PartitionPhase::paused: return "its topic is paused";
         case PartitionPhase::reading: break;
     }
-    if (!session.connected) return with_cause("PostgreSQL is not reached", session.failure);
+    if (!session.connected) return with_cause("PostgreSQL is not reached", failure);
     if (!sight.on_the_way) {
         return "Kafka hands out no messages: a producer's transaction is open, or the partition's "
                "leader is away";
     }
-    if (!session.failure.empty()) return "PostgreSQL refuses the batch: " + session.failure;
+    if (!failure.empty()) return "PostgreSQL refuses the batch: " + failure;
     if (session.transaction) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*session.transaction);
         return "a transaction has been running for " + std::to_string(seconds.count()) + " s";

@@ -8,10 +8,16 @@ WorkerActivity::WorkerActivity(const std::vector<std::string>& topics, StepObser
     for (const std::string& topic : topics) counts_.topics[topic];
 }
 
+const std::string& SessionView::failure_of(const std::string& topic) const {
+    const auto found = topic_failures.find(topic);
+    return found == topic_failures.end() ? failure : found->second;
+}
+
 void WorkerActivity::connected() {
     const std::lock_guard lock(mutex_);
     connected_ = true;
     failure_.clear();
+    topic_failures_.clear();
     if (ever_connected_) ++counts_.reconnects;
     ever_connected_ = true;
 }
@@ -29,9 +35,9 @@ void WorkerActivity::failed(const std::string& why) {
     failure_ = why;
 }
 
-void WorkerActivity::retried(const PostgresError& error) {
+void WorkerActivity::retried(const std::string& topic, const PostgresError& error) {
     const std::lock_guard lock(mutex_);
-    failure_ = error.summary();
+    (topic.empty() ? failure_ : topic_failures_[topic]) = error.summary();
     begun_.reset();
     ++counts_.retries;
 }
@@ -50,6 +56,7 @@ void WorkerActivity::moved(const std::string& topic, std::span<const FenceMove> 
     }
     ++counts_.batches;
     failure_.clear();
+    topic_failures_.erase(topic);
 }
 
 void WorkerActivity::skipped(std::int64_t offsets) {
@@ -99,7 +106,7 @@ void WorkerActivity::reached(Step step) {
 
 SessionView WorkerActivity::session(Clock::time_point now) const {
     const std::lock_guard lock(mutex_);
-    SessionView view{connected_, failure_, std::nullopt};
+    SessionView view{connected_, failure_, topic_failures_, std::nullopt};
     if (begun_)
         view.transaction = std::chrono::duration_cast<std::chrono::milliseconds>(now - *begun_);
     return view;

@@ -21,10 +21,16 @@ namespace onceward {
 // How the writer stands at one moment.
 struct SessionView {
     bool connected = false;
-    // What PostgreSQL last said, or why it could not be reached; empty once a batch has landed.
+    // What PostgreSQL last refused that is no topic's own, or why it could not be reached; empty
+    // once a batch has landed.
     std::string failure;
+    // What it last refused of a topic; the topic is missing once a batch of its own has landed.
+    std::map<std::string, std::string> topic_failures;
     // How long the transaction that is open has been running; none where none is open.
     std::optional<std::chrono::milliseconds> transaction;
+
+    // The topic's own failure, or else the worker's.
+    const std::string& failure_of(const std::string& topic) const;
 };
 
 class WorkerActivity final : public StepObserver {
@@ -36,7 +42,8 @@ class WorkerActivity final : public StepObserver {
     void connection_lost(const PostgresError& error);
     // Not reached, or refused; the work is tried again.
     void failed(const std::string& why);
-    void retried(const PostgresError& error);
+    // `topic`: whose work is tried again; empty if it is the worker's.
+    void retried(const std::string& topic, const PostgresError& error);
     void taken(const TopicPartition& partition, Offset fence);
     void moved(const std::string& topic, std::span<const FenceMove> moves);
     void skipped(std::int64_t offsets);
@@ -61,6 +68,7 @@ class WorkerActivity final : public StepObserver {
     bool connected_ = false;
     bool ever_connected_ = false;
     std::string failure_;
+    std::map<std::string, std::string> topic_failures_;
     std::optional<Clock::time_point> begun_;
     std::map<TopicPartition, Offset> fences_;
 };

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "consumer/aside.h"
 #include "consumer/exchange.h"
 #include "consumer/first_position.h"
 #include "consumer/intake.h"
@@ -85,6 +86,7 @@ class Writer {
     // Whether the batch is to be tried again on this session. `begun`: when this try began.
     bool recover(Topic& topic, const ProcessingError& error, Clock::time_point begun);
     bool retry(Topic& topic, const ProcessingError& error, Clock::time_point begun);
+    void abandon_leaving(Topic& topic);
     void set_aside(Topic& topic, const PostgresError& error, Clock::duration tried);
     void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
                     HaltReason reason = HaltReason::failed);
@@ -116,6 +118,7 @@ class Writer {
     std::unique_ptr<Watermarks> watermarks_;
     std::mt19937_64 random_{std::random_device{}()};
     SchemaCheck require_schema_;
+    Aside aside_;
     int failed_connects_ = 0;
     int retries_ = 0;  // of work that is no topic's batch
     Clock::time_point next_look_{};

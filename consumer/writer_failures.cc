@@ -17,12 +17,8 @@ constexpr std::string_view statement_timed_out = "57014";
 constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr std::chrono::milliseconds longest_retry{2000};
 // A failure that may pass is tried again at once so often; after that, or after one try that took
-// so long, the topic waits and the worker's other topics have their turn.
+// was long, the topic waits and the worker's other topics have their turn.
 constexpr int short_tries = 4;
-constexpr std::chrono::milliseconds long_try{1000};
-// It waits so many times as long as the try took: the others have at least this share of the time.
-constexpr int others_share = 3;
-constexpr std::chrono::milliseconds longest_aside{30'000};
 
 }  // namespace
 
@@ -47,14 +43,14 @@ bool Writer::recover(Topic& topic, const ProcessingError& error, Clock::time_poi
 
 bool Writer::retry(Topic& topic, const ProcessingError& error, Clock::time_point begun) {
     log_warning("batch.retried", {{"topic", topic.options->name}, {"sqlstate", error.sqlstate()}});
-    activity_.retried(error);
+    activity_.retried(topic.options->name, error);
     ++topic.retries;
     const auto tried = Clock::now() - begun;
     const bool alone = topics_.size() == 1 || mutant(Mutant::a_topic_holds_up_the_others);
-    const bool leaving = exchange_.stopping() || !exchange_.leaving().empty();
+    if (!topic.processor->ends_while_leaving()) abandon_leaving(topic);
     // A call that has begun cannot be rolled back: what it answered would be lost with the batch.
     // A statement that timed out is tried in smaller parts, which would be lost as well.
-    const bool bound = leaving || topic.processor->ends_while_leaving() ||
+    const bool bound = exchange_.stopping() || topic.processor->ends_while_leaving() ||
                        error.sqlstate() == statement_timed_out;
     if (!alone && !bound && (tried > long_try || topic.retries > short_tries)) {
         set_aside(topic, error, tried);
@@ -69,21 +65,26 @@ bool Writer::retry(Topic& topic, const ProcessingError& error, Clock::time_point
         }
         return true;
     }
-    topic.processor->abandon(exchange_.leaving());
+    abandon_leaving(topic);
     if (!exchange_.stopping()) return true;
     topic.processor->abandon();
     return false;
+}
+
+// The transaction was rolled back, so that the next owner need not wait for the rest of the batch.
+void Writer::abandon_leaving(Topic& topic) {
+    const std::set<Partition> leaving = exchange_.leaving();
+    topic.processor->abandon(leaving);
+    exchange_.abandoned(leaving);
 }
 
 // The topic's partitions wait, and the worker's other topics go on. The batch is read again from
 // the fence.
 void Writer::set_aside(Topic& topic, const PostgresError& error, Clock::duration tried) {
     if (topic.processor) topic.processor->abandon();
-    const auto least = backoff(topic.retries, longest_retry);
-    const auto pause = std::clamp(
-        std::chrono::duration_cast<std::chrono::milliseconds>(tried * others_share), least,
-        longest_aside);
-    const auto until = Clock::now() + pause;
+    const auto now = Clock::now();
+    const auto until = aside_.next_try(now, tried, backoff(topic.retries, longest_retry));
+    const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(until - now);
     const std::size_t partitions = exchange_.with([&](Assignment& assignment) {
         const std::vector<TopicPartition> mine = assignment.of_topic(topic.options->name);
         for (const TopicPartition& partition : mine) {
@@ -137,7 +138,7 @@ void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milli
 void Writer::handle(const PostgresError& error, Topic* topic, Clock::duration tried) {
     switch (classify(error.diagnosis(), Origin::ours, 0)) {
         case FailureAction::retry:
-            activity_.retried(error);
+            activity_.retried(topic == nullptr ? "" : topic->options->name, error);
             if (topic != nullptr && topics_.size() > 1 && tried > Clock::duration::zero()) {
                 ++topic->retries;
                 set_aside(*topic, error, tried);

@@ -156,6 +156,20 @@ TEST_F(ExchangeTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
     EXPECT_TRUE(exchange_.take_offsets().empty()) << "somebody else has the partition by now";
 }
 
+TEST_F(ExchangeTest, RevokingDoesNotWaitForWhatTheBatchInFlightHasGivenUp) {
+    push(zero_, 0, 3, 3);
+    push(one_, 0, 3, 3);
+    ASSERT_EQ(work().batch.spans.size(), 2U);
+    auto revoke = std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 20s); });
+    while (exchange_.leaving().empty()) std::this_thread::yield();
+    exchange_.abandoned(exchange_.leaving());
+    ASSERT_EQ(revoke.wait_for(10s), std::future_status::ready);
+    EXPECT_TRUE(revoke.get().empty());
+    EXPECT_TRUE(exchange_.leaving().empty());
+    EXPECT_EQ(exchange_.on_the_way().count(zero_), 0U);
+    EXPECT_EQ(exchange_.on_the_way().count(one_), 1U);
+}
+
 TEST_F(ExchangeTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
     push(zero_, 0, 3, 3);
     work();

@@ -129,7 +129,7 @@ TEST_F(PartitionWatchTest, AFenceThatIsNeverTakenStallsWhereTheLogHoldsSomething
     sight_.phase = PartitionPhase::wants_fence;
     sight_.fence.reset();
     sight_.position.reset();
-    session_ = {false, "SQLSTATE 53300: too many connections", {}};
+    session_ = {false, "SQLSTATE 53300: too many connections", {}, {}};
     look_after(0s);
     const auto news = look_after(45s);
     ASSERT_THAT(news.stalled, SizeIs(1));
@@ -172,11 +172,27 @@ TEST_F(PartitionWatchTest, APartitionThatComesBackWhereItStoodHasNotMoved) {
     EXPECT_THAT(look_after(5s).stalled, SizeIs(1));
 }
 
+TEST(BelievedReason, IsNeverTheFailureOfAnotherTopic) {
+    WorkerActivity activity({"orders", "others"}, nullptr);
+    activity.connected();
+    PostgresError::Diagnosis diagnosis;
+    diagnosis.sqlstate = "55P03";
+    activity.retried("others", PostgresError(diagnosis));
+    PartitionSight sight;
+    sight.partition = orders;
+    sight.phase = PartitionPhase::reading;
+    sight.on_the_way = true;
+    const SessionView session = activity.session(WorkerActivity::Clock::now());
+    EXPECT_THAT(believed_reason(sight, session), HasSubstr("of other topics"));
+    sight.partition.topic = "others";
+    EXPECT_THAT(believed_reason(sight, session), HasSubstr("PostgreSQL refuses the batch: "));
+}
+
 TEST(BelievedReason, NamesWhatTheWorkerKnows) {
     PartitionSight sight;
     sight.phase = PartitionPhase::halted;
     sight.halted_because = "a column is gone";
-    SessionView session{true, "", std::nullopt};
+    SessionView session{true, "", {}, std::nullopt};
     EXPECT_EQ(believed_reason(sight, session), "the partition is halted: a column is gone");
     // Tried again, and nothing has moved yet.
     for (const auto phase :
