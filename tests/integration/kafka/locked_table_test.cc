@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <future>
 #include <iostream>
 
 #include "tests/integration/kafka/scene.h"
@@ -92,6 +93,44 @@ TEST_F(LockedTable, DoesNotHoldUpTheTakeOverOfAnotherTopic) {
     scene_.database().execute("COMMIT");
     EXPECT_TRUE(scene_.all_applied());
     expect_each_once();
+}
+
+TEST(ALockedTable, DoesNotHoldUpAPartitionThatLeaves) {
+    Scene scene({.partitions = 2});
+    const auto options = [&scene] {
+        WorkerOptions options = scene.options();
+        options.kafka.properties["max.poll.interval.ms"] = "300000";
+        options.postgres.lock_timeout = 1500ms;
+        options.drain_timeout = 2 * patience;
+        return options;
+    };
+    scene.start(options());
+    scene.send(20);
+    ASSERT_TRUE(scene.all_applied());
+    const CapturedLog log;
+    support::Database looker(scene.schema().server().dsn);
+    const auto waiting = [&](int sessions) {
+        return eventually(patience, [&] {
+            return looker.number("SELECT count(*) FROM pg_locks WHERE NOT granted") == sessions;
+        });
+    };
+    // The next batch gathers messages of both partitions while this one waits for the first lock.
+    scene.database().execute("BEGIN; LOCK TABLE effects");
+    scene.send(1);
+    ASSERT_TRUE(waiting(1));
+    scene.send(20);
+    support::Database second(scene.schema().server().dsn);
+    auto locked = std::async(std::launch::async, [&] {
+        second.execute("BEGIN; LOCK TABLE " + scene.schema().name() + ".effects");
+    });
+    ASSERT_TRUE(waiting(2));
+    scene.database().execute("COMMIT");
+    locked.get();
+    ASSERT_TRUE(log.says("batch.retried"));
+    Worker& next = scene.start(options());
+    EXPECT_TRUE(eventually(patience / 2, [&] { return next.status().partitions == 1; }));
+    second.execute("COMMIT");
+    scene.expect_all_once();
 }
 
 // A trigger that asks for another try of one row, at once and always: the row is at fault then.
