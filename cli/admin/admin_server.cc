@@ -127,8 +127,8 @@ AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
 }
 
 AdminServer::~AdminServer() {
-    // What is under way is not waited for; its sources may be gone soon.
-    state_->server.stop(0ms);
+    // A moment for what is under way; its sources live until this has returned.
+    state_->server.stop(500ms);
 }
 
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
