@@ -82,6 +82,7 @@ void Writer::run() {
                 forget_old_statements();
                 // That may have lost the session: all partitions are read again from their fences.
                 if (connection_) process(topics_[work.topic], std::move(work.batch));
+                topics_[work.topic].batch.clear();
                 activity_.idle();
                 exchange_.done();
                 break;
@@ -232,6 +233,7 @@ void Writer::lose_connection(const PostgresError& error) {
 }
 
 void Writer::process(Topic& topic, Batch batch) {
+    topic.batch = batch.spans;
     topic.processor->start(std::move(batch));
     while (!topic.processor->idle()) {
         const auto begun = Clock::now();
@@ -252,8 +254,7 @@ void Writer::process(Topic& topic, Batch batch) {
         } catch (const std::exception& error) {
             // A sink that does not fit, or one of the user's own that failed: never the whole
             // worker.
-            topic.processor->abandon();
-            stop_topic(topic, error.what(), options_.first_retry);
+            refused(topic, error.what());
             return;
         }
     }

@@ -55,6 +55,7 @@ class Writer {
         std::optional<int> fixed_partitions;
         bool ready = false;  // registered, and the sink fits, in this session
         int retries = 0;     // failures in a row that may pass, since the topic's last commit
+        std::vector<Span> batch;  // of the batch in work, for the log
     };
 
     void connect();
@@ -87,6 +88,8 @@ class Writer {
     bool recover(Topic& topic, const ProcessingError& error, Clock::time_point begun);
     bool retry(Topic& topic, const ProcessingError& error, Clock::time_point begun);
     void abandon_leaving(Topic& topic);
+    void refused(Topic& topic, const std::string& why);
+    bool target_changed(Topic& topic);
     void set_aside(Topic& topic, const PostgresError& error, Clock::duration tried);
     void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
                     HaltReason reason = HaltReason::failed);

@@ -20,6 +20,17 @@ constexpr std::chrono::milliseconds longest_retry{2000};
 // was long, the topic waits and the worker's other topics have their turn.
 constexpr int short_tries = 4;
 
+// PARTITION:BEGIN-END, with END excluded, for each partition: the offsets to look at or to skip.
+std::string to_text(std::span<const Span> spans) {
+    std::string text;
+    for (const Span& span : spans) {
+        if (!text.empty()) text += ' ';
+        text += std::to_string(span.partition.raw()) + ':' + std::to_string(span.begin.raw()) +
+                '-' + std::to_string(span.end.raw());
+    }
+    return text;
+}
+
 }  // namespace
 
 std::chrono::milliseconds Writer::backoff(int tries, std::chrono::milliseconds longest) {
@@ -34,11 +45,33 @@ bool Writer::recover(Topic& topic, const ProcessingError& error, Clock::time_poi
         case FailureAction::reconnect: lose_connection(error); return false;
         case FailureAction::reject:
         case FailureAction::stop:
-            topic.processor->abandon();
-            stop_topic(topic, error.summary(), options_.first_retry);
+            refused(topic, error.summary());
             return false;
     }
     return false;
+}
+
+// What no retry repairs as things are. If the sink's target has changed since the last look, the
+// topic looks again and goes on: a column that somebody adds is no reason to stop.
+void Writer::refused(Topic& topic, const std::string& why) {
+    topic.processor->abandon();
+    if (!target_changed(topic)) return stop_topic(topic, why, options_.first_retry);
+    topic.ready = false;
+    exchange_.with([&](Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.of_topic(topic.options->name)) {
+            assignment.wait(partition, Clock::now());
+        }
+    });
+    log_info("topic.target_changed", {{"topic", topic.options->name}, {"error", why}});
+    source_.wake();
+}
+
+bool Writer::target_changed(Topic& topic) {
+    try {
+        return topic.sink->target_state(*connection_) != topic.target;
+    } catch (const PostgresError&) {
+        return false;  // The next statement will meet it as well.
+    }
 }
 
 bool Writer::retry(Topic& topic, const ProcessingError& error, Clock::time_point begun) {
@@ -129,6 +162,7 @@ void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milli
     log_error("topic.stopped",
               {{"topic", topic.options->name},
                {"partitions", mine.size()},
+               {"batch", to_text(topic.batch)},
                {"error", why},
                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
     for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);
