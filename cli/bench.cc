@@ -2,6 +2,7 @@
 // each row beside its floor and goal.
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -67,6 +68,8 @@ int run_bench(const BenchOptions& options) {
             return exit_usage;
         }
     }
+    // `| head` closes the output; the topics of this run are deleted all the same.
+    std::signal(SIGPIPE, SIG_IGN);
     LogOptions quiet;
     quiet.level = LogLevel::error;
     configure_log(quiet);
@@ -84,7 +87,9 @@ int run_bench(const BenchOptions& options) {
     setup.extent = options.quick ? bench::quick_extent() : options.extent;
     setup.folder = std::filesystem::temp_directory_path();
     if (!options.peers.empty()) setup.peers = std::filesystem::absolute(options.peers);
-    setup.progress = [](const std::string& line) { std::cerr << line << '\n'; };
+    setup.progress = [](const std::string& line) {
+        if (!(std::cerr << line << std::endl)) throw std::runtime_error("the output was closed");
+    };
     bench::Report report = describe(options, setup.postgres);
     std::vector<std::string> rows = options.rows;
     if (rows.empty()) {

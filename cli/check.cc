@@ -26,6 +26,7 @@ struct CheckOptions {
     bool strict_environment = false;
     bool connect = false;
     int sample = 0;
+    std::size_t max_rejected = 0;
     bool json = false;
 };
 
@@ -39,6 +40,10 @@ struct CheckResult {
             return finding.severity == Finding::Severity::error;
         });
     }
+    std::size_t rejected() const {
+        return static_cast<std::size_t>(
+            std::ranges::count(samples, "rejected", &SampledRecord::outcome));
+    }
     void add(ConnectResult more) {
         std::ranges::move(more.findings, std::back_inserter(findings));
         std::ranges::move(more.good, std::back_inserter(good));
@@ -49,7 +54,8 @@ std::string counted(std::size_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-void print_text(const CheckResult& result, const std::string& file) {
+void print_text(const CheckResult& result, const CheckOptions& options) {
+    const std::string& file = options.file;
     std::size_t errors = 0;
     for (const Finding& finding : result.findings) {
         errors += finding.severity == Finding::Severity::error ? 1 : 0;
@@ -66,7 +72,15 @@ void print_text(const CheckResult& result, const std::string& file) {
         std::cout << "sample: " << count << ' ' << outcome << '\n';
     }
     std::string summary = file + ": ";
-    summary += errors > 0 ? counted(errors, "error") : std::string("good");
+    const std::size_t rejected = result.rejected();
+    if (errors > 0) {
+        summary += counted(errors, "error");
+    } else if (rejected > options.max_rejected) {
+        summary += std::to_string(rejected) + " of " + counted(result.samples.size(), "record") +
+                   " would be rejected";
+    } else {
+        summary += "good";
+    }
     const std::size_t warnings = result.findings.size() - errors;
     if (warnings > 0) summary += ", " + counted(warnings, "warning");
     std::cout << summary << std::endl;
@@ -121,9 +135,10 @@ int check(const CheckOptions& options) {
     if (options.json) {
         print_json(result, options.file);
     } else {
-        print_text(result, options.file);
+        print_text(result, options);
     }
-    return result.has_errors() ? exit_config : exit_ok;
+    if (result.has_errors()) return exit_config;
+    return result.rejected() > options.max_rejected ? exit_data : exit_ok;
 }
 
 }  // namespace
@@ -141,8 +156,13 @@ void add_check(CLI::App& program, Commands& commands) {
                      "Also take up to N of each topic's newest records through decoder, key and "
                      "sink, and say what would become of each; writes nothing")
         ->check(CLI::Range(1, 10000));
+    command
+        ->add_option("--max-rejected", options->max_rejected,
+                     "With --sample: so many records may be rejected without a failure")
+        ->capture_default_str();
     command->add_flag("--json", options->json, "Print one JSON object: findings, good, samples");
-    command->footer("Exit codes: 0 nothing wrong, 78 something is.");
+    command->footer("Exit codes: 0 nothing wrong, 65 more records than --max-rejected would be rejected, 78 the "
+                    "configuration is wrong.");
     commands.add(*command, [options] { return check(*options); });
 }
 

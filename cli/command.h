@@ -17,6 +17,7 @@ enum ExitCode : int {
     exit_failure = 1,
     exit_not_found = 3,      // no such key, topic, group, ledger, dead letter
     exit_usage = 64,         // EX_USAGE
+    exit_data = 65,          // EX_DATAERR: records would be rejected
     exit_software = 70,      // EX_SOFTWARE
     exit_memory = 75,        // EX_TEMPFAIL: `run` reached its memory budget
     exit_config = 78,        // EX_CONFIG

@@ -13,7 +13,7 @@ namespace onceward {
 namespace {
 
 struct DescribeOptions {
-    std::string file;
+    std::string file = "onceward.yaml";
     bool open_api = false;
 };
 
@@ -68,7 +68,7 @@ void add_describe(CLI::App& program, Commands& commands) {
         "Print the contract that the configuration makes: who mints the key, its scope, what is "
         "claimed when, what a repeat gets, for how long.");
     auto options = std::make_shared<DescribeOptions>();
-    command.add_option("-c,--config", options->file, "The configuration file")->required();
+    command.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
     command.add_flag("--openapi", options->open_api, "The routes as OpenAPI 3.1, in JSON");
     commands.add(command, [options] { return describe(*options); });
 }

@@ -47,9 +47,14 @@ struct DlqOptions {
 
 std::optional<std::chrono::milliseconds> time_of(const char* option, const std::string& text) {
     if (text.empty()) return std::nullopt;
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    if (const auto ago = parse_duration(text)) return now - *ago;
     const auto time = parse_timestamp(text);
     if (!time) {
-        throw UsageError(std::string(option) + " takes a time such as 2026-01-31T12:00:00Z, not `" +
+        throw UsageError(std::string(option) +
+                         " takes a time such as 2026-01-31T12:00:00Z, or how long ago, such as 1h "
+                         "or 7d, not `" +
                          text + "`");
     }
     return time;
@@ -325,7 +330,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
                     "unmappable, sink, conflict, behind, hot_key")
         ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
                                "unmappable", "sink", "conflict", "behind", "hot_key"}));
-    command.add_option("--since", options.since, "Rejected then or later, 2026-01-31T12:00:00Z");
+    command.add_option("--since", options.since, "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
     command.add_option("--until", options.until, "Rejected before then");
     command.add_option("--key", options.key, "Only this idempotency key, or this record key");
     command.add_option("--number", options.numbers, "Only these, by the numbers of `dlq list`");

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr auto timeout = 3s;
 
 struct HealthOptions {
-    std::string file;
+    std::string file = "onceward.yaml";
     bool live = false;
     bool ready = false;
 };
@@ -45,7 +45,7 @@ void add_health(CLI::App& program, Commands& commands) {
         "Ask the process that runs with this configuration, at its admin port: exit 0 if it is "
         "well, else 1.");
     auto options = std::make_shared<HealthOptions>();
-    health.add_option("-c,--config", options->file, "The configuration file")->required();
+    health.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
     CLI::Option* live = health.add_flag(
         "--live", options->live, "Whether its workers poll; a restart may help else (default)");
     health

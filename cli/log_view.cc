@@ -43,6 +43,8 @@ LogView::~LogView() = default;
 
 int LogView::partition_count(const std::string& topic) { return source_->partition_count(topic); }
 
+std::vector<std::string> LogView::topic_names() { return source_->topic_names(); }
+
 std::map<std::string, std::string> LogView::topic_properties(const std::string& topic) {
     return source_->topic_properties(topic);
 }
@@ -56,7 +58,14 @@ std::optional<Offset> LogView::group_offset(const TopicPartition& partition) {
     return found ? std::optional(found->offset) : std::nullopt;
 }
 
-void LogView::complain() { source_->serve(); }
+std::optional<KafkaError> LogView::refusal() {
+    try {
+        source_->serve();
+    } catch (const KafkaError& fatal) {
+        return fatal;
+    }
+    return source_->refusal();
+}
 
 KafkaSource::Range LogView::range(const TopicPartition& partition) {
     return ask([&] { return source_->range(partition); });

@@ -3,13 +3,40 @@
 
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/configuration/load.h"
 #include "cli/safe_output.h"
+#include "dedup/nearest_name.h"
 
 namespace {
+
+// Where a command was wanted and another word was given: a sentence with the nearest one; else ''.
+// CLI11 itself says only that a subcommand is required.
+std::string unknown_command(const CLI::App& program, int argument_count, char** arguments) {
+    const CLI::App* app = &program;
+    for (int i = 1; i < argument_count; ++i) {
+        const std::string word = arguments[i];
+        if (app->get_require_subcommand_min() == 0 || word.starts_with('-')) return "";
+        std::vector<std::string> names;
+        const CLI::App* next = nullptr;
+        for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+            names.push_back(command->get_name());
+            if (command->get_name() == word) next = command;
+        }
+        if (next == nullptr) {
+            const std::string of = app == &program ? "" : " of `" + app->get_name() + "`";
+            const std::string hint = onceward::did_you_mean(word, names);
+            return "onceward: there is no command `" + word + "`" + of +
+                   (hint.empty() ? ". See --help." : hint);
+        }
+        app = next;
+    }
+    return "";
+}
 
 int run(int argument_count, char** arguments) {
     using namespace onceward;
@@ -24,6 +51,11 @@ int run(int argument_count, char** arguments) {
     try {
         program.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {
+        const std::string unknown = unknown_command(program, argument_count, arguments);
+        if (error.get_exit_code() != 0 && !unknown.empty()) {
+            std::cerr << unknown << "\n";
+            return exit_usage;
+        }
         // 0 for --help and --version, which are 'errors' for CLI11.
         return program.exit(error) == 0 ? exit_ok : exit_usage;
     }

@@ -12,8 +12,8 @@ void add_run(CLI::App& program, Commands& commands) {
         "run",
         "Consume the configured topics until SIGTERM, which drains; a second one leaves at "
         "once.");
-    auto file = std::make_shared<std::string>();
-    run.add_option("-c,--config", *file, "The configuration file")->required();
+    auto file = std::make_shared<std::string>("onceward.yaml");
+    run.add_option("-c,--config", *file, "The configuration")->capture_default_str();
     commands.add(run, [file] {
         const Configuration configuration = load_or_throw(*file);
         configure_log(configuration.logging);

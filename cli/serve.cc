@@ -28,8 +28,8 @@ void add_serve(CLI::App& program, Commands& commands) {
         "serve",
         "Serve the configured HTTP routes until SIGTERM, which answers what is under way; a second "
         "one leaves at once.");
-    auto file = std::make_shared<std::string>();
-    command.add_option("-c,--config", *file, "The configuration file")->required();
+    auto file = std::make_shared<std::string>("onceward.yaml");
+    command.add_option("-c,--config", *file, "The configuration")->capture_default_str();
     commands.add(command, [file] { return serve(*file); });
 }
 

@@ -44,8 +44,10 @@ void forward_log(const rd_kafka_t*, int level, const char* facility, const char*
     log(mapped, "kafka.client", {{"facility", facility}, {"error", explained(text)}});
 }
 
-void forward_error(rd_kafka_t*, int code, const char* reason, void*) {
+void forward_error(rd_kafka_t*, int code, const char* reason, void* opaque) {
     log_warning("kafka.client", {{"code", code}, {"error", explained(reason)}});
+    const auto* callbacks = static_cast<const ClientCallbacks*>(opaque);
+    if (callbacks != nullptr && callbacks->error) callbacks->error(code, explained(reason));
 }
 
 // Why a broker's certificate is not taken, which librdkafka's own text does not tell. Runs on its

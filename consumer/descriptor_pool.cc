@@ -17,7 +17,7 @@
 #include <fstream>
 
 #include "consumer/decoder.h"
-#include "consumer/nearest_name.h"
+#include "dedup/nearest_name.h"
 
 namespace onceward {
 namespace {

@@ -27,6 +27,12 @@ bool unknown_partition(const KafkaError& error);
 // Whether the brokers know who asks, and do not let it.
 bool not_allowed(const KafkaError& error);
 
+// Whether a broker refused the login, or its port takes none.
+bool not_authenticated(const KafkaError& error);
+
+// Whether no TLS connection came about.
+bool tls_failed(const KafkaError& error);
+
 // Whether the code tells of the records themselves: a broken checksum or compression, a format that
 // nobody knows. Asked again, the broker says the same.
 bool records_unreadable(int code);

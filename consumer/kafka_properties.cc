@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "consumer/kafka_options.h"
-#include "consumer/nearest_name.h"
+#include "dedup/nearest_name.h"
 
 namespace onceward {
 namespace {

@@ -68,6 +68,15 @@ bool not_allowed(const KafkaError& error) {
            error.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
 }
 
+bool not_authenticated(const KafkaError& error) {
+    return error.code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+           error.code == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED ||
+           error.code == RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM ||
+           error.code == RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE;
+}
+
+bool tls_failed(const KafkaError& error) { return error.code == RD_KAFKA_RESP_ERR__SSL; }
+
 // By what librdkafka's rdkafka_msgset_reader.c and the broker's answer to a fetch can say.
 bool records_unreadable(int code) {
     return code == RD_KAFKA_RESP_ERR__BAD_MSG ||          // checksum, or not as the format says
@@ -178,6 +187,17 @@ int KafkaSource::partition_count(const std::string& topic) {
     const KafkaMetadata metadata(raw);
     if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
     return metadata->topics[0].partition_cnt;
+}
+
+std::vector<std::string> KafkaSource::topic_names() {
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(state_->client.get(), 1, nullptr, &raw, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "names of the topics");
+    const KafkaMetadata metadata(raw);
+    std::vector<std::string> names;
+    for (int i = 0; i < metadata->topic_cnt; ++i) names.emplace_back(metadata->topics[i].topic);
+    return names;
 }
 
 LogIdentity KafkaSource::identity(const std::string& topic) {

@@ -23,10 +23,7 @@ constexpr int seeks_before_restart = 20;
 
 void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
                   rd_kafka_topic_partition_list_t* partitions, void* opaque) {
-    auto* rebalance =
-        static_cast<std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)>*>(
-            opaque);
-    (*rebalance)(code, partitions);
+    static_cast<ClientCallbacks*>(opaque)->rebalance(code, partitions);
 }
 
 }  // namespace
@@ -37,11 +34,16 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     KafkaConfiguration configuration = consumer_configuration(options, worker);
     state_->bootstrap_servers = options.bootstrap_servers;
     state_->group = options.group;
-    state_->on_rebalance = [state = state_.get()](rd_kafka_resp_err_t code,
-                                                  rd_kafka_topic_partition_list_t* partitions) {
+    state_->callbacks.rebalance = [state = state_.get()](
+                                      rd_kafka_resp_err_t code,
+                                      rd_kafka_topic_partition_list_t* partitions) {
         state->rebalance(code, partitions);
     };
-    rd_kafka_conf_set_opaque(configuration.get(), &state_->on_rebalance);
+    state_->callbacks.error = [state = state_.get()](int code, const std::string& reason) {
+        const KafkaError error(code, reason);
+        if (not_authenticated(error) || tls_failed(error)) state->refusal = error;
+    };
+    rd_kafka_conf_set_opaque(configuration.get(), &state_->callbacks);
     rd_kafka_conf_set_rebalance_cb(configuration.get(), on_rebalance);
     std::array<char, 512> text{};
     state_->client.reset(
@@ -94,6 +96,8 @@ void KafkaSource::serve() {
     if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(fatal, text.data());
     state_->join_again();
 }
+
+std::optional<KafkaError> KafkaSource::refusal() const { return state_->refusal; }
 
 void KafkaSource::bootstrap_again() {
     rd_kafka_brokers_add(state_->client.get(), state_->bootstrap_servers.c_str());

@@ -64,6 +64,9 @@ class KafkaSource {
     // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
     // is fatal.
     void serve();
+    // The last failure that serve() met and that no broker's return would end: a refused login, TLS
+    // that fails. nullopt if there is none.
+    std::optional<KafkaError> refusal() const;
     // For a consumer that is in no group for long. DANGER: where a broker that shuts down answers
     // with an empty list of brokers, librdkafka forgets every broker that it knows and never asks
     // the bootstrap servers again (seen with 2.14.2, its issue 5301): the worker would stand still
@@ -107,6 +110,8 @@ class KafkaSource {
     // last stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
+    // Those that this user may see.
+    std::vector<std::string> topic_names();
     // The topic's own, the broker's defaults included; needs the right to describe them.
     std::map<std::string, std::string> topic_properties(const std::string& topic);
 

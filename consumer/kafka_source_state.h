@@ -7,6 +7,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "consumer/consumer_configuration.h"
 #include "consumer/kafka_handles.h"
 #include "consumer/kafka_source.h"
 
@@ -32,8 +33,8 @@ struct KafkaSource::State {
     SourceListener& listener;
     std::string bootstrap_servers;
     std::string group;
-    // librdkafka's opaque pointer leads here.
-    std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> on_rebalance;
+    ClientCallbacks callbacks;  // librdkafka's opaque pointer leads here
+    std::optional<KafkaError> refusal;
     std::vector<Topic> topics;
     KafkaQueue ends;  // the answers to ask_for_ends()
     struct GroupQuestion {

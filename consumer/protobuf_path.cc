@@ -3,7 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include "consumer/decoder.h"
-#include "consumer/nearest_name.h"
+#include "dedup/nearest_name.h"
 
 namespace onceward {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "consumer/decoder.h"
-#include "consumer/nearest_name.h"
+#include "dedup/nearest_name.h"
 #include "consumer/utf8.h"
 
 namespace onceward {

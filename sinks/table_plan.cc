@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dedup/edit_distance.h"
+#include "dedup/nearest_name.h"
 #include "dedup/sink.h"
 
 namespace onceward {
@@ -58,15 +58,9 @@ class Judge {
         for (const CatalogColumn& candidate : table_.columns) {
             if (candidate.name == column) return &candidate;
         }
-        const auto nearest = std::ranges::min_element(
-            table_.columns, {},
-            [&](const auto& candidate) { return edit_distance(candidate.name, column); });
-        std::string hint;
-        if (nearest != table_.columns.end() &&
-            edit_distance(nearest->name, column) <= column.size() / 3 + 1) {
-            hint = "; did you mean `" + nearest->name + "`?";
-        }
-        say("has no column `" + column + "`" + hint);
+        std::vector<std::string> names;
+        for (const CatalogColumn& candidate : table_.columns) names.push_back(candidate.name);
+        say("has no column `" + column + "`" + did_you_mean(column, names));
         return nullptr;
     }
 

@@ -8,6 +8,7 @@
 #include "cli/log_view.h"
 #include "consumer/kafka_error.h"
 #include "dedup/migration.h"
+#include "dedup/nearest_name.h"
 #include "dedup/server_check.h"
 #include "schemas/queries.h"
 
@@ -47,9 +48,10 @@ void check_topic(LogView& log, const Configuration& configuration, const TopicCo
                  ConnectResult& result) {
     const int partitions = log.partition_count(topic.name);
     if (partitions == 0) {
+        const std::string hint = did_you_mean(topic.name, log.topic_names());
         add_error(result, topic.mark, topic.path + ".name",
-                  "The brokers know no topic `" + topic.name +
-                      "`, or this user may not see it. Create it, or allow Describe and Read.");
+                  "The brokers know no topic `" + topic.name + "`, or this user may not see it" +
+                      (hint.empty() ? "." : hint) + " Create it, or allow Describe and Read.");
         return;
     }
     log.range({topic.name, Partition{0}});
@@ -64,6 +66,25 @@ void check_topic(LogView& log, const Configuration& configuration, const TopicCo
     }
     log.group_offset({topic.name, Partition{0}});
     check_retention(log, configuration, topic, result);
+}
+
+// The client's own failure, such as a refused password, comes before that of the question: all that
+// the question knows is that nobody answered it in time.
+std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
+    if (refusal && not_authenticated(*refusal)) {
+        return "The brokers refuse the login, or this port takes none (" +
+               std::string(refusal->what()) +
+               "). Look at `sasl.mechanism`, `sasl.username` and `sasl.password` among "
+               "`properties`, and at the port: a plaintext one knows no SASL.";
+    }
+    if (refusal && tls_failed(*refusal)) {
+        return "No TLS connection with the brokers comes about (" + std::string(refusal->what()) +
+               "). Look at `ssl.ca.location` among `properties`, and at the port: a plaintext one "
+               "speaks no TLS.";
+    }
+    return "The brokers do not answer (" + std::string(asked.what()) +
+           "). Look at `bootstrap_servers`, at `security.protocol` and the credentials among "
+           "`properties`, and at what the client says on standard error.";
 }
 
 // Nothing makes the topics that the outbox publishes to: their rows would wait for them.
@@ -129,15 +150,7 @@ ConnectResult check_brokers(const Configuration& configuration) {
         }
         result.good.push_back("group " + configuration.group + ": its offsets can be read");
     } catch (const KafkaError& error) {
-        add_error(result, configuration.kafka_mark, "kafka",
-                  "The brokers do not answer (" + std::string(error.what()) +
-                      "). Look at `bootstrap_servers`, at `security.protocol` and the credentials "
-                      "among `properties`, and at what the client says on standard error.");
-        try {
-            log.complain();
-        } catch (const KafkaError&) {
-            // Fatal; the finding says enough.
-        }
+        add_error(result, configuration.kafka_mark, "kafka", no_answer(log.refusal(), error));
     }
     return result;
 }
@@ -150,7 +163,7 @@ ConnectResult check_database(const Configuration& configuration) {
     try {
         Connection connection(configuration.postgres);
         check_server(connection);
-        result.good.push_back(good_of(configuration, "reached, fit for a worker"));
+        result.good.push_back(good_of(configuration, "reached, with settings that suit Onceward"));
         require_version(connection);
         result.good.push_back(good_of(configuration, "schema " + configuration.postgres.schema +
                                                          ", version " +

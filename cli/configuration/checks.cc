@@ -1,8 +1,11 @@
 #include "cli/configuration/checks.h"
 
+#include <algorithm>
 #include <cctype>
+#include <ranges>
 
 #include "cli/configuration/units.h"
+#include "dedup/nearest_name.h"
 #include "dedup/migration.h"
 #include "dedup/postgres/connection_string.h"
 
@@ -10,6 +13,8 @@ namespace onceward {
 namespace {
 
 constexpr const char* properties_path = "kafka.properties";
+const std::vector<std::string> sasl_mechanisms{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512",
+                                               "OAUTHBEARER", "GSSAPI"};
 
 // A librdkafka property as a number; its default where the file is silent.
 std::int64_t property(const Configuration& configuration, const std::string& name,
@@ -33,9 +38,29 @@ bool has(const Configuration& configuration, const std::string& name) {
 
 std::string of(const std::string& name) { return std::string(properties_path) + "." + name; }
 
+// Routes to tables, functions and upstreams alone never ask a broker.
+bool asks_kafka(const Configuration& configuration) {
+    const auto publishes = [](const TopicConfiguration& topic) {
+        return !outboxes_of(topic).empty() || replies(topic);
+    };
+    const auto sinks = configuration.route_sinks | std::views::values;
+    const auto to_a_topic = [](const RouteConfiguration& route) {
+        return !route.topic.topic.empty();
+    };
+    return !configuration.topics.empty() || std::ranges::any_of(sinks, publishes) ||
+           std::ranges::any_of(configuration.http.routes, to_a_topic);
+}
+
 void check_servers(const Configuration& configuration, Report& report) {
     const std::string& servers = configuration.kafka.bootstrap_servers;
-    if (servers.empty()) return;
+    if (servers.empty()) {
+        if (asks_kafka(configuration)) {
+            report.error_at("kafka.bootstrap_servers",
+                            "`bootstrap_servers` is missing. Write the brokers to begin with: "
+                            "`host:9092`, more than one separated by commas.");
+        }
+        return;
+    }
     if (servers.find("://") != std::string::npos) {
         report.error_at("kafka.bootstrap_servers",
                         "Brokers are named without a scheme. Write `host:9092`; TLS is "
@@ -114,6 +139,21 @@ void check_receive_limits(const Configuration& configuration, Report& report) {
     }
 }
 
+// librdkafka takes any text here, and the login fails later.
+void check_mechanism(const Configuration& configuration, Report& report) {
+    for (const char* name : {"sasl.mechanism", "sasl.mechanisms"}) {
+        const auto found = configuration.kafka.properties.find(name);
+        if (found == configuration.kafka.properties.end()) continue;
+        const std::string& mechanism = found->second.reveal();
+        if (std::ranges::find(sasl_mechanisms, mechanism) != sasl_mechanisms.end()) continue;
+        report.error_at(of(name),
+                        "There is no mechanism `" + mechanism + "`" +
+                            did_you_mean(mechanism, sasl_mechanisms) +
+                            ". Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, "
+                            "`OAUTHBEARER` and `GSSAPI`.");
+    }
+}
+
 void check_security(const Configuration& configuration, Report& report) {
     const std::string protocol = property_text(configuration, "security.protocol");
     const bool sasl = protocol.starts_with("sasl_");
@@ -132,6 +172,7 @@ void check_security(const Configuration& configuration, Report& report) {
     }
     const std::string mechanism = property_text(configuration, "sasl.mechanism") +
                                   property_text(configuration, "sasl.mechanisms");
+    if (sasl) check_mechanism(configuration, report);
     if (protocol == "sasl_plaintext" && (mechanism.empty() || mechanism == "plain")) {
         report.warning_at(of("security.protocol"),
                           "The password goes over the network in clear. Use SASL_SSL, or SCRAM.");
@@ -159,8 +200,9 @@ void check_server_address(const Secret& dsn, const std::string& schema, const st
         report.error_at(
             path + ".dsn",
             "libpq does not understand this connection string (not shown, as it may hold a "
-            "password). Write `host=... dbname=... user=...` or "
-            "`postgresql://user@host/database`; quote values with blanks.");
+            "password)." + connection_string_hint(dsn) +
+            " Write `host=... dbname=... user=...` or `postgresql://user@host/database`; quote "
+            "values with blanks.");
     }
     if (!schema.empty() && !valid_schema_name(schema)) {
         report.error_at(path + ".schema",

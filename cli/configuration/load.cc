@@ -64,7 +64,8 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         substitute(*root, folder, options, report);
         read_configuration(*root, result.configuration, report);
         resolve_paths(result.configuration, folder);
-        check_combinations(result.configuration, report);
+        // Of another root nothing was read, not even the defaults.
+        if (root->kind == Node::Kind::mapping) check_combinations(result.configuration, report);
     }
     result.findings = report.sorted();
     result.unknown = report.unknown();

@@ -38,8 +38,8 @@ const OptionSpec process_entries[] = {
      .minimum = 100,
      .maximum = hour},
     {.path = "kafka.bootstrap_servers",
-     .required = true,
-     .meaning = "Brokers to begin with: `host:port`, more than one separated by commas.",
+     .meaning = "Brokers to begin with: `host:port`, more than one separated by commas. Needed by "
+                "topics, by routes to topics, and by what publishes: an outbox, a reply.",
      .bind = [](To& to,
                 const In& value) { to.configuration.kafka.bootstrap_servers = value.text; }},
     {.path = "kafka.instance_id",

@@ -86,7 +86,7 @@ std::optional<DailyHours> parse_hours(const std::string& text) {
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
     static const std::regex form(
         R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)"
-        R"((Z|z|([+-])(\d\d):(\d\d)))");
+        R"((Z|z|([+-])(\d\d)(?::?(\d\d))?))");
     std::smatch part;
     if (!std::regex_match(text, part, form)) return std::nullopt;
     const auto number = [&](int index) { return part[index].matched ? std::stoi(part[index]) : 0; };

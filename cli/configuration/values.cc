@@ -5,7 +5,7 @@
 
 #include "cli/configuration/units.h"
 #include "consumer/kafka_options.h"
-#include "consumer/nearest_name.h"
+#include "dedup/nearest_name.h"
 
 namespace onceward {
 namespace {

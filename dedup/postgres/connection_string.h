@@ -12,6 +12,11 @@ namespace onceward {
 // libpq's own words repeat parts of the text, which may be the password.
 bool valid_connection_string(const Secret& dsn);
 
+// What is probably wrong with one that is not valid, as a sentence with a blank before it: Java's
+// prefix, a variable without braces, a misspelt keyword. '' if nothing is known. It never repeats a
+// value, which may be the password.
+std::string connection_string_hint(const Secret& dsn);
+
 // The same as libpq's environment variables, `PGHOST=...` and so on, for another program. May hold
 // the password. Empty where libpq does not understand it.
 std::vector<std::string> environment_of(const Secret& dsn);
