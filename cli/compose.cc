@@ -41,6 +41,9 @@ std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic) {
         table->removes = topic.format.tombstones == TombstonePolicy::remove ||
                          topic.format.envelope == Envelope::debezium;
     }
+    if (auto* function = std::get_if<FunctionSinkOptions>(&options)) {
+        function->answers = topic.stores_results;
+    }
     std::unique_ptr<Sink> sink = make_sink(options);
     if (!topic.also_publish) return sink;
     return std::make_unique<AlsoPublishSink>(std::move(sink), *topic.also_publish);

@@ -115,7 +115,13 @@ class OnceCall {
     // The lines of this function are in the only order that loses nothing. Without a function the
     // failure that it threw is what is stored.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
-        OwnedTransaction transaction(connection);
+        OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
+        // Else a function that computes between its statements for longer than a session may be
+        // idle is ended each time, well within the time that the call has.
+        const auto idle = std::to_string(std::max(options_.longest_request,
+                                                  connection.options().idle_in_transaction_timeout)
+                                             .count());
+        transaction.pipelined({{sql::once_idle, Parameters{}.text(idle), {}}});
         const Claim claim{digest_, key_.fingerprint, Partition{0}, Offset{0}};
         const auto verdicts = claims_.claim(transaction, std::string(service), {&claim, 1});
         switch (verdicts->front().verdict) {

@@ -53,6 +53,7 @@ void Processor::start(Batch batch) {
     if (batch_.empty()) return;
     pending_.push_back(whole(batch_));
     if (policy_.retries > 0) set_apart_waiting();
+    cut_to_size();
 }
 
 // What was refused alone before is tried alone again: nothing has to be halved for it.
@@ -92,18 +93,13 @@ void Processor::remove(Slice& slice, const std::set<Partition>& partitions) cons
     std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
 }
 
-std::optional<std::pair<Partition, Offset>> Processor::position() const {
-    if (pending_.empty() || pending_.front().messages.empty()) return std::nullopt;
-    const Record& record = pending_.front().messages.front()->record;
-    return std::pair{record.partition, record.offset};
-}
-
 std::set<Partition> Processor::run(Connection& connection) {
     std::set<Partition> all_missed;
     while (!pending_.empty()) {
         if (parts_.overdue) abandon(parts_.overdue());
         if (pending_.empty()) break;
         std::set<Partition> missed;
+        bool searched = false;
         try {
             const HotMarks marks(hot_keys_, pending_.front(), time_now());
             switch (attempt(connection, pending_.front(), missed)) {
@@ -114,16 +110,14 @@ std::set<Partition> Processor::run(Connection& connection) {
                     break;
                 case Attempt::cut: put_back(cut(take_front(), cut_at_)); break;
                 case Attempt::again: break;
+                case Attempt::searched: searched = true; break;
             }
         } catch (const PostgresError& error) {
-            repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-            last_sqlstate_ = error.sqlstate();
-            const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
-            if (too_much(error)) continue;
-            if (action != FailureAction::reject) throw ProcessingError(error, action);
-            if (met_a_duplicate(connection)) continue;
-            split(error);
+            failed(error, connection);
+        } catch (const ResultMismatch&) {
+            if (!begin_search()) throw;
         }
+        if (searched) refuse(connection);
     }
     batch_ = {};
     return all_missed;
@@ -133,6 +127,7 @@ std::set<Partition> Processor::run(Connection& connection) {
 Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice,
                                       std::set<Partition>& missed) {
     origin_ = Origin::ours;
+    const auto begun = std::chrono::steady_clock::now();
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
     if (parts_.answers != nullptr) parts_.answers->begin();
     reached(parts_.observer, Step::before_begin);
@@ -155,6 +150,10 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     check_cap(slice, sorted);
     reached(parts_.observer, Step::after_claims);
 
+    if (searching_) {
+        search(transaction, sorted);
+        return Attempt::searched;
+    }
     write(transaction, sorted);
     reached(parts_.observer, Step::after_sink);
 
@@ -180,6 +179,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()), sorted.at_fault());
     hot_keys_.passed(slice, time_now());
+    took(slice.messages.size(), std::chrono::steady_clock::now() - begun,
+         connection.options().statement_timeout);
     tell(sorted);
     reached(parts_.observer, Step::after_commit);
     for (const FenceMove& move : sorted.moves) {
@@ -207,7 +208,7 @@ Settlement Processor::settle(Transaction& transaction) {
     return parts_.answers != nullptr ? parts_.answers->settle(transaction) : Settlement::settled;
 }
 
-void Processor::tell(const SortedSlice& sorted) const {
+void Processor::tell(const SortedSlice& sorted) {
     if (sorted.behind > 0) {
         log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
     }
@@ -219,12 +220,37 @@ void Processor::tell(const SortedSlice& sorted) const {
                                          {"offset", first.record.offset.raw()},
                                          {"digest", hex(first.digest)}});
     }
+    tell_of_rejected(sorted);
     if (sorted.conflicts.empty()) return;
     const Record& first = sorted.conflicts.front()->record;
     log_warning("messages.conflict", {{"topic", context_.topic},
                                       {"messages", sorted.conflicts.size()},
                                       {"partition", first.partition.raw()},
                                       {"offset", first.offset.raw()}});
+}
+
+// What PostgreSQL refused was logged when it was found, and the others below have lines of their
+// own. One line a second at most: a topic of nothing but garbage must not fill a disk.
+void Processor::tell_of_rejected(const SortedSlice& sorted) {
+    const Message* first = nullptr;
+    for (const Message* message : sorted.rejected) {
+        const Rejection::Kind kind = message->rejection->kind;
+        if (kind == Rejection::Kind::sink || kind == Rejection::Kind::conflict ||
+            kind == Rejection::Kind::behind || kind == Rejection::Kind::hot_key) {
+            continue;
+        }
+        ++rejected_untold_;
+        if (first == nullptr) first = message;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (first == nullptr || now < next_rejected_line_) return;
+    next_rejected_line_ = now + std::chrono::seconds(1);
+    log_warning("messages.rejected", {{"topic", context_.topic},
+                                      {"messages", std::exchange(rejected_untold_, 0)},
+                                      {"partition", first->record.partition.raw()},
+                                      {"offset", first->record.offset.raw()},
+                                      {"class", to_text(first->rejection->kind)},
+                                      {"error", describe(*first->rejection)}});
 }
 
 SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,

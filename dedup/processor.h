@@ -3,8 +3,10 @@
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
 // outlive it. What it throws stands in dedup/batch_processor.h.
 
+#include <chrono>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory_resource>
 #include <optional>
 #include <set>
@@ -17,6 +19,7 @@
 #include "dedup/claims/fold.h"
 #include "dedup/fence.h"
 #include "dedup/hot_keys.h"
+#include "dedup/refusal_search.h"
 #include "dedup/rejection_window.h"
 #include "dedup/retries.h"
 #include "dedup/sink.h"
@@ -54,28 +57,35 @@ class Processor final : public BatchProcessor {
     void abandon() override;
     void abandon(const std::set<Partition>& partitions) override;
     bool ends_while_leaving() const override { return false; }
-    // The place of the first message that is still open, for logs.
-    std::optional<std::pair<Partition, Offset>> position() const;
     RejectionWindow& rejections() { return rejections_; }
 
   private:
-    // cut: in two parts at cut_at_
-    enum class Attempt : std::uint8_t { committed, missed, cut, again };
+    // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.
+    enum class Attempt : std::uint8_t { committed, missed, cut, again, searched };
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
     SortedSlice sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
     bool halts_later(const Slice& slice);
     void check_cap(const Slice& slice, const SortedSlice& sorted);
     void write(Transaction& transaction, SortedSlice& sorted);
+    void search(Transaction& transaction, const SortedSlice& sorted);
     bool advance(Transaction& transaction, const SortedSlice& sorted);
     Settlement settle(Transaction& transaction);
     void find_places(Transaction& transaction, SortedSlice& sorted);
-    void tell(const SortedSlice& sorted) const;
+    void tell(const SortedSlice& sorted);
+    void tell_of_rejected(const SortedSlice& sorted);
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
     bool too_much(const PostgresError& error);
-    void split(const PostgresError& error);
-    void reject(Message& message, const PostgresError& error);
+    bool begin_search();
+    void failed(const PostgresError& error, Connection& connection);
+    void refuse(Connection& connection);
+    void reject_alone(const PostgresError& error);
+    void reject(Message& message, const Refusal& refusal);
+    void set_apart(const Message* message);
+    void cut_to_size();
+    void took(std::size_t messages, std::chrono::steady_clock::duration time,
+              std::chrono::milliseconds limit);
     void set_apart_waiting();
     void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
@@ -90,7 +100,14 @@ class Processor final : public BatchProcessor {
     Batch batch_;                                   // owns what pending_ points to
     std::deque<Slice> pending_;                     // in order; the front is the next transaction
     std::size_t cut_at_ = 0;
+    RefusalSearch search_;
+    bool searching_ = false;  // the next attempt searches for what the sink refuses
+    std::vector<Refusal> refusals_;
+    // The most messages of a transaction, while larger ones run into statement_timeout.
+    std::size_t most_ = std::numeric_limits<std::size_t>::max();
     int failing_slices_ = 0;
+    std::int64_t rejected_untold_ = 0;  // in no line of the log yet
+    std::chrono::steady_clock::time_point next_rejected_line_{};
     // of the failure before, for codes that are only worth a few tries
     std::string last_sqlstate_;
     int repeated_ = 0;

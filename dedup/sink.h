@@ -24,6 +24,14 @@ class SinkMismatch : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// The answer of the sink's target for some of the messages is not acceptable: another number of
+// rows, or a value that is no result. If only a few messages of a batch get one, they are refused
+// and the others go on; else it counts as a SinkMismatch.
+class ResultMismatch : public SinkMismatch {
+  public:
+    using SinkMismatch::SinkMismatch;
+};
+
 struct BatchContext {
     std::string consumer_group;
     std::string topic;
@@ -53,9 +61,10 @@ class Sink {
         return std::nullopt;
     }
     // Writes these messages, in this order, in the given transaction: all or none. A PostgresError
-    // from here is classified by its SQLSTATE (dedup/failure.h): a data error is halved until the
-    // bad message stands alone. May be called several times for the same message, in different
-    // transactions of which one commits at most.
+    // from here is classified by its SQLSTATE (dedup/failure.h): if it is about a message, parts of
+    // the batch are tried until that message is found. May be called several times for the same
+    // message, in one transaction after a savepoint was rolled back, or in several of which one
+    // commits at most.
     virtual void write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) = 0;
     // The results of the messages of the last write(), one for each in its order; none where the

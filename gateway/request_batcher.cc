@@ -12,6 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds held_for{50};
 // Behind its deadline a request in a transaction is told of it, unless the transaction tells first.
 constexpr std::chrono::seconds grace{1};
+// That many batches fit into a request's deadline, or into the limit of a statement.
+constexpr int batches = 20;
 
 }  // namespace
 
@@ -38,7 +40,12 @@ std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch&
 
 }  // namespace
 
-RequestBatcher::RequestBatcher(RequestBatcherOptions options) : options_(std::move(options)) {
+// A request that arrives while a batch runs must be answered long before its deadline, so that a
+// batch may take only a small share of it.
+RequestBatcher::RequestBatcher(RequestBatcherOptions options)
+    : options_(std::move(options)),
+      size_(options_.batch,
+            std::min(options_.longest_request, options_.postgres.statement_timeout) / batches) {
     options_.originals = [this](std::span<const Digest> keys) { tell_originals(keys); };
     worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -134,7 +141,7 @@ std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
     std::vector<std::unique_ptr<Queued>> batch;
     // What was submitted together stays together.
     while (!queue_.empty() &&
-           (batch.size() < options_.batch || queue_.front()->group == batch.back()->group)) {
+           (batch.size() < size_.next() || queue_.front()->group == batch.back()->group)) {
         batch.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }
@@ -195,7 +202,9 @@ void RequestBatcher::run(const std::stop_token& stop) {
             if (!session) session = std::make_unique<RequestSession>(options_, stop);
             std::vector<WaitingRequest*> requests;
             for (const auto& queued : batch) requests.push_back(&queued->request);
+            const auto begun = Clock::now();
             if (!requests.empty()) session->carry_out(requests);
+            size_.took(requests.size(), Clock::now() - begun);
             hold_unfinished(batch);
         } catch (const std::exception& error) {
             // What is not PostgreSQL's: a schema of another version, a ledger with another store,

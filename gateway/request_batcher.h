@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gateway/asking.h"
+#include "gateway/batch_size.h"
 #include "gateway/front_door.h"
 #include "gateway/request_session.h"
 #include "gateway/status_questions.h"
@@ -61,6 +62,7 @@ class RequestBatcher final : public RequestTarget {
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     RequestBatcherOptions options_;
+    BatchSize size_;  // of the worker's thread
     std::mutex mutex_;
     std::condition_variable_any wake_;           // work
     std::condition_variable_any wake_watch_;     // a deadline

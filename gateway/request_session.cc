@@ -25,10 +25,6 @@ constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 // How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
 // while it does all others of this batch wait as well, and the route's next ones.
 constexpr std::chrono::milliseconds usual_patience = 50ms;
-// Once that has happened: until the one that waits stands alone, and in its further tries.
-constexpr std::chrono::milliseconds short_patience = 10ms;
-constexpr std::string_view lock_not_to_be_had = "55P03";
-constexpr std::string_view statement_cancelled = "57014";
 
 // 50 ms, doubled each time, jittered.
 std::chrono::milliseconds pause_after(int failures) {
@@ -69,6 +65,7 @@ void RequestSession::carry_out(const std::vector<WaitingRequest*>& requests) {
         if (waiting->elsewhere) parts.push_back({waiting});
     }
     patience_ = parts.front().empty() ? short_patience : usual_patience;
+    searching_ = false;
     int failures = 0;
     while (!parts.empty()) {
         give_up_overdue(parts.front());
@@ -188,6 +185,7 @@ RequestSession::Step RequestSession::attempt(Parts& parts) try {
         parts.pop_front();
         return Step::next;
     }
+    if (searching_) return search(parts);
     std::vector<RequestInBatch*> requests;
     for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
     if (transaction_->attempt(*connection_, requests, patience_) == Settlement::again) {
@@ -200,97 +198,10 @@ RequestSession::Step RequestSession::attempt(Parts& parts) try {
     return Step::next;
 } catch (const PostgresError& error) {
     return failed(error, parts);
+} catch (const ResultMismatch& error) {
+    return mismatched(error.what(), parts);
 } catch (const SinkMismatch& error) {
     return stopped(error.what(), parts);
-}
-
-RequestSession::Step RequestSession::failed(const PostgresError& error, Parts& parts) {
-    if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
-        return held_up(parts);
-    }
-    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-    last_sqlstate_ = error.sqlstate();
-    if (error.sqlstate() == statement_cancelled) {
-        log_warning("http.statement_timeout",
-                    {{"route", options_.name}, {"requests", parts.front().size()}});
-    }
-    // Without a session it was none of the batch's statements.
-    const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
-    switch (classify(error.diagnosis(), origin, repeated_)) {
-        case FailureAction::retry: return Step::again;
-        case FailureAction::reconnect:
-            // DANGER: in doubt. Never asked by SELECT: the same requests again, and a claim
-            // whose result carries our own attempt is this one's.
-            for (WaitingRequest* waiting : parts.front()) {
-                waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
-            }
-            log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
-            disconnect();
-            return Step::again;
-        case FailureAction::reject: return reject(error, parts);
-        case FailureAction::stop: return stopped(error.summary(), parts);
-    }
-    return Step::again;
-}
-
-// Another process has claimed one of these keys, and neither committed nor rolled back. Whose key
-// it is only a claim of its own tells.
-RequestSession::Step RequestSession::held_up(Parts& parts) {
-    patience_ = short_patience;
-    if (halve(parts)) return Step::next;
-    WaitingRequest& alone = *parts.front().front();
-    alone.elsewhere = true;
-    // What is in its way may be its own COMMIT, that the server has not come to the end of.
-    if (alone.at.in_doubt) alone.wait_until = alone.deadline;
-    give_up_overdue(parts.front());
-    parts.pop_front();
-    return Step::next;
-}
-
-// False where the first part is a single request.
-bool RequestSession::halve(Parts& parts) {
-    if (parts.front().size() < 2) return false;
-    const std::vector<WaitingRequest*> part = std::move(parts.front());
-    parts.pop_front();
-    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
-    parts.emplace_front(middle, part.end());
-    parts.emplace_front(part.begin(), middle);
-    return true;
-}
-
-RequestSession::Step RequestSession::reject(const PostgresError& error, Parts& parts) {
-    // The sink may have met the row of a duplicate that another process has just committed.
-    try {
-        if (claims_->reconsider(*connection_)) return Step::next;
-    } catch (const PostgresError&) {
-        disconnect();
-        return Step::again;
-    }
-    if (halve(parts)) return Step::next;
-    const std::vector<WaitingRequest*> part = std::move(parts.front());
-    parts.pop_front();
-    // PostgreSQL's own words may quote the values of rows.
-    log_info("http.rejected", {{"route", options_.name},
-                               {"digest", hex(part.front()->at.request.digest)},
-                               {"error", error.summary()}});
-    part.front()->at.outcome = Problem{.kind = ProblemKind::rejected,
-                                       .detail =
-                                           "The request breaks a rule of what it would "
-                                           "be written to."};
-    part.front()->done = true;
-    return Step::next;
-}
-
-// A missing table or privilege: no request's fault, and none that a retry would mend.
-RequestSession::Step RequestSession::stopped(const std::string& why, Parts& parts) {
-    log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
-    for (WaitingRequest* waiting : parts.front()) {
-        waiting->at.outcome = ask_again_later();
-        waiting->done = true;
-    }
-    parts.pop_front();
-    disconnect();
-    return Step::next;
 }
 
 void RequestSession::connect() {

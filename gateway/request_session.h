@@ -1,6 +1,7 @@
 #pragma once
-// A route's session with PostgreSQL, and its way through a batch: again after what passes, on a new
-// session after what breaks, in halves where a request is refused, or waits for another process.
+// A route's session with PostgreSQL, and its way through a batch. It tries a batch again after a
+// passing failure, on a new session after a lost one, without the requests that are refused, and in
+// halves if a request waits for another process or all of them are too slow together.
 // Used by one thread. What is no PostgresError and no SinkMismatch is thrown: a schema of another
 // version, a ledger with another store.
 
@@ -40,7 +41,7 @@ struct RequestBatcherOptions {
     // A request that is not carried out by then is answered with 503. Claims are kept longer by as
     // much.
     std::chrono::milliseconds longest_request{30'000};
-    // Most requests in a transaction; more holds more locks.
+    // Most requests in a transaction; more holds more locks. Fewer where they are slow.
     std::size_t batch = 500;
     // Most that wait for one; further ones get a 503 at once.
     std::size_t waiting = 10'000;
@@ -50,6 +51,8 @@ struct RequestBatcherOptions {
     // The sessions, for the process's guard.
     std::function<void(int pid)> session_opened = {};
     std::function<void(int pid)> session_closed = {};
+    // A batch ran into statement_timeout.
+    std::function<void()> timed_out = {};
     StepObserver* observer = nullptr;  // may be null
     // The batcher's own: see RequestTransaction::Parts.
     std::function<void(std::span<const Digest>)> originals = {};
@@ -72,6 +75,10 @@ struct WaitingRequest {
 
 class RequestSession {
   public:
+    // How long a batch's claims wait for another process's, once one of them had to: until the one
+    // that waits stands alone, and in its further tries.
+    static constexpr std::chrono::milliseconds short_patience{10};
+
     // Both outlive it. Once a stop is requested what is not in a transaction is given up.
     RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop);
     ~RequestSession();
@@ -95,10 +102,16 @@ class RequestSession {
     void give_up_overdue(std::vector<WaitingRequest*>& part) const;
     Step attempt(Parts& parts);
     Step failed(const PostgresError& error, Parts& parts);
+    bool begin_search(const Parts& parts);
+    Step search(Parts& parts);
+    void refuse(WaitingRequest& waiting, const Refusal& refusal) const;
+    Step too_slow(Parts& parts);
     Step held_up(Parts& parts);
     static bool halve(Parts& parts);
+    std::optional<Step> reconsidered();
     Step reject(const PostgresError& error, Parts& parts);
     Step stopped(const std::string& why, Parts& parts);
+    Step mismatched(const std::string& why, Parts& parts);
     void connect();
     void disconnect();
     void wait(std::chrono::milliseconds pause) const;
@@ -115,6 +128,8 @@ class RequestSession {
     std::string last_sqlstate_;
     int repeated_ = 0;
     std::chrono::milliseconds patience_{0};  // with another's claim
+    RefusalSearch search_;
+    bool searching_ = false;  // the next attempt searches for what the sink refuses
 };
 
 }  // namespace onceward

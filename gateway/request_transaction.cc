@@ -18,30 +18,12 @@ struct ClaimsEnding {
 Settlement RequestTransaction::attempt(Connection& connection,
                                        std::span<RequestInBatch* const> requests,
                                        std::chrono::milliseconds patience) {
-    origin_ = Origin::ours;
-    claiming_ = false;
-    parts_.claims.catch_up(connection);
-    parts_.results.begin();
-    std::vector<Message*> messages;
-    for (RequestInBatch* request : requests) messages.push_back(&request->message());
-    const FoldedClaims folded(messages);
-    reached(parts_.observer, Step::before_begin);
+    begin(connection);
     const ClaimsEnding ending{parts_.claims};
-    using Begin = OwnedTransaction::Begin;
-    OwnedTransaction transaction(connection, parts_.table ? Begin::with_first : Begin::now);
-    const auto answers = claim(transaction, folded.claims(), patience);
-    if (!answers) return Settlement::again;
-    const std::vector<std::optional<Verdict>> verdicts = folded.verdicts(*answers);
-    std::vector<RequestInBatch*> fresh, known;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        switch (verdicts[i].value()) {
-            case Verdict::fresh: fresh.push_back(requests[i]); break;
-            case Verdict::duplicate: known.push_back(requests[i]); break;
-            case Verdict::conflict:
-                requests[i]->outcome = KeyedAnswer{.state = KeyState::conflict};
-                break;
-        }
-    }
+    OwnedTransaction transaction(connection, how());
+    const auto sorted = sort(transaction, requests, patience);
+    if (!sorted) return Settlement::again;
+    const auto& [fresh, known] = *sorted;
     reached(parts_.observer, Step::after_claims);
     if (parts_.originals && !fresh.empty()) {
         std::vector<Digest> keys;
@@ -68,6 +50,60 @@ Settlement RequestTransaction::attempt(Connection& connection,
     parts_.results.committed();
     reached(parts_.observer, Step::after_commit);
     return Settlement::settled;
+}
+
+// DANGER: the keys are claimed first, as in an attempt; otherwise the sink could refuse a row only
+// because another process has just written the row of the same key. All of it is rolled back, so
+// that no refused key stays claimed.
+std::optional<std::vector<Refusal>> RequestTransaction::search(
+    Connection& connection, std::span<RequestInBatch* const> requests,
+    std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
+    begin(connection);
+    const ClaimsEnding ending{parts_.claims};
+    OwnedTransaction transaction(connection, how());
+    const auto sorted = sort(transaction, requests, patience);
+    if (!sorted) return std::nullopt;
+    std::vector<const Message*> messages;
+    for (const RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
+    origin_ = Origin::sink;
+    return search.run(transaction,
+                      {.sink = parts_.sink, .context = parts_.context, .earlier = earlier},
+                      messages);
+}
+
+void RequestTransaction::begin(Connection& connection) {
+    origin_ = Origin::ours;
+    claiming_ = false;
+    parts_.claims.catch_up(connection);
+    parts_.results.begin();
+    reached(parts_.observer, Step::before_begin);
+}
+
+OwnedTransaction::Begin RequestTransaction::how() const {
+    return parts_.table ? OwnedTransaction::Begin::with_first : OwnedTransaction::Begin::now;
+}
+
+// Returns nullopt if a presumed claim did not hold.
+std::optional<RequestTransaction::Claimed> RequestTransaction::sort(
+    Transaction& transaction, std::span<RequestInBatch* const> requests,
+    std::chrono::milliseconds patience) {
+    std::vector<Message*> messages;
+    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const FoldedClaims folded(messages);
+    const auto answers = claim(transaction, folded.claims(), patience);
+    if (!answers) return std::nullopt;
+    const std::vector<std::optional<Verdict>> verdicts = folded.verdicts(*answers);
+    Claimed sorted;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        switch (verdicts[i].value()) {
+            case Verdict::fresh: sorted.fresh.push_back(requests[i]); break;
+            case Verdict::duplicate: sorted.known.push_back(requests[i]); break;
+            case Verdict::conflict:
+                requests[i]->outcome = KeyedAnswer{.state = KeyState::conflict};
+                break;
+        }
+    }
+    return sorted;
 }
 
 std::optional<std::vector<ClaimAnswer>> RequestTransaction::claim(

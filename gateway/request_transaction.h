@@ -13,6 +13,7 @@
 #include "dedup/claims/claim_store.h"
 #include "dedup/failure.h"
 #include "dedup/message.h"
+#include "dedup/refusal_search.h"
 #include "dedup/result_store.h"
 #include "dedup/sink.h"
 #include "dedup/steps.h"
@@ -54,11 +55,25 @@ class RequestTransaction {
     // (55P03) while claiming().
     Settlement attempt(Connection& connection, std::span<RequestInBatch* const> requests,
                        std::chrono::milliseconds patience);
+    // Finds the requests that the sink refuses, as RefusalSearch::run() says, and rolls back.
+    // Returns nullopt if a presumed claim did not hold.
+    std::optional<std::vector<Refusal>> search(Connection& connection,
+                                               std::span<RequestInBatch* const> requests,
+                                               std::chrono::milliseconds patience,
+                                               RefusalSearch& search, int earlier);
     bool claiming() const { return claiming_; }
     // Whose statement ran last.
     Origin origin() const { return origin_; }
 
   private:
+    struct Claimed {
+        std::vector<RequestInBatch*> fresh;
+        std::vector<RequestInBatch*> known;
+    };
+    void begin(Connection& connection);
+    OwnedTransaction::Begin how() const;
+    std::optional<Claimed> sort(Transaction& transaction, std::span<RequestInBatch* const> requests,
+                                std::chrono::milliseconds patience);
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   std::span<const Claim> claims,
                                                   std::chrono::milliseconds patience);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dedup/header_rules.h"
+#include "dedup/mutants.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 #include "sinks/encode_families.h"
@@ -17,6 +18,11 @@ namespace {
 constexpr std::uint32_t jsonb_type = 3802;
 constexpr std::uint32_t jsonb_array_type = 3807;
 constexpr char jsonb_version = 1;
+
+// Of HTTP: what is lower is no final answer.
+constexpr int lowest_status = 200;
+constexpr int highest_status = 599;
+constexpr int reset_content = 205;
 
 Parameters name_of(const std::string& function) {
     const std::size_t point = function.find('.');
@@ -74,7 +80,7 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
 // What stands there is the function's doing and no message's.
 bool flag_in(std::string_view text) {
     if (text != "true" && text != "false") {
-        throw SinkMismatch("the function's column result_failed is no boolean");
+        throw ResultMismatch("the function's column result_failed is no boolean");
     }
     return text == "true";
 }
@@ -83,7 +89,12 @@ int status_in(std::string_view text) {
     int status = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
     if (error != std::errc{} || end != text.data() + text.size()) {
-        throw SinkMismatch("the function's column result_status is no integer");
+        throw ResultMismatch("the function's column result_status is no integer");
+    }
+    // Committed with it, a request would have no answer for ever.
+    if (status != 0 && (status < lowest_status || status > highest_status)) {
+        throw ResultMismatch("the function's column result_status is " + std::to_string(status) +
+                             "; it has to be 200 to 599, or 0 for none");
     }
     return status;
 }
@@ -100,9 +111,12 @@ MessageResult result_of(const Result& rows, int row) {
     try {
         result.headers = headers_from_json(rows.text(row, 3));
     } catch (const std::runtime_error& error) {
-        throw SinkMismatch(std::string("the function's column result_headers: ") + error.what());
+        throw ResultMismatch(std::string("the function's column result_headers: ") + error.what());
     }
     result.body = rows.text(row, 4);
+    if (result.status == reset_content && !result.body.empty()) {
+        throw ResultMismatch("the function's column result_status is 205, which has no body");
+    }
     const bool json = rows.text(row, 5) == "true" && !result.body.empty();
     if (json && !names_its_type(result.headers)) {
         result.headers.emplace_back("content-type", "application/json");
@@ -186,6 +200,17 @@ void FunctionSink::write(Transaction& transaction, const BatchContext&,
                          std::span<const Message* const> messages) {
     results_.clear();
     if (messages.empty()) return;
+    // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
+    // would be stored and given under another message's key.
+    const bool together = numbers_its_rows_ || !options_.answers ||
+                          mutant(Mutant::answers_by_the_order_of_rows);
+    const std::size_t step = together ? messages.size() : 1;
+    for (std::size_t at = 0; at < messages.size(); at += step) {
+        call(transaction, messages.subspan(at, step));
+    }
+}
+
+void FunctionSink::call(Transaction& transaction, std::span<const Message* const> messages) {
     std::vector<std::optional<std::string_view>> documents;
     documents.reserve(messages.size());
     for (const Message* message : messages) documents.emplace_back(message->encoded);
@@ -193,9 +218,9 @@ void FunctionSink::write(Transaction& transaction, const BatchContext&,
         sql::sink_function_call, Parameters{}.binary_array(jsonb_array_type, jsonb_type, documents),
         {{"function", function_}, {"unless", numbers_its_rows_ ? "-- " : ""}}, true);
     const auto refuse = [&](const std::string& what) {
-        return SinkMismatch("function " + function_ + " " + what + " for " +
-                            std::to_string(messages.size()) +
-                            " messages; it has to return one row for each");
+        return ResultMismatch("function " + function_ + " " + what + " for " +
+                              std::to_string(messages.size()) +
+                              " messages; it has to return one row for each");
     };
     if (rows.rows() != static_cast<int>(messages.size())) {
         throw refuse("returned " + std::to_string(rows.rows()) + " rows");

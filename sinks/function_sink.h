@@ -3,8 +3,9 @@
 // each message, does what it does in the transaction, and returns one row for each, which is that
 // message's result. One object for each worker and topic. encode() may run on the reader's thread
 // beside prepare() and write(), which belong to the writer's: they share the options alone, which
-// never change. write() throws PostgresError, and SinkMismatch where the rows are not one for each
-// message.
+// never change. write() throws PostgresError, and ResultMismatch if the rows are not one for each
+// message or one of them is no valid result. A function whose rows have no number of their own is
+// called with one message at a time if its results count: PostgreSQL promises no order of rows.
 
 #include "dedup/sink.h"
 #include "sinks/function_options.h"
@@ -24,6 +25,7 @@ class FunctionSink final : public Sink {
     std::vector<MessageResult> take_results() override;
 
   private:
+    void call(Transaction& transaction, std::span<const Message* const> messages);
     const FunctionSinkOptions options_;
     // of the last look
     std::string function_;  // quoted, with its schema

@@ -361,6 +361,11 @@ std::string metrics_text(const ProcessStatus& process) {
         families.gauge("onceward_http_postgres_connected",
                        "1 if the PostgreSQL that keeps the routes' keys answers.",
                        process.front_door->postgres_failure.empty() ? 1 : 0, {});
+        for (const auto& [route, count] : process.front_door->timed_out) {
+            families.counter("onceward_http_statement_timeouts_total",
+                             "Transactions of requests that ran into statement_timeout.", count,
+                             {{"route", route}});
+        }
     }
     if (process.durable) add_durable(families, process.group, *process.durable);
     const std::chrono::duration<double> started = process.started.time_since_epoch();

@@ -59,6 +59,7 @@ SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* obs
         options.observer = observer;
         options.session_opened = [this](int pid) { guard_.watch(pid); };
         options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         batchers_.emplace(place, std::make_unique<RequestBatcher>(std::move(options)));
     }
     retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
@@ -75,6 +76,7 @@ void SinkRequests::submit(std::vector<KeyedRequest> requests, Then then) {
 
 void SinkRequests::complete(ProcessStatus& status) const {
     status.add_front_door(guard_.failure());
+    for (const auto& [route, count] : timed_out_) status.front_door->timed_out[route] = count;
     status.add_retention(default_database, retention_.counts());
     // Beside workers on that server theirs is told: a metric has one value.
     if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==

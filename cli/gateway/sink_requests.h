@@ -3,6 +3,7 @@
 // sessions and ledgers. Thread-safe as a RequestTarget; made and ended by one thread. Throws
 // FormatError, at a route's first request, where its format cannot be set up.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ class SinkRequests final : public RequestTarget {
 
   private:
     Guard guard_;
+    std::map<std::string, std::atomic<std::int64_t>> timed_out_;  // batches, by their route's name
     RetentionJob retention_;
     std::optional<Relay> relay_;  // where a route publishes; another process may lead
     std::map<std::size_t, std::unique_ptr<RequestBatcher>> batchers_;  // by the route's place

@@ -290,6 +290,25 @@ TEST_F(OnceTest, StatementsOfEarlierGenerationsDoNotGatherInASession) {
     EXPECT_EQ(call("a").kind, Kind::replayed);
 }
 
+// It computes between two statements, for longer than a session may usually stand still.
+TEST_F(OnceTest, AFunctionMayComputeBetweenItsStatementsForAsLongAsACallMayTake) {
+    ConnectionOptions options = schema_.worker();
+    options.idle_in_transaction_timeout = 300ms;
+    Connection connection(options);
+    const OnceAnswer answer = once(connection, {"pay", "", "slow"}, ledger_, [&](Transaction& in) {
+        const std::string pid = std::to_string(in.connection().pid());
+        // Until the server has seen it idle for longer, or has ended it.
+        EXPECT_TRUE(eventually(20s, [&] {
+            return database().number("SELECT count(*) FROM pg_stat_activity WHERE pid = " + pid +
+                                     " AND clock_timestamp() - state_change < '1s'") == 0;
+        }));
+        return pay("slow")(in);
+    });
+    EXPECT_EQ(answer.kind, Kind::applied);
+    EXPECT_EQ(calls_, 1) << "it was not begun again";
+    EXPECT_EQ(connection.query("SHOW idle_in_transaction_session_timeout", {}).text(0, 0), "300ms");
+}
+
 TEST_F(OnceTest, ALedgerOfPartitionsIsRefused) {
     LedgerOptions ledger;
     ledger.store = StoreKind::log;

@@ -182,6 +182,52 @@ TEST_F(FunctionSinkTest, RowsThatNumberThemselvesMayComeInAnyOrder) {
     EXPECT_EQ(results[2].body, R"({"id": 9})");
 }
 
+// Without a number of its own a row may come in any order; whose it is nobody could tell.
+TEST_F(FunctionSinkTest, RowsWithoutANumberAreStillThoseOfTheirMessages) {
+    create("TABLE (id integer)",
+           "SELECT (m ->> 'id')::integer FROM unnest(messages) AS m ORDER BY 1 DESC");
+    TestMessages messages;
+    add(messages, {7, 8, 9});
+    const std::vector<MessageResult> results = write(messages);
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_EQ(results[0].body, R"({"id": 7})");
+    EXPECT_EQ(results[1].body, R"({"id": 8})");
+    EXPECT_EQ(results[2].body, R"({"id": 9})");
+}
+
+TEST_F(FunctionSinkTest, WhereNobodyWantsTheRowsAllMessagesAreOneCall) {
+    schema_.user_table("calls", "messages integer");
+    create("TABLE (id integer)",
+           "INSERT INTO " + schema_.name() +
+               ".calls VALUES (cardinality(messages)); SELECT 1 FROM unnest(messages)");
+    options_.answers = false;
+    TestMessages messages;
+    add(messages, {7, 8, 9});
+    EXPECT_EQ(write(messages).size(), 3U);
+    EXPECT_EQ(schema_.database().value("SELECT string_agg(messages::text, ',') FROM calls"), "3");
+}
+
+// Committed and stored, each of these would be an answer that nobody can give.
+TEST_F(FunctionSinkTest, AnAnswerThatHttpCannotGiveIsRefused) {
+    create("TABLE (result_status integer, result_body text)",
+           "SELECT (m ->> 'id')::integer, 'body' FROM unnest(messages) AS m");
+    for (const int status : {99, 100, 199, 600, 999, -1, 205}) {
+        TestMessages messages;
+        add(messages, {status});
+        EXPECT_THAT(refusal(messages), HasSubstr("result_status")) << status;
+    }
+    for (const int status : {0, 200, 404, 599}) {
+        TestMessages messages;
+        add(messages, {status});
+        EXPECT_EQ(refusal(messages), "") << status;
+    }
+    schema_.database().execute("DROP FUNCTION f(jsonb[])");
+    create("TABLE (result_headers text)", "SELECT 'etag: x' FROM unnest(messages)");
+    TestMessages messages;
+    add(messages, {1});
+    EXPECT_THAT(refusal(messages), HasSubstr("result_headers"));
+}
+
 TEST_F(FunctionSinkTest, AnyOtherNumberOfRowsDoesNotFit) {
     create("SETOF jsonb", "SELECT messages[1]");
     TestMessages messages;

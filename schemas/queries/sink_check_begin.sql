@@ -1,0 +1,2 @@
+-- Before the deferred constraints of a part are checked.
+SAVEPOINT onceward_check

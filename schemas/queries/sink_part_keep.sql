@@ -1,0 +1,1 @@
+RELEASE SAVEPOINT onceward_part
