@@ -35,6 +35,13 @@ struct FenceMovePlan {
     std::vector<std::string> warnings;
 };
 
+// Why messages from there on may be applied a second time: a ledger may have let go of their
+// claims. Empty if it holds them. `only`: of this ledger; else of all that the topic feeds. Without
+// a `log` nobody knows how old a message is.
+std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
+                                          const std::string& group, const TopicPartition& partition,
+                                          Offset from, const std::optional<std::string>& only);
+
 // `log` may be missing where the position is an offset; the log's range is then not looked at.
 FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);

@@ -39,12 +39,13 @@ enum class Mutant : std::uint8_t {
     a_topic_holds_up_the_others,
     added_partitions_seen_at_a_take_over_alone,
     own_sqlstate_stops_the_topic,
+    replay_without_its_claims,
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
 // the core tier.
 inline constexpr std::size_t core_mutants = 13;
-inline constexpr std::array<std::string_view, 22> mutant_names{
+inline constexpr std::array<std::string_view, 23> mutant_names{
     "no_fence_check",
     "owner_checked_but_not_the_offset",
     "start_from_memory",
@@ -67,6 +68,7 @@ inline constexpr std::array<std::string_view, 22> mutant_names{
     "a_topic_holds_up_the_others",
     "added_partitions_seen_at_a_take_over_alone",
     "own_sqlstate_stops_the_topic",
+    "replay_without_its_claims",
 };
 
 #ifdef ONCEWARD_MUTANTS

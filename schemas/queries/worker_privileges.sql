@@ -21,5 +21,6 @@ FROM (VALUES ('rotate_ledger(integer, bigint)'), ('ledger_watermark(integer)'),
     ('unlist_expired(integer)'), ('drop_generation(integer, bigint)'),
     ('orphaned_generations(integer)'), ('begin_results(integer)'),
     ('remove_sent(text, text[], bigint[], uuid[])'),
-    ('delete_ended_leases(integer, integer)'), ('finish_replay(bigint)')) AS wanted (name)
+    ('delete_ended_leases(integer, integer)'), ('finish_replay(bigint)'),
+    ('end_replay(bigint)')) AS wanted (name)
 WHERE NOT has_function_privilege('{schema}.' || wanted.name, 'EXECUTE')
