@@ -17,6 +17,18 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
     return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
 }
 
+// In the transaction that moves the fence. The role and the time are the server's.
+void write_down(Transaction& transaction, const Parameters& key, const FenceMovePlan& plan,
+                const std::string& reason) {
+    const auto from =
+        plan.from ? std::optional<std::int64_t>(plan.from->raw()) : std::optional<std::int64_t>();
+    transaction.query(sql::offsets_moved, Parameters(key)
+                                              .optional_integer(from)
+                                              .integer(plan.to.raw())
+                                              .boolean(plan.adopt)
+                                              .text(reason));
+}
+
 // Whether every record from there on was written after the ledger's oldest generation began, so
 // that its claim is still held. By the records' times: no ledger tells it by offsets, as a rewind
 // or a replay claims old ones late.
@@ -136,12 +148,17 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     if (end > begin) {
         transaction.query(sql::offsets_skip,
                           Parameters(key).integer(begin.raw()).integer(end.raw()).text(reason));
+        FenceMovePlan plan;
+        plan.from = begin;
+        plan.to = end;
+        write_down(transaction, key, plan, reason);
     }
     transaction.commit();
     return {.fence = fence, .done = true};
 }
 
-void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan) {
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
+                const std::string& reason) {
     const Parameters key = key_of(group, plan.partition);
     OwnedTransaction transaction(connection);
     const Result held = transaction.query(sql::offsets_hold, key);
@@ -159,9 +176,10 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
             transaction.query(sql::offsets_skip, Parameters(key)
                                                      .integer(plan.from->raw())
                                                      .integer(plan.to.raw())
-                                                     .text("moved by onceward offsets"));
+                                                     .text(reason));
         }
     }
+    write_down(transaction, key, plan, reason);
     transaction.commit();
 }
 

@@ -13,6 +13,7 @@ FROM (VALUES ('SELECT', 'schema_migrations'), ('SELECT', 'generations'),
     ('SELECT', 'dead_letters'), ('INSERT', 'dead_letters'),
     ('SELECT', 'outbox'), ('INSERT', 'outbox'),
     ('SELECT', 'skipped_ranges'), ('INSERT', 'skipped_ranges'),
+    ('SELECT', 'fence_moves'), ('INSERT', 'fence_moves'),
     ('SELECT', 'replays'), ('INSERT', 'replays')) AS wanted (privilege, name)
 WHERE NOT has_table_privilege('{schema}.' || wanted.name, wanted.privilege)
 UNION ALL

@@ -6,7 +6,7 @@ GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segme
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
     {schema}.partition_suspects, {schema}.imports, {schema}.leases TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox,
-    {schema}.skipped_ranges, {schema}.replays TO {role};
+    {schema}.skipped_ranges, {schema}.fence_moves, {schema}.replays TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
