@@ -201,8 +201,14 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
         std::cerr << "onceward: " << plan.exhausted << " were sent again " << options.tries_max
                   << " times or more and stay; mend the cause, then raise --max-tries\n";
     }
-    if (plan.uncertain > 0) {
-        std::cerr << "onceward: " << plan.uncertain
+    if (plan.forgotten > 0) {
+        std::cerr << "onceward: " << plan.forgotten
+                  << " were sent or resolved before the claims of their ledger begin: what was "
+                     "applied then could be applied a SECOND time. They stay; --may-repeat sends "
+                     "them\n";
+    }
+    if (plan.uncertain > plan.forgotten) {
+        std::cerr << "onceward: " << plan.uncertain - plan.forgotten
                   << " may be in the log already or applied, and their keys are made of places "
                      "there: another copy could be applied a SECOND time. They stay; --may-repeat "
                      "sends them\n";
@@ -383,7 +389,8 @@ void add_dlq(CLI::App& program, Commands& commands) {
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     again->add_flag("--may-repeat", redrive_options->may_repeat,
-                    "Also what may be in the log already under a key that is made of its place");
+                    "Also what may have been applied where dedup cannot tell: under a key that is "
+                    "made of its place, or before the ledger's claims begin");
     const auto [gone, discard_options] =
         add("discard", "Delete dead letters, with the reason written down", discard);
     add_filters(*gone, *discard_options, true);

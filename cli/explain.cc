@@ -26,6 +26,11 @@ struct ExplainOptions {
     bool json = false;
 };
 
+template <class Question>
+bool any_of(const nlohmann::json& list, Question question) {
+    return std::any_of(list.begin(), list.end(), question);
+}
+
 nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
     nlohmann::json list = nlohmann::json::array();
     const Result rows = connection.query(sql::explain_evictions, Parameters{}.digests(digests));
@@ -98,14 +103,36 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
     return list;
 }
 
+// Whether this is of a ledger that could know the key. Where none is known, of a group that was
+// retired or a schema that was restored, what is found in any ledger counts.
+bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
+    const auto has_it = [&](const auto& ledger) { return ledger["ledger"] == found["ledger"]; };
+    return ledgers.empty() || any_of(ledgers, has_it);
+}
+
+// Of each ledger that could know the key and does not.
+void print_where_not_applied(const nlohmann::json& found) {
+    for (const auto& ledger : found["ledgers"]) {
+        const auto since = ledger["claims_since"].get<std::string>();
+        std::cout << "not applied in ledger " << ledger["ledger"].get<std::string>()
+                  << (since.empty() ? ", which has no claims yet"
+                                    : ", whose claims go back to " + since)
+                  << '\n';
+    }
+    if (found["ledgers"].empty() && found["claims"].empty() && found["leases"].empty()) {
+        std::cout << "not applied: no ledger of it is in use here\n";
+    }
+}
+
+bool any_is_own(const nlohmann::json& found) {
+    const auto is_ours = [&](const nlohmann::json& one) { return is_own(found["ledgers"], one); };
+    return any_of(found["claims"], is_ours) || any_of(found["leases"], is_ours);
+}
+
 void print_text(const nlohmann::json& found) {
     for (const auto& claim : found["claims"]) std::cout << claim_text(claim) << '\n';
     for (const auto& lease : found["leases"]) std::cout << lease_text(lease) << '\n';
-    if (found["claims"].empty() && found["leases"].empty()) {
-        const auto since = found["claims_since"].get<std::string>();
-        std::cout << "not applied, as far as the claims go back: "
-                  << (since.empty() ? "its ledger has none yet" : since) << '\n';
-    }
+    if (!any_is_own(found)) print_where_not_applied(found);
     for (const auto& result : found["results"]) {
         std::cout << "result: " << result["result"].get<std::string>();
         // 0: the sink named none.
@@ -161,19 +188,33 @@ KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
     return search;
 }
 
-// Since when all ledgers that could know the key do: where they do not, it was not applied since
-// then. '' where there is none of them yet.
-std::string known_since(Connection& connection, const KeyQuestion& question,
-                        const KeySearch& search, const std::map<std::string, std::string>& begun) {
+// The ledgers that could know the key, each with since when its claims go back; '' if it has none
+// yet. Those of another group that reads a topic of that name know nothing of this one's messages.
+nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
+                           const KeySearch& search, const std::string& group,
+                           const std::map<std::string, std::string>& begun) {
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const Result ledgers = connection.query(
-        sql::explain_ledgers, Parameters{}.texts(sources).boolean(of_operation_alone(question)));
+    const Result rows = connection.query(sql::explain_ledgers,
+                                         Parameters{}
+                                             .texts(sources)
+                                             .boolean(of_operation_alone(question))
+                                             .optional_text(unless_empty(group)));
+    nlohmann::json ledgers = nlohmann::json::array();
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto found = begun.find(std::string(rows.text(row, 0)));
+        ledgers.push_back({{"ledger", rows.text(row, 0)},
+                           {"claims_since", found == begun.end() ? "" : found->second}});
+    }
+    return ledgers;
+}
+
+// Since when all of them know: where they do not, the key was not applied since then.
+std::string known_since(const nlohmann::json& ledgers) {
     std::string since;
-    for (int row = 0; row < ledgers.rows(); ++row) {
-        const auto found = begun.find(std::string(ledgers.text(row, 0)));
-        if (found != begun.end()) since = std::max(since, found->second);
+    for (const auto& ledger : ledgers) {
+        since = std::max(since, ledger["claims_since"].get<std::string>());
     }
     return since;
 }
@@ -191,9 +232,17 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
     std::map<std::string, std::string> begun;
     const nlohmann::json claims = find_claims(connection, search.candidates, begun);
     const nlohmann::json leases = find_leases(connection, search.candidates);
-    const auto is_done = [](const nlohmann::json& lease) { return lease["state"] == "done"; };
+    const std::string group = setup.configuration && question.group.empty()
+                                  ? setup.configuration->group
+                                  : question.group;
+    const nlohmann::json ledgers = own_ledgers(connection, question, search, group, begun);
+    const auto is_ours = [&](const nlohmann::json& found) { return is_own(ledgers, found); };
+    const auto is_done = [&](const nlohmann::json& lease) {
+        return lease["state"] == "done" && is_ours(lease);
+    };
     return {{"database", setup.database},
-            {"applied", !claims.empty() || std::any_of(leases.begin(), leases.end(), is_done)},
+            {"applied", any_of(claims, is_ours) || any_of(leases, is_done)},
+            {"ledgers", ledgers},
             {"claims", claims},
             {"results", find_results(connection, digests, options.result)},
             {"leases", leases},
@@ -202,7 +251,7 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
             {"dead_letters", find_letters(connection, letters)},
             {"discarded_dead_letters", find_discarded(connection, letters)},
             {"without_tenant", search.without_tenant},
-            {"claims_since", known_since(connection, question, search, begun)}};
+            {"claims_since", known_since(ledgers)}};
 }
 
 // Where only the key is said, all servers of the configuration; else the one that it is on.
@@ -263,7 +312,7 @@ int explain(const ExplainOptions& options) {
         }
     }
     const auto is_applied = [](const nlohmann::json& found) { return found["applied"] == true; };
-    if (std::any_of(all.begin(), all.end(), is_applied)) return exit_ok;
+    if (any_of(all, is_applied)) return exit_ok;
     return code == exit_ok ? exit_not_found : code;
 }
 
@@ -281,8 +330,10 @@ void add_explain(CLI::App& program, Commands& commands) {
     command->footer(
         "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
         "the configuration, on all of its servers.\n"
-        "Exit codes: 0 it was applied, 3 it was not, as far as the ledger remembers (it may have "
-        "dead letters all the same), 1 a server could not be asked.");
+        "Exit codes: 0 it was applied in a ledger that the group's topic, the route or the "
+        "operation feeds, 3 it was not, as far back as that ledger's claims go (it may have dead "
+        "letters, and claims in ledgers of other groups, all the same), 1 a server could not be "
+        "asked.");
     commands.add(*command,
                  [options] { return run_operator_command([&] { return explain(*options); }); });
 }

@@ -101,6 +101,20 @@ Result change_feeds(Transaction& transaction, const GroupsOptions& options) {
                              parameters);
 }
 
+// A replay is no group; it has a name like one, under which its fences are.
+void end_replay(Transaction& transaction, const GroupsOptions& options, nlohmann::json& changed) {
+    Parameters parameters;
+    parameters.text(options.group);
+    add_optional(parameters, options.topic);
+    const Result ended = transaction.query(sql::groups_end_replay, parameters);
+    for (int row = 0; row < ended.rows(); ++row) {
+        changed.push_back({{"topic", ended.text(row, 0)}, {"replay", ended.integer(row, 1)}});
+        if (options.json) continue;
+        std::cout << (options.yes ? "ended" : "would be ended") << ": replay " << ended.text(row, 1)
+                  << " of topic " << ended.text(row, 0) << ", which stays as far as it came\n";
+    }
+}
+
 int retire(const GroupsOptions& options) {
     if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
         throw UsageError("--partition needs --topic and goes without --ledger");
@@ -112,6 +126,9 @@ int retire(const GroupsOptions& options) {
     nlohmann::json changed = nlohmann::json::array();
     // The dry run does it all and leaves without COMMIT.
     OwnedTransaction transaction(connection);
+    if (options.ledger.empty() && options.partition < 0 && !options.undo) {
+        end_replay(transaction, options, changed);
+    }
     if (options.ledger.empty()) {
         const Result fences = change_fences(transaction, options);
         for (int row = 0; row < fences.rows(); ++row) {
@@ -175,7 +192,9 @@ void add_groups(CLI::App& program, Commands& commands) {
     add("list", "Every group and topic with a fence or a ledger here", list);
     CLI::App* end =
         add("retire", "Retention waits for a retired group no longer (a dry run first)", retire);
-    end->add_option("group", options->group, "The consumer group")->required();
+    end->add_option("group", options->group,
+                    "The consumer group; or 'GROUP replay N', a replay that nobody goes on with")
+        ->required();
     end->add_option("--topic", options->topic, "Only this topic");
     end->add_option("--partition", options->partition, "Only this partition, one that is gone")
         ->check(CLI::NonNegativeNumber);

@@ -26,6 +26,7 @@ struct OffsetsOptions {
     std::string topic;
     int partition = -1;
     std::string position;
+    std::string reason;
     bool adopt = false;
     bool yes = false;
     bool json = false;
@@ -91,7 +92,11 @@ void require_partition(LogView& log, const TopicPartition& partition) {
     } catch (const KafkaError&) {
         return;
     }
-    if (count == 0 || partition.partition.raw() < count) return;
+    if (count == 0) {
+        throw UsageError("Kafka has no topic " + partition.topic +
+                         ", or this user may not describe it");
+    }
+    if (partition.partition.raw() < count) return;
     throw UsageError("topic " + partition.topic + " has no partition " +
                      std::to_string(partition.partition.raw()) + " in Kafka: it has " +
                      std::to_string(count) + ", counted from 0");
@@ -260,7 +265,7 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
         }
     }
     if (options.yes) {
-        for (FenceMovePlan& plan : plans) move_fence(connection, group, plan);
+        for (FenceMovePlan& plan : plans) move_fence(connection, group, plan, options.reason);
     }
     print_plans(options, plans);
     return exit_ok;
@@ -272,6 +277,9 @@ int offsets(const OffsetsOptions& options) {
             "--adopt-topic-id needs --set: where does the new log begin for this group?");
     }
     if (options.position.empty()) return show(options);
+    if (options.yes && options.reason.empty()) {
+        throw UsageError("why is the fence moved? Say it with --reason; it is kept in fence_moves");
+    }
     const OperatorSetup setup = operator_setup(options.common, "offsets", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection(setup.connection);
@@ -298,6 +306,7 @@ void add_offsets(CLI::App& program, Commands& commands) {
         "such as 2026-01-31T12:00:00Z");
     command->add_flag("--adopt-topic-id", options->adopt,
                       "The topic was made again: take the new log for this fence's own");
+    offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
     command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(

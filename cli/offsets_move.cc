@@ -17,38 +17,56 @@ Parameters key_of(const std::string& group, const TopicPartition& partition) {
     return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
 }
 
+// In the transaction that moves the fence. The role and the time are the server's.
+void write_down(Transaction& transaction, const Parameters& key, const FenceMovePlan& plan,
+                const std::string& reason) {
+    const auto from =
+        plan.from ? std::optional<std::int64_t>(plan.from->raw()) : std::optional<std::int64_t>();
+    transaction.query(sql::offsets_moved, Parameters(key)
+                                              .optional_integer(from)
+                                              .integer(plan.to.raw())
+                                              .boolean(plan.adopt)
+                                              .text(reason));
+}
+
 // Whether every record from there on was written after the ledger's oldest generation began, so
 // that its claim is still held. By the records' times: no ledger tells it by offsets, as a rewind
 // or a replay claims old ones late.
-bool remembered(LogView* log, const FenceMovePlan& plan, std::chrono::milliseconds began) try {
-    return log != nullptr && plan.to >= log->offset_at(plan.partition, began);
+bool remembered(LogView* log, const TopicPartition& partition, Offset from,
+                std::chrono::milliseconds began) try {
+    return log != nullptr && from >= log->offset_at(partition, began);
 } catch (const KafkaError&) {
     return false;
 }
 
-// Where a rewind reaches messages whose claims a ledger may have let go of, they would be applied a
-// second time.
-void warn_of_forgotten_claims(Connection& connection, LogView* log, const std::string& group,
-                              FenceMovePlan& plan) {
+}  // namespace
+
+std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
+                                          const std::string& group, const TopicPartition& partition,
+                                          Offset from, const std::optional<std::string>& only) {
+    std::vector<std::string> warnings;
+    bool fed = false;
     const Result ledgers =
-        connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(plan.partition.topic));
+        connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(partition.topic));
     for (int row = 0; row < ledgers.rows(); ++row) {
+        const std::string ledger(ledgers.text(row, 0));
+        if (only && ledger != *only) continue;
+        fed = true;
         const bool nothing_purged = !ledgers.boolean(row, 4);
         if (nothing_purged) continue;
-        if (remembered(log, plan, std::chrono::milliseconds(ledgers.integer(row, 3)))) continue;
-        plan.warnings.push_back("ledger " + std::string(ledgers.text(row, 0)) +
-                                " remembers claims since " + std::string(ledgers.text(row, 2)) +
-                                " (its retention is " + std::string(ledgers.text(row, 1)) +
-                                "); what was applied before that would be applied a SECOND time");
+        const std::chrono::milliseconds began(ledgers.integer(row, 3));
+        if (remembered(log, partition, from, began)) continue;
+        warnings.push_back("ledger " + ledger + " remembers claims since " +
+                           std::string(ledgers.text(row, 2)) + " (its retention is " +
+                           std::string(ledgers.text(row, 1)) +
+                           "); what was applied before that would be applied a SECOND time");
     }
-    if (ledgers.rows() == 0) {
-        plan.warnings.emplace_back(
-            "this topic feeds no ledger here: what was applied before may be applied a SECOND "
-            "time");
+    if (!fed) {
+        warnings.push_back("this topic feeds no ledger " + (only ? *only + " " : std::string()) +
+                           "here: what was applied before may be applied a SECOND time");
     }
+    return warnings;
 }
-
-}  // namespace
 
 Offset resolve_position(LogView* log, const TopicPartition& partition,
                         const FencePosition& position) {
@@ -98,7 +116,8 @@ FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string&
     if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
-        warn_of_forgotten_claims(connection, log, group, plan);
+        plan.warnings =
+            forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
     }
     if (log == nullptr) return plan;
     try {
@@ -129,12 +148,17 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     if (end > begin) {
         transaction.query(sql::offsets_skip,
                           Parameters(key).integer(begin.raw()).integer(end.raw()).text(reason));
+        FenceMovePlan plan;
+        plan.from = begin;
+        plan.to = end;
+        write_down(transaction, key, plan, reason);
     }
     transaction.commit();
     return {.fence = fence, .done = true};
 }
 
-void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan) {
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
+                const std::string& reason) {
     const Parameters key = key_of(group, plan.partition);
     OwnedTransaction transaction(connection);
     const Result held = transaction.query(sql::offsets_hold, key);
@@ -152,9 +176,10 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
             transaction.query(sql::offsets_skip, Parameters(key)
                                                      .integer(plan.from->raw())
                                                      .integer(plan.to.raw())
-                                                     .text("moved by onceward offsets"));
+                                                     .text(reason));
         }
     }
+    write_down(transaction, key, plan, reason);
     transaction.commit();
 }
 

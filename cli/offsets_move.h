@@ -35,13 +35,21 @@ struct FenceMovePlan {
     std::vector<std::string> warnings;
 };
 
+// Why messages from there on may be applied a second time: a ledger may have let go of their
+// claims. Empty if it holds them. `only`: of this ledger; else of all that the topic feeds. Without
+// a `log` nobody knows how old a message is.
+std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
+                                          const std::string& group, const TopicPartition& partition,
+                                          Offset from, const std::optional<std::string>& only);
+
 // `log` may be missing where the position is an offset; the log's range is then not looked at.
 FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);
 
 // Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was
-// made.
-void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan);
+// made. Writes the move and its reason into fence_moves, in the same transaction.
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
+                const std::string& reason);
 
 // Where the fence stood, none where there is none, and whether it was moved.
 struct SkipOutcome {
@@ -49,9 +57,9 @@ struct SkipOutcome {
     bool done = false;
 };
 
-// Moves the fence from `begin` to `end` under a new owner and writes the range down with the
-// reason, in one transaction; not where the fence stands elsewhere. `end` == `begin`: only the new
-// owner, so that a worker that halted there tries again.
+// Moves the fence from `begin` to `end` under a new owner and writes the range and the move down
+// with the reason, in one transaction; not where the fence stands elsewhere. `end` == `begin`: only
+// the new owner, so that a worker that halted there tries again.
 SkipOutcome skip_range(Connection& connection, const std::string& group,
                        const TopicPartition& partition, Offset begin, Offset end,
                        const std::string& reason);

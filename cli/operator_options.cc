@@ -92,12 +92,15 @@ void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& 
     command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
 }
 
-void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
-    command.add_option("--reason", reason, "Why; kept in " + kept_in)
-        ->required()
+CLI::Option* offer_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
+    return command.add_option("--reason", reason, "Why; kept in " + kept_in)
         ->check([](const std::string& text) {
             return text.empty() ? std::string("say why") : std::string();
         });
+}
+
+void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
+    offer_reason(command, reason, kept_in)->required();
 }
 
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,

@@ -33,7 +33,9 @@ void add_operator_options(CLI::App& command, OperatorOptions& options);
 // --kind, --source, --digest.
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question);
 
-// Adds --reason, which must be given and say something.
+// Adds --reason, which must say something if it is given.
+CLI::Option* offer_reason(CLI::App& command, std::string& reason, const std::string& kept_in);
+// The same, and it must be given.
 void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in);
 
 struct OperatorSetup {

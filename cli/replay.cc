@@ -16,6 +16,7 @@
 #include "cli/stop_request.h"
 #include "dedup/fence.h"
 #include "dedup/migration.h"
+#include "dedup/mutants.h"
 
 namespace onceward {
 namespace {
@@ -29,6 +30,7 @@ struct ReplayArguments {
     std::string reason;
     bool without_dedup = false;
     bool again = false;
+    bool may_repeat = false;
     bool yes = false;
     bool json = false;
 };
@@ -69,12 +71,29 @@ std::string describe(const ReplayArguments& arguments) {
 struct Planned {
     std::vector<ReplayRange> ranges;
     std::vector<std::string> warnings;
+    std::vector<std::string> repeats;  // why messages may be applied a second time
 };
 
-void plan_partition(Connection& connection, LogView& log, const std::string& group,
+std::string partition_text(Partition partition) {
+    return "partition " + std::to_string(partition.raw());
+}
+
+// What the ledger may have forgotten of the messages from there on.
+void add_repeats(Connection& connection, LogView& log, const OperatorSetup& setup,
+                 const TopicConfiguration& topic, Partition partition, Offset from,
+                 Planned& planned) {
+    for (const std::string& why :
+         forgotten_claims(connection, &log, setup.configuration->group, {topic.name, partition},
+                          from, topic.ledger)) {
+        planned.repeats.push_back(partition_text(partition) + ": " + why);
+    }
+}
+
+void plan_partition(Connection& connection, LogView& log, const OperatorSetup& setup,
                     const TopicPartition& partition, const LogIdentity& identity,
                     const ReplayArguments& arguments, Planned& planned) {
-    const std::string name = "partition " + std::to_string(partition.partition.raw());
+    const std::string& group = setup.configuration->group;
+    const std::string name = partition_text(partition.partition);
     const auto fence = Fences(group, "").look(connection, partition.topic, partition.partition);
     if (!fence) {
         planned.warnings.push_back(name + ": group " + group + " has read nothing of it yet");
@@ -94,12 +113,24 @@ void plan_partition(Connection& connection, LogView& log, const std::string& gro
     if (plan.range.begin == plan.range.end) return;
     planned.ranges.push_back(plan.range);
     if (arguments.without_dedup) return;
-    FencePosition begin;
-    begin.offset = plan.range.begin;
-    for (std::string& warning :
-         plan_move(connection, &log, group, partition, begin, false).warnings) {
-        planned.warnings.push_back(name + ": " + std::move(warning));
+    add_repeats(connection, log, setup, topic_named(*setup.configuration, arguments.topic),
+                partition.partition, plan.range.begin, planned);
+}
+
+// Of one that is open: what it has still to read, from its own fences.
+Planned plan_rest(Connection& connection, LogView& log, const OperatorSetup& setup,
+                  const TopicConfiguration& topic, const KnownReplay& known, bool dedup) {
+    Planned planned;
+    planned.ranges = known.ranges;
+    if (!dedup) return planned;
+    Fences fences(fences_of(setup.configuration->group, known), "");
+    for (const ReplayRange& range : known.ranges) {
+        const auto fence = fences.look(connection, topic.name, range.partition);
+        const Offset from = fence ? fence->next_offset : range.begin;
+        if (from >= range.end) continue;
+        add_repeats(connection, log, setup, topic, range.partition, from, planned);
     }
+    return planned;
 }
 
 Planned plan_all(Connection& connection, LogView& log, const OperatorSetup& setup,
@@ -117,16 +148,22 @@ Planned plan_all(Connection& connection, LogView& log, const OperatorSetup& setu
     }
     Planned planned;
     for (const int number : partitions) {
-        plan_partition(connection, log, setup.configuration->group,
-                       {arguments.topic, Partition{number}}, identity, arguments, planned);
+        plan_partition(connection, log, setup, {arguments.topic, Partition{number}}, identity,
+                       arguments, planned);
     }
     return planned;
+}
+
+std::vector<std::string> warnings_of(const Planned& planned) {
+    std::vector<std::string> warnings = planned.warnings;
+    warnings.insert(warnings.end(), planned.repeats.begin(), planned.repeats.end());
+    return warnings;
 }
 
 int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_to) {
     if (arguments.json) {
         std::cout << nlohmann::json{{"ranges", ranges_json(planned.ranges)},
-                                    {"warnings", planned.warnings},
+                                    {"warnings", warnings_of(planned)},
                                     {"done", false}}
                          .dump(2)
                   << '\n';
@@ -140,6 +177,7 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
                       ? "each of their messages would be APPLIED again; claims stay as they are\n"
                       : "what is claimed still is a duplicate, and what is not would be applied\n")
               << (replied_to ? "each of their senders would get a reply again\n" : "")
+              << (planned.repeats.empty() ? "" : "--may-repeat is needed, as claims are gone\n")
               << "nothing was changed; do it with --yes\n";
     return exit_ok;
 }
@@ -192,6 +230,21 @@ void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownRep
                      "; --again does it once more");
 }
 
+// DANGER: a message whose claim is gone is fresh, and is applied a second time.
+void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
+    if (mutant(Mutant::replay_without_its_claims)) return;
+    if (arguments.may_repeat || planned.repeats.empty()) return;
+    throw UsageError(
+        "messages of the range may be applied a SECOND time, as said above; --may-repeat does it "
+        "all the same");
+}
+
+void tell_warnings(const Planned& planned) {
+    for (const std::string& warning : warnings_of(planned)) {
+        std::cerr << "onceward: " << warning << '\n';
+    }
+}
+
 int replay(const ReplayArguments& arguments) {
     const OperatorSetup setup = operator_setup(arguments.common, "replay", arguments.topic);
     const TopicConfiguration& topic = topic_of(arguments, setup);
@@ -206,15 +259,13 @@ int replay(const ReplayArguments& arguments) {
     const bool goes_on = known && !known->finished;
     Planned planned;
     if (goes_on) {
-        planned.ranges = known->ranges;
+        planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
         std::cerr << "onceward: goes on with replay " << known->number << ", which "
                   << known->started_by << " began at " << known->at << '\n';
     } else {
         planned = plan_all(connection, log, setup, arguments, identity);
     }
-    for (const std::string& warning : planned.warnings) {
-        std::cerr << "onceward: " << warning << '\n';
-    }
+    tell_warnings(planned);
     if (arguments.without_dedup && topic.stores_results) {
         std::cerr << "onceward: past dedup no results are stored, and nobody is replied to\n";
     }
@@ -226,11 +277,17 @@ int replay(const ReplayArguments& arguments) {
     if (!arguments.yes) {
         return tell(arguments, planned, replies(topic) && !arguments.without_dedup);
     }
+    refuse_repeats(arguments, planned);
     const StopRequest stop;
     request.ranges = planned.ranges;
     if (!goes_on) {
         begin_replay(connection, request);
         known = find_replay(connection, request);
+        // Claims may have expired since the plan. From here on none can: it is open.
+        const Planned begun =
+            plan_rest(connection, log, setup, topic, known.value(), request.dedup);
+        if (planned.repeats.empty()) tell_warnings(begun);
+        refuse_repeats(arguments, begun);
     }
     return show(arguments, known.value(),
                 run_replay(known.value(), options_of(arguments, setup, identity)));
@@ -259,6 +316,9 @@ void add_replay(CLI::App& program, Commands& commands) {
     add_reason(*command, arguments->reason, "replays");
     command->add_flag("--without-dedup", arguments->without_dedup,
                       "Apply each message again, whatever is claimed; claims stay as they are");
+    command->add_flag("--may-repeat", arguments->may_repeat,
+                      "Also where the ledger may have let go of the range's claims, so that its "
+                      "messages are applied a second time");
     command->add_flag("--again", arguments->again,
                       "Also where the same was applied again without dedup before");
     command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");

@@ -46,10 +46,21 @@ nlohmann::json to_json(const RetentionHolder& holder) {
         json["topic"] = holder.topic;
         json["partition"] = holder.partition;
     }
+    if (holder.replay) {
+        json["replay"] = *holder.replay;
+        json["started_by"] = holder.started_by;
+        json["started_at"] = holder.started_at;
+    }
     return json;
 }
 
 std::string holder_text(const RetentionHolder& holder) {
+    if (holder.replay) {
+        return "replay " + std::to_string(*holder.replay) + " of topic " + holder.topic +
+               ", which " + holder.started_by + " began at " + holder.started_at +
+               ": say it again to go on, or end it with `onceward groups retire '" +
+               holder.name() + "' --yes`";
+    }
     const std::string passed =
         holder.watermark ? "passed up to " + *holder.watermark : "never passed";
     if (is_route_name(holder.topic)) {

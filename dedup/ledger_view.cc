@@ -49,9 +49,16 @@ std::vector<RetentionHolder> retention_holders(Connection& connection, int ledge
         connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
     std::vector<RetentionHolder> holders;
     for (int row = 0; row < rows.rows(); ++row) {
-        RetentionHolder holder{std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
-                               rows.integer(row, 2), std::nullopt};
+        RetentionHolder holder;
+        holder.group = rows.text(row, 0);
+        holder.topic = rows.text(row, 1);
+        holder.partition = rows.integer(row, 2);
         if (!rows.is_null(row, 3)) holder.watermark = std::string(rows.text(row, 3));
+        if (!rows.is_null(row, 4)) {
+            holder.replay = rows.integer(row, 4);
+            holder.started_by = rows.text(row, 5);
+            holder.started_at = rows.text(row, 6);
+        }
         holders.push_back(std::move(holder));
     }
     return holders;

@@ -48,6 +48,14 @@ struct RetentionHolder {
     std::string topic;
     std::int64_t partition = 0;
     std::optional<std::string> watermark;
+    // Of an open replay, which holds everything back until it ends; its partition says nothing.
+    std::optional<std::int64_t> replay;
+    std::string started_by;
+    std::string started_at;
+    // What `onceward groups retire` takes.
+    std::string name() const {
+        return replay ? group + " replay " + std::to_string(*replay) : group;
+    }
 };
 
 // The oldest first, no more than `limit`.

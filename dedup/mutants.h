@@ -40,12 +40,13 @@ enum class Mutant : std::uint8_t {
     added_partitions_seen_at_a_take_over_alone,
     own_sqlstate_stops_the_topic,
     answers_by_the_order_of_rows,
+    replay_without_its_claims,
 };
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
 // the core tier.
 inline constexpr std::size_t core_mutants = 13;
-inline constexpr std::array<std::string_view, 23> mutant_names{
+inline constexpr std::array<std::string_view, 24> mutant_names{
     "no_fence_check",
     "owner_checked_but_not_the_offset",
     "start_from_memory",
@@ -69,6 +70,7 @@ inline constexpr std::array<std::string_view, 23> mutant_names{
     "added_partitions_seen_at_a_take_over_alone",
     "own_sqlstate_stops_the_topic",
     "answers_by_the_order_of_rows",
+    "replay_without_its_claims",
 };
 
 #ifdef ONCEWARD_MUTANTS

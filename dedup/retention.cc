@@ -218,7 +218,7 @@ void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& 
     next_warning_ = now + std::chrono::minutes(10);
     for (const RetentionHolder& holder : retention_holders(connection, ledger, 5)) {
         log_warning("ledger.held_back", {{"ledger", options.name},
-                                         {"group", holder.group},
+                                         {"group", holder.name()},
                                          {"topic", holder.topic},
                                          {"partition", holder.partition},
                                          {"watermark", holder.watermark.value_or("none")}});

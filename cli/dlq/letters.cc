@@ -71,6 +71,7 @@ std::vector<Letter> select_letters(Connection& connection, const LetterFilter& f
         letter.redrives = redrives_of(stored_headers(rows.text(row, 12)));
         letter.payload_bytes = rows.binary_integer(row, 13);
         letter.sent_before = rows.binary_integer(row, 14) != 0;
+        letter.forgotten = rows.binary_integer(row, 15) != 0;
         letters.push_back(std::move(letter));
     }
     return letters;

@@ -44,6 +44,9 @@ struct Letter {
     std::int64_t payload_bytes = 0;
     int redrives = 0;  // of the message, by its header; those of its earlier copies included
     bool sent_before = false;  // a redrive has begun with this letter
+    // It was marked or resolved before the claims of its ledger begin: a copy that was applied then
+    // has no claim any more.
+    bool forgotten = false;
 };
 
 // The oldest first.

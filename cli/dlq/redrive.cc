@@ -197,12 +197,15 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
         const bool exhausted = letter.redrives >= rules.tries_max;
         // A rewind or a replay may have applied what is resolved, and a copy that was sent before
         // may have been where its letter is open again.
-        const bool uncertain = (letter.state != "open" || letter.sent_before) &&
-                               rules.keys_are_places && !rules.may_repeat;
+        const bool in_doubt =
+            (letter.state != "open" || letter.sent_before) && rules.keys_are_places;
+        // DANGER: a copy that is sent after the first one's claim has expired is applied again.
+        const bool uncertain = (in_doubt || letter.forgotten) && !rules.may_repeat;
         if (exhausted) {
             ++plan.exhausted;
         } else if (uncertain) {
             ++plan.uncertain;
+            if (!in_doubt) ++plan.forgotten;
         }
         return !exhausted && !uncertain;
     };

@@ -17,7 +17,8 @@ struct RedriveRules {
     // an open one goes behind it.
     bool by_key = false;
     // Keys are made of places in the log (`kafka-coordinates`, `derive`): a copy has another key
-    // than its letter, so that only `may_repeat` produces again what may be in the log already.
+    // than its letter, so that only `may_repeat` produces again what may be in the log already. The
+    // same goes for what may have been applied before the ledger's claims begin.
     bool keys_are_places = false;
     bool may_repeat = false;
     int tries_max = 5;
@@ -28,6 +29,7 @@ struct RedrivePlan {
     std::int64_t exhausted = 0;   // sent again too often already
     std::int64_t behind = 0;      // under the record key of an exhausted or uncertain one
     std::int64_t uncertain = 0;   // may be in the log or applied, and dedup could not tell
+    std::int64_t forgotten = 0;   // of those, the ones whose claims are too old to be there
 };
 // Pure.
 RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);

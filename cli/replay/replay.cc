@@ -74,7 +74,7 @@ class Replay {
           dead_letters_(options.worker.dead_letters()),
           intake_({options.group, topic_.name, topic_.format, topic_.key}, sink_),
           sampler_(options.worker.kafka),
-          fences_(options.group + " replay " + std::to_string(replay.number), "onceward replay") {
+          fences_(fences_of(options.group, replay), "onceward replay") {
         intake_.set_topic_id(options.identity.topic_id);
     }
 
@@ -180,7 +180,7 @@ class Replay {
     Offset take(const TopicPartition& partition) {
         // Its fence goes when it ends.
         if (!fences_.look(*connection_, partition.topic, partition.partition)) {
-            throw std::runtime_error("another run of this replay has finished it");
+            throw std::runtime_error("another run of this replay has finished it, or it was ended");
         }
         const FenceState state =
             fences_.take_over(*connection_, partition.topic, partition.partition, options_.identity,
@@ -305,6 +305,10 @@ std::optional<KnownReplay> find_replay(Connection& connection, const ReplayReque
     known.started_by = std::string(row.text(0, 3));
     known.at = std::string(row.text(0, 4));
     return known;
+}
+
+std::string fences_of(const std::string& group, const KnownReplay& replay) {
+    return group + " replay " + std::to_string(replay.number);
 }
 
 void begin_replay(Connection& connection, const ReplayRequest& request) {

@@ -55,10 +55,13 @@ struct KnownReplay {
     std::string started_by;
     std::string at;  // when it finished, or began
 };
+// The group's name of its fences: 'GROUP replay N'.
+std::string fences_of(const std::string& group, const KnownReplay& replay);
 // The last one of these words; none where there is none.
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request);
 // Writes it down with its fences, unless it is there and has not finished. Then find_replay() has
-// it.
+// it, and until it ends no claim expires in a ledger that its topic feeds, unless it goes past
+// dedup. What expired before that, the caller asks after this call.
 void begin_replay(Connection& connection, const ReplayRequest& request);
 
 struct ReplayOptions {

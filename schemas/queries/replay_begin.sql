@@ -1,8 +1,16 @@
 -- Writes a replay down with fences of its own at the beginnings of its ranges, in one statement;
 -- nothing where the same one has begun and not finished.
-WITH made AS (
+-- DANGER: first the locks of the ledgers that the topic feeds, as claims_lock_shared takes them. An
+-- expiry that is under way has not seen this replay, and would take claims after the caller has
+-- looked at them; one that begins after this COMMIT sees it.
+WITH held AS MATERIALIZED (
+    SELECT count(pg_advisory_xact_lock_shared(1330524999, fed.ledger)) AS locks
+    FROM (SELECT ledger FROM {schema}.ledger_feeds
+        WHERE consumer_group = $1 AND topic = $2 ORDER BY ledger) AS fed
+),
+made AS (
     INSERT INTO {schema}.replays (consumer_group, topic, description, without_dedup, ranges, reason)
-    VALUES ($1, $2, $3, $4::boolean, $5::jsonb, $6)
+    SELECT $1, $2, $3, $4::boolean, $5::jsonb, $6 FROM held WHERE held.locks >= 0
     ON CONFLICT (consumer_group, topic, description) WHERE finished_at IS NULL DO NOTHING
     RETURNING consumer_group || ' replay ' || replay AS name, topic, ranges
 )

@@ -13,6 +13,7 @@ FROM (VALUES ('SELECT', 'schema_migrations'), ('SELECT', 'generations'),
     ('SELECT', 'dead_letters'), ('INSERT', 'dead_letters'),
     ('SELECT', 'outbox'), ('INSERT', 'outbox'),
     ('SELECT', 'skipped_ranges'), ('INSERT', 'skipped_ranges'),
+    ('SELECT', 'fence_moves'), ('INSERT', 'fence_moves'),
     ('SELECT', 'replays'), ('INSERT', 'replays')) AS wanted (privilege, name)
 WHERE NOT has_table_privilege('{schema}.' || wanted.name, wanted.privilege)
 UNION ALL
@@ -21,5 +22,6 @@ FROM (VALUES ('rotate_ledger(integer, bigint)'), ('ledger_watermark(integer)'),
     ('unlist_expired(integer)'), ('drop_generation(integer, bigint)'),
     ('orphaned_generations(integer)'), ('begin_results(integer)'),
     ('remove_sent(text, text[], bigint[], uuid[])'),
-    ('delete_ended_leases(integer, integer)'), ('finish_replay(bigint)')) AS wanted (name)
+    ('delete_ended_leases(integer, integer)'), ('finish_replay(bigint)'),
+    ('end_replay(bigint)')) AS wanted (name)
 WHERE NOT has_function_privilege('{schema}.' || wanted.name, 'EXECUTE')

@@ -6,7 +6,7 @@ GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segme
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.ledgers, {schema}.ledger_feeds,
     {schema}.partition_suspects, {schema}.imports, {schema}.leases TO {role};
 GRANT SELECT, INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox,
-    {schema}.skipped_ranges, {schema}.replays TO {role};
+    {schema}.skipped_ranges, {schema}.fence_moves, {schema}.replays TO {role};
 GRANT UPDATE (resolved_at) ON {schema}.dead_letters TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
@@ -18,7 +18,8 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
         integer[], integer[]),
     {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
     {schema}.remove_sent(text, text[], bigint[], uuid[]),
-    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint) TO {role};
+    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint),
+    {schema}.end_replay(bigint) TO {role};
 -- Generations that were there before this role was.
 DO $$
 DECLARE

@@ -179,6 +179,8 @@ TEST_F(KeyOrderTest, ARewindTriesThemAgainInOrder) {
                      "0",
                      "--set",
                      "0",
+                     "--reason",
+                     "a test",
                      "--yes"};
     ChildProcess offsets(child);
     const auto status = offsets.wait(std::chrono::seconds(30));

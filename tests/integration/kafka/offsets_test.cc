@@ -36,7 +36,7 @@ void move(Scene& scene, std::int64_t offset, bool adopt = false) {
     const TopicPartition partition{scene.topic(), Partition{0}};
     FenceMovePlan plan = plan_move(connection, nullptr, scene.group(), partition,
                                    parse_position(std::to_string(offset)), adopt);
-    move_fence(connection, scene.group(), plan);
+    move_fence(connection, scene.group(), plan, "a test");
 }
 
 TEST(Offsets, ReadingBeginsAtTheFenceWhateverSomebodyCommitted) {

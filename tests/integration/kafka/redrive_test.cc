@@ -64,6 +64,29 @@ TEST_F(Redriven, TheyAreAppliedOnceAlsoWhereACrashSendsThemTwice) {
     EXPECT_EQ(letters(), 10);
 }
 
+// As one that was killed between Kafka's answer and its mark, twice, and is run again when the
+// claims of the first copies have expired.
+TEST_F(Redriven, ALetterThatWasMarkedBeforeTheLedgersMemoryBeganStaysUnlessItMayRepeat) {
+    mend();
+    EXPECT_EQ(redrive_all().delivered, 10);
+    ASSERT_TRUE(eventually(patience, [&] { return scene_.applied() == 100; }));
+    scene_.database().execute(
+        "UPDATE dead_letters SET redriven_at = NULL; SELECT rotate_ledger(1, 1)");
+    EXPECT_EQ(plan().uncertain, 0) << "the second copy would be a duplicate";
+    EXPECT_EQ(redrive_all().delivered, 10);
+    ASSERT_TRUE(eventually(patience, [&] { return total("duplicates") == 10; }));
+    scene_.stop_all();
+    scene_.database().execute(
+        "UPDATE dead_letters SET redriven_at = NULL; "
+        "DELETE FROM generations WHERE generation = 1; DROP TABLE claims_1_1");
+    const RedrivePlan late = plan();
+    EXPECT_EQ(late.uncertain, 10);
+    EXPECT_EQ(late.letters.size(), 0U) << "each would be applied a second time";
+    RedriveRules repeating;
+    repeating.may_repeat = true;
+    EXPECT_EQ(plan(repeating).letters.size(), 10U);
+}
+
 // The producer was quicker with a message of the same key that could be applied.
 TEST_F(Redriven, OneWhoseKeyWasAppliedMeanwhileIsADuplicate) {
     mend();

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <utility>
 
 #include "cli/log_view.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/retention.h"
 #include "sinks/outbox_rows.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -155,6 +158,51 @@ TEST_F(ReplayTest, AnInterruptedOneGoesOnWhereItEnded) {
     EXPECT_EQ(rest.totals.applied, 100);
     EXPECT_EQ(applied_otherwise(2), 0);
     EXPECT_NE(begun(false).number, first.number) << "it has finished";
+}
+
+// Days pass between its two runs, and the group has read everything long ago.
+TEST_F(ReplayTest, WhileOneIsOpenRetentionKeepsTheClaimsThatItsRestNeeds) {
+    apply_hundred();
+    scene_.stop_all();
+    const KnownReplay known = begun(true);
+    ReplayOptions interrupted = options(true);
+    bool enough = false;
+    interrupted.progress = [&](const Totals&) { enough = true; };
+    interrupted.stopped = [&] { return enough; };
+    EXPECT_FALSE(run_replay(known, interrupted).finished);
+    scene_.database().execute(
+        "SELECT rotate_ledger(1, 1); "
+        "UPDATE generations SET created_at = clock_timestamp() - interval '9 days', "
+        "sealed_at = clock_timestamp() - interval '8 days' WHERE generation = 1; "
+        "UPDATE fences SET watermark = clock_timestamp(); "
+        "UPDATE ledger_feeds SET watermark = clock_timestamp(), partitions = 2");
+    const LedgerOptions& ledger = options_.topics[0].ledger;
+    const ConnectionOptions worker = scene_.schema().worker();
+    RetentionJob job({.connection = worker, .ledgers = {ledger}});
+    Connection session(worker);
+    EXPECT_EQ(job.look(session, ledger).unlisted, 0);
+    const ReplayReport rest = run_replay(known, options(true));
+    EXPECT_TRUE(rest.finished);
+    EXPECT_EQ(rest.totals, (Totals{.duplicates = 100}));
+    EXPECT_EQ(applied_otherwise(1), 0) << "applied a second time";
+    EXPECT_EQ(job.look(session, ledger).unlisted, 1) << "it has finished, and holds nothing";
+}
+
+// Else an expiry that did not see it would take the claims that it has just been told of.
+TEST_F(ReplayTest, ItBeginsBeforeOrAfterAnExpiryAndNeverBesideIt) {
+    apply_hundred();
+    scene_.stop_all();
+    Connection expiring(scene_.schema().worker());
+    OwnedTransaction expiry(expiring);
+    expiry.query("SELECT pg_advisory_xact_lock(1330524999, 1)", {});
+    auto begin = std::async(std::launch::async, [&] { return begun(true).number; });
+    EXPECT_TRUE(eventually(patience, [&] {
+        return number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
+                      "classid = 1330524999 AND objid = 1 AND NOT granted") == 1;
+    }));
+    EXPECT_EQ(number("SELECT count(*) FROM replays"), 0);
+    expiry.commit();
+    EXPECT_EQ(begin.get(), 1);
 }
 
 TEST_F(ReplayTest, ASecondRunOfTheSameTakesItOverAndNothingIsAppliedTwice) {

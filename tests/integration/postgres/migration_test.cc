@@ -232,7 +232,8 @@ TEST(WorkerRole, HasTheDocumentedPrivilegesAndNoMore) {
         schema.name() + "' GROUP BY table_name) AS grants");
     EXPECT_EQ(privileges,
               "claims:INSERT,SELECT dead_letters:INSERT,SELECT evictions:SELECT "
-              "fences:INSERT,SELECT,UPDATE generations:SELECT imports:INSERT,SELECT,UPDATE "
+              "fence_moves:INSERT,SELECT fences:INSERT,SELECT,UPDATE generations:SELECT "
+              "imports:INSERT,SELECT,UPDATE "
               "leases:INSERT,SELECT,UPDATE ledger_feeds:INSERT,SELECT,UPDATE "
               "ledgers:INSERT,SELECT,UPDATE outbox:INSERT,SELECT "
               "partition_suspects:INSERT,SELECT,UPDATE replays:INSERT,SELECT "

@@ -37,6 +37,28 @@ class ReplayByHand : public Operator {
         return onceward(std::move(all));
     }
     std::int64_t rows() { return database().number("SELECT count(*) FROM orders"); }
+    // As one that was interrupted after its first offset.
+    void reopen() {
+        database().execute("UPDATE replays SET finished_at = NULL");
+        database().execute(
+            "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, "
+            "first_offset, next_offset, applied, topic_id) SELECT 'billing replay ' || replay, "
+            "topic, 0, gen_random_uuid(), gen_random_uuid(), 0, 1, 1, '' FROM replays");
+    }
+    // One sealed generation that is past its retention, and a group that has read everything.
+    void age() {
+        rotate(1);
+        database().execute(
+            "UPDATE generations SET created_at = clock_timestamp() - interval '3 days', "
+            "sealed_at = clock_timestamp() - interval '3 days' WHERE generation = 1; "
+            "UPDATE fences SET watermark = clock_timestamp(); "
+            "UPDATE ledger_feeds SET partitions = 1, watermark = clock_timestamp()");
+    }
+    int expired() {
+        const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+        return run({"retention", "--run-once", "-c", configured.file(), "--json"})
+            .last_json()[0]["expired"];
+    }
 
     const std::vector<std::string> all_{"--partition", "0", "--from", "0", "--to", "latest"};
     std::vector<std::string> all_and(std::vector<std::string> more) {
@@ -84,6 +106,74 @@ TEST_F(ReplayByHand, WithoutDedupItIsWrittenDownAndASecondTimeIsAskedFor) {
     EXPECT_EQ(rows(), 8);
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_" + std::to_string(ledger_) + "_1"),
               0);
+}
+
+// Its claims went before its schema knew how to keep them.
+TEST_F(ReplayByHand, OneThatGoesOnWithoutItsClaimsIsRefusedUnlessItMayRepeat) {
+    EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
+    EXPECT_EQ(rows(), 4);
+    reopen();
+    EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0) << "its claims are there";
+    EXPECT_EQ(rows(), 4);
+    reopen();
+    rotate(1);
+    database().execute("DELETE FROM generations WHERE generation = 1");
+    EXPECT_THAT(replay(all_).output, HasSubstr("partition 0: ledger orders remembers claims since"))
+        << "the dry run warns";
+    const Outcome refused = replay(all_and({"--yes"}));
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("--may-repeat"));
+    EXPECT_THAT(refused.output, HasSubstr("partition 0: ledger orders remembers claims since"));
+    EXPECT_EQ(rows(), 4) << "applied a second time";
+    const Outcome repeated = replay(all_and({"--yes", "--may-repeat"}));
+    EXPECT_EQ(repeated.exit_code, 0) << repeated.output;
+    EXPECT_EQ(rows(), 7);
+}
+
+TEST_F(ReplayByHand, OneThatBeginsWithoutItsClaimsIsRefusedUnlessItMayRepeat) {
+    EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
+    rotate(1);
+    database().execute("DELETE FROM generations WHERE generation = 1");
+    const Outcome refused = replay(all_and({"--yes"}));
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("--may-repeat"));
+    EXPECT_EQ(rows(), 4) << "applied a second time";
+    EXPECT_EQ(database().number("SELECT count(*) FROM replays"), 1) << "it holds nothing back";
+    EXPECT_EQ(replay(all_and({"--yes", "--may-repeat"})).exit_code, 0);
+    EXPECT_EQ(rows(), 8);
+}
+
+TEST_F(ReplayByHand, AnOpenOneHoldsItsLedgerBackAndIsNamedUntilItIsRetired) {
+    EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
+    reopen();
+    age();
+    EXPECT_EQ(expired(), 0);
+    EXPECT_THAT(run({"retention", "--ledger", "orders"}).output,
+                HasSubstr("replay 1 of topic orders, which " + std::string(support::worker_role) +
+                          " began at "));
+    EXPECT_THAT(run({"retention"}).output, HasSubstr("groups retire 'billing replay 1'"));
+    const auto holder = run({"retention", "--json"}).json()[0]["held_back_by"][0];
+    EXPECT_EQ(holder["replay"], 1) << holder;
+    EXPECT_EQ(holder["started_by"], support::worker_role);
+    const std::vector<std::string> retire{"groups", "retire", "billing replay 1"};
+    const Outcome dry = run(retire);
+    EXPECT_EQ(dry.exit_code, 0) << dry.output;
+    EXPECT_THAT(dry.output, HasSubstr("would be ended: replay 1 of topic orders"));
+    EXPECT_EQ(expired(), 0);
+    EXPECT_EQ(run({"groups", "retire", "billing replay 1", "--yes"}).exit_code, 0);
+    EXPECT_EQ(database().value("SELECT concat_ws(' ', ended_by, finished_at IS NOT NULL, applied) "
+                               "FROM replays"),
+              std::string(support::worker_role) + " t 1");
+    EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1) << "only the group's own";
+    EXPECT_EQ(expired(), 1);
+    EXPECT_EQ(run(retire).exit_code, 3) << "it has ended";
+}
+
+TEST_F(ReplayByHand, OnePastDedupHoldsNothingBack) {
+    EXPECT_EQ(replay(all_and({"--without-dedup", "--yes"})).exit_code, 0);
+    reopen();
+    age();
+    EXPECT_EQ(expired(), 1);
 }
 
 TEST_F(ReplayByHand, WhatIsNotBoundedOrNotClearIsRefused) {

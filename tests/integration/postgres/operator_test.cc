@@ -167,7 +167,7 @@ TEST_F(Operator, ARewindTakesTheFenceFromItsOwnerAndHoldsRetentionBack) {
     const std::string owner = row("owner");
     const std::string incarnation = row("incarnation");
     const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
-                                 "--partition", "0", "--set", "40", "--yes"});
+                                 "--partition", "0", "--set", "40", "--yes", "--reason", "a test"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_NE(row("owner"), owner);
     EXPECT_EQ(row("next_offset, epoch, topic_id, watermark IS NULL"), "40 1 T t");
@@ -178,7 +178,7 @@ TEST_F(Operator, ARewindTakesTheFenceFromItsOwnerAndHoldsRetentionBack) {
 TEST_F(Operator, AMoveForwardIsWrittenDownAsSkipped) {
     fence(0, 100);
     run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "150",
-         "--yes"});
+         "--yes", "--reason", "a test"});
     EXPECT_EQ(database().value("SELECT concat_ws(' ', topic, partition, begin_offset, end_offset) "
                                "FROM skipped_ranges"),
               "orders 0 100 150");
@@ -238,8 +238,8 @@ TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNo
         return run(std::move(arguments));
     };
     fence(1, 0);
-    const Outcome refused =
-        offsets({"--topic", "orders", "--partition", "9", "--set", "0", "--yes"});
+    const Outcome refused = offsets({"--topic", "orders", "--partition", "9", "--set", "0", "--yes",
+                                     "--reason", "a test"});
     EXPECT_NE(refused.exit_code, 0);
     EXPECT_THAT(refused.output, HasSubstr("topic orders has no partition 9 in Kafka: it has 2"));
     EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1);
@@ -255,7 +255,8 @@ TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNo
         EXPECT_EQ(each["missing_in_kafka"], each["partition"] == 9) << each;
         EXPECT_EQ(each["end"].is_null(), each["partition"] == 9) << each;
     }
-    const Outcome latest = offsets({"--topic", "orders", "--set", "latest", "--yes"});
+    const Outcome latest =
+        offsets({"--topic", "orders", "--set", "latest", "--yes", "--reason", "a test"});
     EXPECT_EQ(latest.exit_code, 0) << latest.output;
     EXPECT_THAT(latest.output, HasSubstr("no partition 9"));
 
@@ -276,7 +277,7 @@ TEST_F(Operator, FencesAreShownThoughNoBrokerAnswers) {
 
 TEST_F(Operator, ANewFenceIsMadeWhereTheRowWasLost) {
     const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
-                                 "--partition", "3", "--set", "70", "--yes"});
+                                 "--partition", "3", "--set", "70", "--yes", "--reason", "lost"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_EQ(row("partition, first_offset, next_offset"), "3 70 70");
 }
@@ -285,8 +286,9 @@ TEST_F(Operator, AnotherTopicOfTheSameNameIsAdoptedUnderANewIncarnation) {
     fence(0, 100);
     const std::string incarnation = row("incarnation");
     EXPECT_EQ(run({"offsets", "--group", "billing", "--adopt-topic-id"}).exit_code, 64);
-    const Outcome outcome = run({"offsets", "--group", "billing", "--topic", "orders",
-                                 "--partition", "0", "--set", "0", "--adopt-topic-id", "--yes"});
+    const Outcome outcome =
+        run({"offsets", "--group", "billing", "--topic", "orders", "--partition", "0", "--set", "0",
+             "--adopt-topic-id", "--yes", "--reason", "made again"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_NE(row("incarnation"), incarnation);
     EXPECT_EQ(row("next_offset, length(topic_id), watermark IS NULL"), "0 0 t");

@@ -72,11 +72,11 @@ TEST_F(Pauses, AnOperatorsRolePausesShowsMovesAndResumes) {
     ASSERT_EQ(run(schema_.server().dsn, {"migrate", "up", "--grant-operator-to", role_}).first, 0);
     const std::string dsn = as_operator();
     EXPECT_EQ(run(dsn, {"offsets", "--group", "billing", "--topic", "orders", "--partition", "0",
-                        "--set", "7", "--yes"})
+                        "--set", "7", "--yes", "--reason", "a test"})
                   .first,
               0);
     EXPECT_EQ(run(dsn, {"offsets", "--group", "billing", "--topic", "orders", "--partition", "0",
-                        "--set", "9", "--yes"})
+                        "--set", "9", "--yes", "--reason", "a test"})
                   .first,
               0);
     EXPECT_EQ(run(dsn, {"offsets", "retry", "--group", "billing", "--topic", "orders",

@@ -51,6 +51,18 @@ TEST(RedrivePlan, WithOrderByKeyTheLogsOrderIsKept) {
                 ElementsAre(2, 1));
 }
 
+TEST(RedrivePlan, WhatWasMarkedBeforeTheClaimsBeginStaysUnlessItMayRepeat) {
+    std::vector<Letter> letters{letter(1, "a", 0, "redriving"), letter(2, "b", 0, "resolved"),
+                                letter(3, "c", 0, "redriving")};
+    letters[0].forgotten = true;
+    letters[1].forgotten = true;
+    const RedrivePlan careful = plan_redrive(letters, {});
+    EXPECT_THAT(numbers(careful), ElementsAre(3));
+    EXPECT_EQ(careful.uncertain, 2);
+    EXPECT_EQ(careful.forgotten, 2);
+    EXPECT_THAT(numbers(plan_redrive(letters, {.may_repeat = true})), ElementsAre(1, 2, 3));
+}
+
 TEST(RedrivePlan, WhatMayBeInTheLogIsSentAgainOnlyWhereDedupTellsIt) {
     const std::vector<Letter> letters{letter(1, "a", 0, "redriving"), letter(2, "b")};
     EXPECT_THAT(numbers(plan_redrive(letters, {})), ElementsAre(1, 2));

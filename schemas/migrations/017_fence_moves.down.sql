@@ -1,0 +1,2 @@
+ALTER TABLE {schema}.skipped_ranges DROP COLUMN skipped_by;
+DROP TABLE {schema}.fence_moves;
