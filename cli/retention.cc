@@ -62,6 +62,10 @@ std::string holder_text(const RetentionHolder& holder) {
            ": " + passed;
 }
 
+std::string claims_text(const LedgerView& ledger) {
+    return (ledger.claims_counted ? "" : "about ") + std::to_string(ledger.claims);
+}
+
 nlohmann::json to_json(const LedgerView& ledger) {
     nlohmann::json json{{"ledger", ledger.name},
                         {"store", ledger.store},
@@ -69,6 +73,7 @@ nlohmann::json to_json(const LedgerView& ledger) {
                         {"retention_seconds", ledger.retention.count()},
                         {"generations", ledger.generations},
                         {"claims_estimated", ledger.claims},
+                        {"claims_counted", ledger.claims_counted},
                         {"bytes", ledger.bytes},
                         {"oldest", ledger.oldest},
                         {"oldest_seconds", ledger.oldest_age.count()},
@@ -122,7 +127,7 @@ std::string open_leases_text(const LedgerView& ledger) {
 int show(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
     nlohmann::json all = nlohmann::json::array();
-    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims (about)",
+    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims",
                      "bytes", "oldest since", "held back"});
     std::vector<HeldLedger> held;
     std::vector<std::string> open_leases;
@@ -137,7 +142,7 @@ int show(const RetentionArguments& arguments) {
             if (hours) all.back()["purge_hours"] = hours_text(*hours);
             if (hours && within_now(*hours)) hours.reset();
             table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
-                       std::to_string(ledger.generations), std::to_string(ledger.claims),
+                       std::to_string(ledger.generations), claims_text(ledger),
                        std::to_string(ledger.bytes), ledger.oldest,
                        seconds_text(ledger.held_back)});
             if (ledger.leases_held + ledger.leases_waiting > 0) {

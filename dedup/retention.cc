@@ -94,8 +94,10 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                           RetentionReport& report) {
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     if (state.rows() == 0) return;
-    const CurrentGeneration current{
-        state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), state.integer(0, 2)};
+    const ClaimCount count = count_claims(connection, ledger, state.integer(0, 0),
+                                          state.integer(0, 2), options.store);
+    const CurrentGeneration current{state.integer(0, 0),
+                                    std::chrono::milliseconds(state.integer(0, 1)), count.claims};
     const Rotation due = rotation_due(current, options);
     if (due == Rotation::keep) return;
     report.rotated =
@@ -109,7 +111,7 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                  {{"ledger", options.name},
                   {"sealed", current.generation},
                   {"because", to_text(due)},
-                  {"claims_estimated", estimated_claims(current.bytes, options.store)}});
+                  {count.counted ? "claims" : "claims_estimated", count.claims}});
     }
 }
 
