@@ -47,6 +47,11 @@ constexpr int oldest_settings = 140000;
         .in_doubt = committing && PQstatus(connection) != CONNECTION_OK};
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
     throw PostgresError(std::move(diagnosis));
+    if (diagnosis.sqlstate == "42501") {
+        // Whom to give the right to.
+        const char* role = PQuser(connection);
+        if (role != nullptr) diagnosis.message += " (asked as role " + std::string(role) + ")";
+    }
 }
 
 // For use while answers are on their way: nothing is thrown before they are off the line, as what
