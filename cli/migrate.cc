@@ -36,7 +36,7 @@ std::string beginning(const OperatorSetup& setup, bool several) {
 }
 
 void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
@@ -62,7 +62,7 @@ int up(const MigrateOptions& options) {
 }
 
 int down(const MigrateOptions& options) {
-    Connection connection(operator_setup(options.common, "migrate").connection);
+    Connection connection = writing_session(operator_setup(options.common, "migrate"));
     std::vector<int> taken_back;
     for (const MigrationStatus& status : migration_status(connection)) {
         if (status.number > options.target &&

@@ -205,14 +205,14 @@ int run_once(const RetentionArguments& arguments) {
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        std::optional<Connection> connection(std::in_place, setup.connection);
+        std::optional<Connection> connection(writing_session(setup));
         require_version(*connection);
         int worst = exit_ok;
         for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
             if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
             if (arguments.any_hour) ledger.purge_hours.reset();
             try {
-                if (!connection) connection.emplace(setup.connection);
+                if (!connection) connection = writing_session(setup);
                 all.push_back(look_once(ledger, setup.connection, *connection));
             } catch (const PostgresError& error) {
                 all.push_back(failed_look(ledger, error));

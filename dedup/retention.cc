@@ -10,6 +10,7 @@
 #include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention_rules.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -246,6 +247,7 @@ bool RetentionJob::connect(std::optional<Connection>& connection) {
     if (connection) return true;
     try {
         connection.emplace(options_.connection);
+        check_server(*connection);
         const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
         connection->query(sql::retention_session,
                           Parameters{}.text(std::to_string(idle.count()) + "ms"));
@@ -253,9 +255,12 @@ bool RetentionJob::connect(std::optional<Connection>& connection) {
     } catch (const PostgresError& error) {
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
-        connection.reset();
-        return false;
+    } catch (const ServerRefused& error) {
+        // Somebody has to change the server; until then each look says so.
+        log_warning("ledger.retention_failed", {{"error", error.what()}});
     }
+    connection.reset();
+    return false;
 }
 
 bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
