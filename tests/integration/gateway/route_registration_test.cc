@@ -31,8 +31,8 @@ class RouteRegistration : public RouteScene {
     std::map<int, StoreKind> store_of_;
     void look_at_stores() {
         for (int number = 1; number <= 2; ++number) {
-            store_of_[number] = database().value("SELECT store FROM ledgers WHERE ledger = $1",
-                                                 {std::to_string(number)}) == "lease"
+            store_of_[number] = database().value("SELECT store FROM ledgers WHERE ledger = " +
+                                                 std::to_string(number)) == "lease"
                                     ? StoreKind::lease
                                     : StoreKind::table;
         }
