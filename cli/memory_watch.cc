@@ -36,7 +36,7 @@ void MemoryWatch::note_suspect() const {
         log_error("memory.suspect", {{"topic", partition.topic},
                                      {"partition", partition.partition.raw()},
                                      {"offset", offset->raw()}});
-    } catch (const std::exception& error) {
+    } catch (const std::exception& error) {  // a ServerRefused too: the process leaves anyway
         log_error("memory.suspect_not_noted", {{"topic", partition.topic},
                                                {"partition", partition.partition.raw()},
                                                {"error", error.what()}});

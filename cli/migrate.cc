@@ -150,8 +150,8 @@ void add_migrate(CLI::App& program, Commands& commands) {
     CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
     forward->add_option("--grant-to", options->grant_to, grant);
     forward->add_option("--grant-operator-to", options->grant_operator_to,
-                        "Grant this existing role what the operator's commands need, such as pause, "
-                        "dlq, replay and retention, and nothing more");
+                        "Grant this existing role what the operator's commands need, such as "
+                        "pause, dlq, replay and retention, and nothing more");
     CLI::App* back = add("down", "Take migrations back", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()

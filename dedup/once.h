@@ -8,7 +8,8 @@
 //         [&](Transaction& transaction) { ...; return MessageResult{.status = 201}; });
 //
 // OnceLedger is made once: any number of threads may use it, each with a session of its own. After
-// a fail-over that lost its registration, the next call registers it again. Effects outside the transaction (mails, calls) are not covered.
+// a fail-over that lost its registration, the next call registers it again. Effects outside the
+// transaction (mails, calls) are not covered.
 
 #include <chrono>
 #include <functional>
@@ -109,9 +110,9 @@ using OnceFunction = std::function<MessageResult(Transaction&)>;
 
 // Throws PermanentFailure; what the function throws; std::invalid_argument for a key that cannot
 // be; std::length_error where the result is too large and is to be rejected; PostgresError where
-// all tries failed; ServerRefused where the session is not fit for a worker. DANGER: after a lost session `connection` is another one, with the same
-// options: no prepared statement, setting or lock of the caller's own outlives that. REQUIRES: no
-// transaction is open.
+// all tries failed; ServerRefused where the session is not fit for a worker. DANGER: after a lost
+// session `connection` is another one, with the same options: no prepared statement, setting or
+// lock of the caller's own outlives that. REQUIRES: no transaction is open.
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function);
 // The same, and registers the ledger each time: four statements more.

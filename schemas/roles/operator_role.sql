@@ -1,6 +1,6 @@
--- What all commands of an operator need: `onceward pause`, `resume`, `offsets`, `groups`, `explain`,
--- `dlq`, `forget`, `retention` with `--run-once`, `replay` and `import`. No DELETE, no TRUNCATE, no
--- CREATE.
+-- What all commands of an operator need: `onceward pause`, `resume`, `offsets`, `groups`,
+-- `explain`, `dlq`, `forget`, `retention` with `--run-once`, `replay` and `import`. No DELETE, no
+-- TRUNCATE, no CREATE.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
