@@ -261,7 +261,7 @@ int redrive_letters(const DlqOptions& options) {
     const TopicConfiguration& topic = topic_of(options, setup);
     LetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open", "redriving"};
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     // First: what is found marked behind it is nobody's any more.
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
@@ -304,7 +304,7 @@ int discard(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "dlq discard", options.topic);
     LetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open"};
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     std::vector<std::int64_t> numbers;
     for (const Letter& letter : select_letters(connection, filter)) {
@@ -367,8 +367,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
         subcommand->add_flag("--json", options->json, "Print JSON");
         subcommand->footer("Exit codes: 0 shown, planned or done, 3 there is none like that.");
         commands.add(*subcommand, [options, work] {
-            return run_operator_command(
-                [&] { return with_operator_rights([&] { return work(*options); }); });
+            return run_operator_command([&] { return work(*options); });
         });
         return std::pair(subcommand, options);
     };

@@ -136,7 +136,7 @@ int forget_tenant(const ForgetOptions& options) {
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const auto& setup) {
-        Connection connection(setup.connection);
+        Connection connection = writing_session(setup);
         require_version(connection);
         for (nlohmann::json& ledger : results_in_all(connection, options, setup)) {
             ledger["database"] = setup.database;
@@ -183,7 +183,7 @@ int forget(const ForgetOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "forget", source_of(question));
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     std::map<std::string, std::string> begun;
     nlohmann::json claims = find_claims(connection, wanted, begun);
@@ -251,8 +251,7 @@ void add_forget(CLI::App& program, Commands& commands) {
         "Exit codes: 0 taken out, erased or planned, 1 nothing was taken out as the key is in "
         "flight,\n3 no ledger knows the key, or has results of the tenant.");
     commands.add(*command, [options] {
-        return run_operator_command(
-            [&] { return with_operator_rights([&] { return forget(*options); }); });
+        return run_operator_command([&] { return forget(*options); });
     });
 }
 

@@ -119,7 +119,8 @@ int retire(const GroupsOptions& options) {
     if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
         throw UsageError("--partition needs --topic and goes without --ledger");
     }
-    Connection connection(operator_setup(options.common, "groups", options.topic).connection);
+    Connection connection =
+        writing_session(operator_setup(options.common, "groups", options.topic));
     require_version(connection);
     const std::string verb =
         std::string(options.yes ? "" : "would be ") + (options.undo ? "brought back" : "retired");

@@ -157,7 +157,7 @@ int import_all(const ImportArguments& arguments) {
     }
     const OperatorSetup setup = operator_setup(
         arguments.common, "import", arguments.route.empty() ? arguments.topic : arguments.route);
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     const ImportTarget target = asked_target(arguments, setup, connection);
     const std::string kind = kind_of_list(arguments, target.scope);

@@ -4,6 +4,7 @@
 #include "cli/memory_budget.h"
 #include "dedup/log.h"
 #include "dedup/partition_suspects.h"
+#include "dedup/server_check.h"
 
 namespace onceward {
 
@@ -28,13 +29,14 @@ void MemoryWatch::note_suspect() const {
     const TopicPartition& partition = suspect_->partition;
     try {
         Connection connection(database_of(configuration_, partition.topic).postgres);
+        check_server(connection);
         const auto offset = onceward::note_suspect(connection, configuration_.group, partition,
                                                    {resident_, *budget_}, suspect_->record);
         if (!offset) return;
         log_error("memory.suspect", {{"topic", partition.topic},
                                      {"partition", partition.partition.raw()},
                                      {"offset", offset->raw()}});
-    } catch (const PostgresError& error) {
+    } catch (const std::exception& error) {  // a ServerRefused too: the process leaves anyway
         log_error("memory.suspect_not_noted", {{"topic", partition.topic},
                                                {"partition", partition.partition.raw()},
                                                {"error", error.what()}});

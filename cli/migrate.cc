@@ -36,7 +36,7 @@ std::string beginning(const OperatorSetup& setup, bool several) {
 }
 
 void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
@@ -62,7 +62,7 @@ int up(const MigrateOptions& options) {
 }
 
 int down(const MigrateOptions& options) {
-    Connection connection(operator_setup(options.common, "migrate").connection);
+    Connection connection = writing_session(operator_setup(options.common, "migrate"));
     std::vector<int> taken_back;
     for (const MigrationStatus& status : migration_status(connection)) {
         if (status.number > options.target &&
@@ -150,8 +150,8 @@ void add_migrate(CLI::App& program, Commands& commands) {
     CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
     forward->add_option("--grant-to", options->grant_to, grant);
     forward->add_option("--grant-operator-to", options->grant_operator_to,
-                        "Grant this existing role what pause, resume, offsets, groups and explain "
-                        "need, and nothing more");
+                        "Grant this existing role what the operator's commands need, such as "
+                        "pause, dlq, replay and retention, and nothing more");
     CLI::App* back = add("down", "Take migrations back", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()

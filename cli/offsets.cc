@@ -282,7 +282,7 @@ int offsets(const OffsetsOptions& options) {
     }
     const OperatorSetup setup = operator_setup(options.common, "offsets", options.topic);
     const std::string group = group_of(setup, options.group);
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     return move(options, setup, connection, group);
 }

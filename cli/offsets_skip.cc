@@ -89,7 +89,7 @@ int skip(const SkipOptions& options) {
     if (options.to && *options.to <= options.offset) {
         throw UsageError("--to is the first offset behind the range, above --offset");
     }
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     const Offset begin{options.offset};
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
@@ -118,7 +118,7 @@ int skip(const SkipOptions& options) {
 int retry(const SkipOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "offsets retry", options.topic);
     const std::string group = group_of(setup, options.group);
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
     if (!fence) return not_there(options, group, fence);

@@ -2,6 +2,7 @@
 
 #include "cli/configuration/load.h"
 #include "dedup/migration.h"
+#include "dedup/server_check.h"
 
 namespace onceward {
 namespace {
@@ -138,6 +139,24 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
     }
     if (setups.size() > 1) throw name_one("this is for one server");
     return std::move(setups.front());
+}
+
+Connection writing_session(const OperatorSetup& setup) {
+    Connection connection(setup.connection);
+    check_server(connection);
+    return connection;
+}
+
+bool tells_missing_right(const std::exception& error) {
+    const auto* postgres = dynamic_cast<const PostgresError*>(&error);
+    return postgres != nullptr && postgres->sqlstate() == "42501";
+}
+
+void tell_missing_right(const std::exception& error) {
+    if (!tells_missing_right(error)) return;
+    std::cerr << "onceward: the schema's owner gives this role what all commands but `migrate` "
+                 "need, with `onceward migrate up --grant-operator-to ROLE`; `migrate` itself is "
+                 "run as that owner, and your own tables need a GRANT of yours\n";
 }
 
 std::string group_of(const OperatorSetup& setup, const std::string& named) {

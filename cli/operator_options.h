@@ -59,6 +59,15 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
 // The group that was named, else the configuration's. Throws UsageError where there is neither.
 std::string group_of(const OperatorSetup& setup, const std::string& named);
 
+// The session of a command that changes something: a crash must not lose what it commits. Throws
+// ServerRefused; what Connection and check_server() throw.
+Connection writing_session(const OperatorSetup& setup);
+
+// Whether it says that the role lacks a right: 42501.
+bool tells_missing_right(const std::exception& error);
+// Then a line on standard error: how the role gets the right.
+void tell_missing_right(const std::exception& error);
+
 // Runs the work on each server, whatever another one says: the worst of its exit codes. Where there
 // are several, a server's failure is its line on standard error.
 template <class Work>
@@ -71,26 +80,15 @@ int on_each(const std::vector<OperatorSetup>& setups, Work work) {
             if (setups.size() == 1) throw;
             std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
                       << '\n';
+            tell_missing_right(error);
             code = exit_failure;
         }
     }
     return code;
 }
 
-// 42501 of our own tables: the worker's role may only read them.
-template <class Work>
-int with_operator_rights(Work work) {
-    try {
-        return work();
-    } catch (const PostgresError& error) {
-        if (error.sqlstate() != "42501") throw;
-        std::cerr << "onceward: this role may not do that; run `onceward migrate up "
-                     "--grant-operator-to ROLE` as the schema's owner\n";
-        return exit_failure;
-    }
-}
-
-// Runs a command's work; a UsageError becomes its line on standard error and exit_usage.
+// Runs a command's work; a UsageError becomes its line on standard error and exit_usage, and a
+// missing right two lines: the error, and how the role gets the right.
 template <class Work>
 int run_operator_command(Work work) {
     try {
@@ -98,6 +96,11 @@ int run_operator_command(Work work) {
     } catch (const UsageError& error) {
         std::cerr << "onceward: " << error.what() << '\n';
         return exit_usage;
+    } catch (const PostgresError& error) {
+        if (!tells_missing_right(error)) throw;
+        std::cerr << "onceward: " << error.what() << '\n';
+        tell_missing_right(error);
+        return exit_failure;
     }
 }
 

@@ -37,34 +37,30 @@ Target target_of(const PauseOptions& options, const std::string& command) {
 
 int pause(const PauseOptions& options) {
     const Target target = target_of(options, "pause");
-    Connection connection(target.setup.connection);
+    Connection connection = writing_session(target.setup);
     require_version(connection);
-    return with_operator_rights([&] {
-        const Result paused = connection.query(
-            sql::pauses_begin,
-            Parameters{}.text(target.group).text(options.topic).text(options.reason));
-        std::cout << options.topic << " is paused for group " << target.group << " since "
-                  << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
-                  << "workers look every second; the batch in flight ends first\n";
-        return exit_ok;
-    });
+    const Result paused = connection.query(
+        sql::pauses_begin,
+        Parameters{}.text(target.group).text(options.topic).text(options.reason));
+    std::cout << options.topic << " is paused for group " << target.group << " since "
+              << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
+              << "workers look every second; the batch in flight ends first\n";
+    return exit_ok;
 }
 
 int resume(const PauseOptions& options) {
     const Target target = target_of(options, "resume");
-    Connection connection(target.setup.connection);
+    Connection connection = writing_session(target.setup);
     require_version(connection);
-    return with_operator_rights([&] {
-        const Result ended =
-            connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
-        if (ended.rows() == 0) {
-            std::cout << options.topic << " is not paused for group " << target.group << '\n';
-            return exit_not_found;
-        }
-        std::cout << options.topic << " goes on for group " << target.group
-                  << "; it was paused since " << ended.text(0, 0) << '\n';
-        return exit_ok;
-    });
+    const Result ended =
+        connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
+    if (ended.rows() == 0) {
+        std::cout << options.topic << " is not paused for group " << target.group << '\n';
+        return exit_not_found;
+    }
+    std::cout << options.topic << " goes on for group " << target.group
+              << "; it was paused since " << ended.text(0, 0) << '\n';
+    return exit_ok;
 }
 
 CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,

@@ -248,7 +248,7 @@ void tell_warnings(const Planned& planned) {
 int replay(const ReplayArguments& arguments) {
     const OperatorSetup setup = operator_setup(arguments.common, "replay", arguments.topic);
     const TopicConfiguration& topic = topic_of(arguments, setup);
-    Connection connection(setup.connection);
+    Connection connection = writing_session(setup);
     require_version(connection);
     LogView log(setup.configuration->kafka);
     const LogIdentity identity{"", log.topic_id(topic.name)};

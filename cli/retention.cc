@@ -73,6 +73,10 @@ std::string holder_text(const RetentionHolder& holder) {
            ": " + passed;
 }
 
+std::string claims_text(const LedgerView& ledger) {
+    return (ledger.claims_counted ? "" : "about ") + std::to_string(ledger.claims);
+}
+
 nlohmann::json to_json(const LedgerView& ledger) {
     nlohmann::json json{{"ledger", ledger.name},
                         {"store", ledger.store},
@@ -80,6 +84,7 @@ nlohmann::json to_json(const LedgerView& ledger) {
                         {"retention_seconds", ledger.retention.count()},
                         {"generations", ledger.generations},
                         {"claims_estimated", ledger.claims},
+                        {"claims_counted", ledger.claims_counted},
                         {"bytes", ledger.bytes},
                         {"oldest", ledger.oldest},
                         {"oldest_seconds", ledger.oldest_age.count()},
@@ -133,7 +138,7 @@ std::string open_leases_text(const LedgerView& ledger) {
 int show(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
     nlohmann::json all = nlohmann::json::array();
-    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims (about)",
+    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims",
                      "bytes", "oldest since", "held back"});
     std::vector<HeldLedger> held;
     std::vector<std::string> open_leases;
@@ -148,7 +153,7 @@ int show(const RetentionArguments& arguments) {
             if (hours) all.back()["purge_hours"] = hours_text(*hours);
             if (hours && within_now(*hours)) hours.reset();
             table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
-                       std::to_string(ledger.generations), std::to_string(ledger.claims),
+                       std::to_string(ledger.generations), claims_text(ledger),
                        std::to_string(ledger.bytes), ledger.oldest,
                        seconds_text(ledger.held_back)});
             if (ledger.leases_held + ledger.leases_waiting > 0) {
@@ -179,6 +184,7 @@ int show(const RetentionArguments& arguments) {
 // What each job of a worker's process does with a ledger that fails: the others have their turn.
 nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
     std::cerr << "onceward: ledger " << ledger.name << ": " << error.what() << '\n';
+    tell_missing_right(error);
     return {{"ledger", ledger.name},
             {"looked", false},
             {"failed", true},
@@ -210,14 +216,14 @@ int run_once(const RetentionArguments& arguments) {
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        std::optional<Connection> connection(std::in_place, setup.connection);
+        std::optional<Connection> connection(writing_session(setup));
         require_version(*connection);
         int worst = exit_ok;
         for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
             if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
             if (arguments.any_hour) ledger.purge_hours.reset();
             try {
-                if (!connection) connection.emplace(setup.connection);
+                if (!connection) connection = writing_session(setup);
                 all.push_back(look_once(ledger, setup.connection, *connection));
             } catch (const PostgresError& error) {
                 all.push_back(failed_look(ledger, error));

@@ -7,6 +7,7 @@
 #include "dedup/header_bytes.h"
 #include "dedup/log.h"
 #include "dedup/mutants.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -254,6 +255,7 @@ RelayCounts Relay::counts() const {
 
 void Relay::serve(const std::stop_token& stop) {
     Connection connection(options_.connection);
+    check_server(connection);
     connection.query(sql::outbox_session,
                      Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
     const Parameters group = Parameters{}.text(options_.group);

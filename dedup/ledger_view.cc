@@ -6,6 +6,33 @@
 #include "schemas/queries.h"
 
 namespace onceward {
+namespace {
+
+constexpr std::int64_t largest_counted = 8LL * 1024 * 1024;
+// Of a `lease` ledger so many rows are counted, and more are estimated from a sample.
+constexpr std::int64_t most_leases_counted = 100'000;
+
+}  // namespace
+
+ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
+                        std::int64_t bytes, StoreKind store) {
+    if (bytes == 0) return {};
+    // A generation of a `lease` ledger has the results of its effects alone.
+    if (bytes > largest_counted || store == StoreKind::lease) {
+        return {estimated_claims(bytes, store), false};
+    }
+    const std::string ledger_text = std::to_string(ledger);
+    const std::string generation_text = std::to_string(generation);
+    try {
+        const Result count = connection.query(
+            store == StoreKind::log ? sql::log_claims_count : sql::claims_count, {},
+            {{"ledger", ledger_text}, {"generation", generation_text}});
+        return {count.integer(0, 0), true};
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "42P01") throw;  // retention has dropped it meanwhile
+        return {};
+    }
+}
 
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group) {
@@ -30,8 +57,14 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
         LedgerView& view = ledgers.back();
         const StoreKind store = view.store == "log" ? StoreKind::log : StoreKind::table;
         ++view.generations;
-        view.claims += rows.is_null(row, 9) ? estimated_claims(rows.integer(row, 10), store)
-                                            : rows.integer(row, 9);
+        const ClaimCount count =
+            rows.is_null(row, 9)
+                ? count_claims(connection, number, rows.integer(row, 6), rows.integer(row, 10),
+                               store)
+                : ClaimCount{rows.integer(row, 9),
+                             view.store != "lease" || rows.integer(row, 9) < most_leases_counted};
+        view.claims += count.claims;
+        view.claims_counted = view.claims_counted && count.counted;
         view.bytes += rows.integer(row, 11);
         // greatest() passes over the null of a generation that is not sealed.
         view.held_back = std::max(view.held_back, std::chrono::seconds(rows.integer(row, 12)));

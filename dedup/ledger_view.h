@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dedup/ledger_options.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -20,8 +21,9 @@ struct LedgerView {
     std::string retention_text;
     std::chrono::seconds retention{0};
     std::int64_t generations = 0;
-    // A segment's are counted; the others' estimated from what their tables take.
     std::int64_t claims = 0;
+    // False: some of its tables are large, and theirs are estimated.
+    bool claims_counted = true;
     std::int64_t bytes = 0;  // with indexes
     std::string oldest;      // when its oldest generation began
     std::chrono::seconds oldest_age{0};
@@ -41,6 +43,16 @@ struct LedgerView {
 // By name: the one that is named, those that the group feeds, or all.
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group);
+
+struct ClaimCount {
+    std::int64_t claims = 0;
+    bool counted = true;
+};
+
+// Claims of a generation whose table is of that size: counted while it is small, which takes some
+// milliseconds, and otherwise estimated from the size. REQUIRES: no transaction is open.
+ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
+                        std::int64_t bytes, StoreKind store);
 
 // What the ledger's retention waits for; a partition of -1 stands for the list of partitions.
 struct RetentionHolder {

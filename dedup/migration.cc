@@ -238,8 +238,10 @@ void require_version(Connection& connection, NewerSchema newer) {
         }
     } catch (const PostgresError& error) {
         if (error.sqlstate() != "42501") throw;
-        throw MigrationError("this role may not use schema " + schema +
-                             "; run `onceward migrate up --grant-to ROLE` as the schema's owner");
+        throw MigrationError("this role may not use schema " + schema + ": " +
+                             error.diagnosis().message +
+                             "; run `onceward migrate up --grant-to ROLE` as the schema's owner, "
+                             "or with --grant-operator-to for the role of a person on call");
     }
 }
 

@@ -9,11 +9,13 @@
 #include "dedup/failure.h"
 #include "dedup/fence.h"
 #include "dedup/result_store.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
+constexpr std::string_view lost_registration = "40001";
 constexpr std::size_t longest_key = 255;
 constexpr std::string_view service = "once()";
 constexpr std::size_t most_statements = 100;
@@ -62,9 +64,10 @@ class OnceCall {
         : digest_(digest_of_key(key)),
           attempt_(digest_of_bytes(new_uuid())),
           key_(key),
-          options_(ledger.options()),
-          claims_(ledger.registered().ledger, ledger.registered().source),
-          results_(ledger.registered().ledger, StoreKind::table) {}
+          ledger_(ledger),
+          options_(ledger.options()) {
+        make_stores(ledger.registered());
+    }
 
     OnceAnswer run(Connection& connection, const OnceFunction& function) {
         std::string last_sqlstate;
@@ -80,19 +83,32 @@ class OnceCall {
                     action == FailureAction::retry || action == FailureAction::reconnect;
                 if (!again || attempt >= options_.tries) throw;
                 lost_ = lost_ || action == FailureAction::reconnect;
+                unregistered_ = unregistered_ || (origin_ == Origin::ours &&
+                                                  error.sqlstate() == lost_registration);
                 pause_before(attempt - 1);
             }
         }
     }
 
   private:
+    void make_stores(const RegisteredLedger& registered) {
+        registered_ = registered;
+        claims_.emplace(registered.ledger, registered.source);
+        results_.emplace(registered.ledger, StoreKind::table);
+    }
+
     OnceAnswer try_once(Connection& connection, const OnceFunction& function) {
         origin_ = Origin::ours;
         if (lost_) {
-            claims_.connection_lost();
-            results_.connection_lost();
+            claims_->connection_lost();
+            results_->connection_lost();
             connection = Connection(connection.options());
+            check_server(connection);
             lost_ = false;
+        }
+        if (unregistered_) {
+            make_stores(ledger_.register_again(connection));
+            unregistered_ = false;
         }
         // Each rotation brings others, and a call's stores know nothing of an earlier call's.
         if (connection.prepared_statements() > most_statements) connection.forget_prepared();
@@ -112,18 +128,33 @@ class OnceCall {
         return answer;
     }
 
+    // DANGER: the session may be one that the service made after a fail-over. There the number may
+    // be another ledger's, and the claim would be of no use to anybody.
+    void require_ledger(Transaction& transaction, std::chrono::milliseconds idle) const {
+        // Otherwise a function that computes between its statements for longer than a session may
+        // be idle is ended each time, well within the time that the call has.
+        const auto longest = std::to_string(std::max(options_.longest_request, idle).count());
+        const Parameters parameters = Parameters{}
+                                          .integer(registered_.ledger)
+                                          .integer(registered_.source)
+                                          .text(options_.ledger)
+                                          .text(service);
+        const std::vector<Result> known =
+            transaction.pipelined({{sql::once_idle, Parameters{}.text(longest), {}},
+                                   {sql::once_ledger, parameters, {}}});
+        if (known[1].binary_integer(0, 1) == 1) {
+            throw ServerRefused(commit_may_be_lost("synchronous_commit"));
+        }
+        if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is registered no longer");
+    }
+
     // The lines of this function are in the only order that loses nothing. Without a function the
     // failure that it threw is what is stored.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
         OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
-        // Else a function that computes between its statements for longer than a session may be
-        // idle is ended each time, well within the time that the call has.
-        const auto idle = std::to_string(std::max(options_.longest_request,
-                                                  connection.options().idle_in_transaction_timeout)
-                                             .count());
-        transaction.pipelined({{sql::once_idle, Parameters{}.text(idle), {}}});
+        require_ledger(transaction, connection.options().idle_in_transaction_timeout);
         const Claim claim{digest_, key_.fingerprint, Partition{0}, Offset{0}};
-        const auto verdicts = claims_.claim(transaction, std::string(service), {&claim, 1});
+        const auto verdicts = claims_->claim(transaction, std::string(service), {&claim, 1});
         switch (verdicts->front().verdict) {
             case Verdict::conflict: return {OnceAnswer::Kind::conflict, {}};
             case Verdict::duplicate: return known(transaction);
@@ -137,16 +168,16 @@ class OnceCall {
         transaction.pipelined(
             {{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
         origin_ = Origin::ours;
-        results_.begin();
+        results_->begin();
         const ResultStore::Stored stored{digest_, std::string(key_.tenant), result, attempt_};
-        results_.put(transaction, {&stored, 1});
+        results_->put(transaction, {&stored, 1});
         origin_ = Origin::sink;  // A deferred trigger may still speak.
         transaction.commit();
         return {OnceAnswer::Kind::applied, std::move(result)};
     }
 
     OnceAnswer known(Transaction& transaction) {
-        std::optional<ResultStore::Found> found = results_.find(transaction, digest_);
+        std::optional<ResultStore::Found> found = results_->find(transaction, digest_);
         if (!found) return {OnceAnswer::Kind::unknown, {}};
         // DANGER: a COMMIT of ours whose answer was lost took effect: this is the first answer, and
         // not a replay.
@@ -165,19 +196,37 @@ class OnceCall {
     Digest digest_;
     Digest attempt_;
     const OnceKey& key_;
+    const OnceLedger& ledger_;
     const OnceOptions& options_;
-    TableStore claims_;
-    ResultStore results_;
+    RegisteredLedger registered_;
+    std::optional<TableStore> claims_;
+    std::optional<ResultStore> results_;
     std::optional<MessageResult> failure_;  // that the function threw last
     bool told_ = false;                     // what is thrown is what the database holds
     Origin origin_ = Origin::ours;          // whose statement is running
-    bool lost_ = false;
+    bool lost_ = false;                     // the session
+    bool unregistered_ = false;             // or so it may be: it is registered again
 };
 
 OnceLedger::OnceLedger(Connection& connection, OnceOptions options)
-    : options_(std::move(options)),
-      registered_(register_requests(connection, ledger_of(options_), std::string(service),
-                                    options_.ledger, options_.longest_request)) {}
+    : options_(std::move(options)) {
+    check_server(connection);
+    register_again(connection);
+}
+
+RegisteredLedger OnceLedger::registered() const {
+    const std::lock_guard lock(registration_->mutex);
+    return registration_->registered;
+}
+
+RegisteredLedger OnceLedger::register_again(Connection& connection) const {
+    const RegisteredLedger registered =
+        register_requests(connection, ledger_of(options_), std::string(service), options_.ledger,
+                          options_.longest_request);
+    const std::lock_guard lock(registration_->mutex);
+    registration_->registered = registered;
+    return registered;
+}
 
 LedgerOptions OnceLedger::ledger_options() const { return ledger_of(options_); }
 

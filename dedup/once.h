@@ -7,11 +7,14 @@
 //     const OnceAnswer answer = once(connection, {.operation = "pay", .text = key}, ledger,
 //         [&](Transaction& transaction) { ...; return MessageResult{.status = 201}; });
 //
-// OnceLedger is made once and never changes: any number of threads may use it, each with a session
-// of its own. Effects outside the transaction (mails, calls) are not covered.
+// OnceLedger is made once: any number of threads may use it, each with a session of its own. After
+// a fail-over that lost its registration, the next call registers it again. Effects outside the
+// transaction (mails, calls) are not covered.
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -39,18 +42,26 @@ struct OnceOptions {
 };
 
 // The ledger of such calls, registered; its feed is the service's own. Throws as
-// register_requests() does.
+// register_requests() does; ServerRefused where the server or the session is not fit for a worker.
 class OnceLedger {
   public:
     explicit OnceLedger(Connection& connection, OnceOptions options = {});
     const OnceOptions& options() const { return options_; }
-    const RegisteredLedger& registered() const { return registered_; }
+    // As it was registered last.
+    RegisteredLedger registered() const;
+    // Thread-safe; throws as the constructor does.
+    RegisteredLedger register_again(Connection& connection) const;
     // For a RetentionJob, which some process of the service has to run.
     LedgerOptions ledger_options() const;
 
   private:
+    // Copies share it.
+    struct Registration {
+        std::mutex mutex;
+        RegisteredLedger registered;
+    };
     OnceOptions options_;
-    RegisteredLedger registered_;
+    std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();
 };
 
 // What stands in the place of a key's source where no message and no request brought it.
@@ -99,9 +110,9 @@ using OnceFunction = std::function<MessageResult(Transaction&)>;
 
 // Throws PermanentFailure; what the function throws; std::invalid_argument for a key that cannot
 // be; std::length_error where the result is too large and is to be rejected; PostgresError where
-// all tries failed. DANGER: after a lost session `connection` is another one, with the same
-// options: no prepared statement, setting or lock of the caller's own outlives that. REQUIRES: no
-// transaction is open.
+// all tries failed; ServerRefused where the session is not fit for a worker. DANGER: after a lost
+// session `connection` is another one, with the same options: no prepared statement, setting or
+// lock of the caller's own outlives that. REQUIRES: no transaction is open.
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function);
 // The same, and registers the ledger each time: four statements more.

@@ -10,6 +10,7 @@
 #include "dedup/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention_rules.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -94,8 +95,10 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                           RetentionReport& report) {
     const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     if (state.rows() == 0) return;
-    const CurrentGeneration current{
-        state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), state.integer(0, 2)};
+    const ClaimCount count = count_claims(connection, ledger, state.integer(0, 0),
+                                          state.integer(0, 2), options.store);
+    const CurrentGeneration current{state.integer(0, 0),
+                                    std::chrono::milliseconds(state.integer(0, 1)), count.claims};
     const Rotation due = rotation_due(current, options);
     if (due == Rotation::keep) return;
     report.rotated =
@@ -109,7 +112,7 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                  {{"ledger", options.name},
                   {"sealed", current.generation},
                   {"because", to_text(due)},
-                  {"claims_estimated", estimated_claims(current.bytes, options.store)}});
+                  {count.counted ? "claims" : "claims_estimated", count.claims}});
     }
 }
 
@@ -244,6 +247,7 @@ bool RetentionJob::connect(std::optional<Connection>& connection) {
     if (connection) return true;
     try {
         connection.emplace(options_.connection);
+        check_server(*connection);
         const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
         connection->query(sql::retention_session,
                           Parameters{}.text(std::to_string(idle.count()) + "ms"));
@@ -251,9 +255,12 @@ bool RetentionJob::connect(std::optional<Connection>& connection) {
     } catch (const PostgresError& error) {
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
-        connection.reset();
-        return false;
+    } catch (const ServerRefused& error) {
+        // Somebody has to change the server; until then each look says so.
+        log_warning("ledger.retention_failed", {{"error", error.what()}});
     }
+    connection.reset();
+    return false;
 }
 
 bool RetentionJob::look_or_warn(std::optional<Connection>& connection,

@@ -13,8 +13,7 @@ namespace onceward {
 struct CurrentGeneration {
     std::int64_t generation = 0;
     std::chrono::milliseconds age{0};
-    // Of the table's main file, without its index; of a log also what lies beside it.
-    std::int64_t bytes = 0;
+    std::int64_t claims = 0;  // counted while they are few, otherwise estimated
 };
 
 enum class Rotation : std::uint8_t { keep, by_age, by_size };

@@ -11,12 +11,16 @@ constexpr int oldest_version = 140000;
 
 void refuse_off(const Result& server, int column, const std::string& name) {
     if (server.text(0, column) != "off") return;
-    throw ServerRefused("the server has " + name +
-                        " = off: a crash would lose what it said was committed. Set it to on, for "
-                        "the server or for the worker's role");
+    throw ServerRefused(commit_may_be_lost(name));
 }
 
 }  // namespace
+
+std::string commit_may_be_lost(const std::string& setting) {
+    return "the server has " + setting +
+           " = off: a crash would lose what it said was committed. Set it to on, for the server or "
+           "for the role";
+}
 
 void check_server(Connection& connection) {
     if (connection.server_version() < oldest_version) {
@@ -38,10 +42,6 @@ void check_server(Connection& connection) {
     if (server.text(0, 5) != "UTF8") {
         throw ServerRefused("the database's encoding is " + std::string(server.text(0, 5)) +
                             "; a database with UTF8 is needed");
-    }
-    if (server.integer(0, 6) != connection.pid()) {
-        throw ServerRefused(
-            "a pooler sits between the worker and the server; connect to the server itself");
     }
 }
 

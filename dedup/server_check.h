@@ -3,6 +3,7 @@
 // or a reload changes the answer. Thread-safe beyond its Connection.
 
 #include <stdexcept>
+#include <string>
 
 #include "dedup/postgres/connection.h"
 
@@ -19,8 +20,12 @@ class ServerRefused : public std::runtime_error {
 // pg_locks.waitstart, so that nothing frees a frozen worker's locks); synchronous_commit, fsync or
 // full_page_writes off; a database that is not UTF8 (a text of Kafka that it cannot hold would fail
 // in the dead letters as well, and then in no place); a pooler in between (the session's limits,
-// its prepared statements and the guard belong to one backend). A server in recovery or read-only
-// is a PostgresError 25006: the way to the primary is to connect again.
+// its prepared statements and the guard belong to one backend; Connection itself refuses that). A
+// server in recovery or read-only is a PostgresError 25006: the way to the primary is to connect
+// again.
 void check_server(Connection& connection);
+
+// The refusal's text, for a setting that is off.
+std::string commit_may_be_lost(const std::string& setting);
 
 }  // namespace onceward

@@ -208,10 +208,13 @@ void RequestSession::connect() {
     auto connection = std::make_unique<Connection>(options_.postgres);
     check_server(*connection);
     require_schema_(*connection);
-    if (!claims_) {
-        const RegisteredLedger registered =
-            register_requests(*connection, options_.ledger, options_.service, options_.name,
-                              longest_request(options_));
+    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
+    // ledger's now: claims would go to a foreign ledger.
+    const RegisteredLedger registered = register_requests(
+        *connection, options_.ledger, options_.service, options_.name, longest_request(options_));
+    if (!claims_ || registered != registered_) {
+        transaction_.reset();  // It borrows the stores.
+        registered_ = registered;
         claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
         results_ =
             std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);

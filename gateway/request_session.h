@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dedup/claims/log_windows.h"
+#include "dedup/ledger.h"
 #include "dedup/ledger_options.h"
 #include "dedup/migration.h"
 #include "dedup/postgres/connection.h"
@@ -119,7 +120,8 @@ class RequestSession {
     const RequestBatcherOptions& options_;
     const std::stop_token& stop_;
     RequestIntake intake_;
-    std::unique_ptr<ClaimStore> claims_;
+    RegisteredLedger registered_;
+    std::unique_ptr<ClaimStore> claims_;  // of that ledger, as the results
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<RequestTransaction> transaction_;
     std::unique_ptr<Connection> connection_;

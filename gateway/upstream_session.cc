@@ -296,11 +296,14 @@ void UpstreamSession::connect() {
     auto connection = std::make_unique<Connection>(options_.postgres);
     check_server(*connection);
     require_schema_(*connection);
-    if (!registered_) {
-        const auto longest =
-            2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;
-        registered_ = register_requests(*connection, options_.ledger, options_.service,
-                                        options_.name, longest);
+    const auto longest =
+        2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;
+    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
+    // ledger's now: leases and results would go to a foreign ledger.
+    const RegisteredLedger registered = register_requests(
+        *connection, options_.ledger, options_.service, options_.name, longest);
+    if (registered_ != registered) {
+        registered_ = registered;
         results_ = std::make_unique<ResultStore>(registered_->ledger, options_.ledger.store);
     }
     connection_ = std::move(connection);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dedup/log.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -90,9 +91,11 @@ std::optional<DurableTotals> GroupTotals::read() {
         return totals;
     } catch (const PostgresError& error) {
         log_debug("admin.totals_failed", {{"error", error.summary()}});
-        connection_.reset();
-        return std::nullopt;
+    } catch (const ServerRefused& error) {
+        log_debug("admin.totals_failed", {{"error", error.what()}});
     }
+    connection_.reset();
+    return std::nullopt;
 }
 
 }  // namespace onceward

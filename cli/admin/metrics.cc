@@ -158,7 +158,8 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
     };
     families.gauge("onceward_ledger_generations", "Generations that the ledger keeps.",
                    static_cast<double>(ledger.generations), labels);
-    families.gauge("onceward_ledger_claims", "Claims that the ledger keeps, as estimated.",
+    families.gauge("onceward_ledger_claims",
+                   "Claims that the ledger keeps; estimated where they are many.",
                    static_cast<double>(ledger.claims), labels);
     families.gauge("onceward_ledger_bytes", "What its tables and indexes take.",
                    static_cast<double>(ledger.bytes), labels);

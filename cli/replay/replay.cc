@@ -9,6 +9,7 @@
 #include "dedup/claims/make_store.h"
 #include "dedup/failure.h"
 #include "dedup/processor.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -143,6 +144,7 @@ class Replay {
         claims_.reset();
         fences_.connection_lost();
         auto connection = std::make_unique<Connection>(options_.worker.postgres);
+        check_server(*connection);
         if (options_.dedup) {
             const RegisteredLedger registered =
                 register_ledger(*connection, topic_.ledger, options_.group, topic_.name);

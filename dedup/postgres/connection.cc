@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "dedup/log.h"
+#include "dedup/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -46,6 +47,11 @@ constexpr int oldest_settings = 140000;
         // server gave with it.
         .in_doubt = committing && PQstatus(connection) != CONNECTION_OK};
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
+    if (diagnosis.sqlstate == "42501") {
+        // Whom to give the right to.
+        const char* role = PQuser(connection);
+        if (role != nullptr) diagnosis.message += " (asked as role " + std::string(role) + ")";
+    }
     throw PostgresError(std::move(diagnosis));
 }
 
@@ -105,12 +111,19 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     // dedup/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
-    query(sql::session_settings, Parameters{}
+    const Result session = query(sql::session_settings,
+                                 Parameters{}
                                      .text(milliseconds(options.statement_timeout))
                                      .text(milliseconds(options.lock_timeout))
                                      .text(milliseconds(options.idle_in_transaction_timeout))
                                      .text(milliseconds(options.client_check_interval))
                                      .text(milliseconds(options.tcp_user_timeout)));
+    // DANGER: behind a pooler the next statement may run in another session, without these limits
+    // and under somebody else's prepared statements and locks.
+    if (session.integer(0, session.columns() - 1) != pid_) {
+        throw ServerRefused(
+            "a pooler sits between this process and the server; connect to the server itself");
+    }
 }
 
 Connection::~Connection() = default;

@@ -48,7 +48,7 @@ struct ConnectionOptions {
 
 class Connection {
   public:
-    // Opens the session and sets its limits. Throws PostgresError.
+    // Opens the session and sets its limits. Throws PostgresError; ServerRefused for a pooler.
     explicit Connection(const ConnectionOptions& options);
     ~Connection();
     Connection(Connection&&) noexcept;

@@ -4,7 +4,7 @@
 SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM l.retention)::bigint, g.generation, g.created_at::text,
     g.sealed_at IS NOT NULL, CASE WHEN l.store = 'lease' THEN counted.leases ELSE s.claims END,
-    -- As in retention_state: what the number of claims is estimated from.
+    -- As in retention_state: what the number of claims is estimated from, where it is large.
     coalesce(CASE WHEN l.store = 'log' AND pg_relation_size(made.claims) > 0
         THEN pg_table_size(made.claims) ELSE pg_relation_size(made.claims) END, 0),
     coalesce(pg_total_relation_size(made.claims), 0)

@@ -7,4 +7,6 @@ SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2
     -- lc_messages is left alone: the SQLSTATE decides, never the text.
     set_config('bytea_output', 'hex', false), set_config('DateStyle', 'ISO, YMD', false),
     set_config('IntervalStyle', 'postgres', false), set_config('TimeZone', 'UTC', false),
-    set_config('extra_float_digits', '1', false)
+    set_config('extra_float_digits', '1', false),
+    -- A pooler answers with another process id than this one.
+    pg_backend_pid()

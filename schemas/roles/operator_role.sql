@@ -1,9 +1,24 @@
--- What `onceward pause`, `resume`, `offsets`, `groups`, `explain`, `dlq`, `retention` and `forget`
--- need, and nothing more.
+-- What all commands of an operator need: `onceward pause`, `resume`, `offsets`, `groups`,
+-- `explain`, `dlq`, `forget`, `retention` with `--run-once`, `replay` and `import`. No DELETE, no
+-- TRUNCATE, no CREATE.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segments,
     {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at, redrive_began_at, redriven_at) ON {schema}.dead_letters TO {role};
+-- `replay` and `import` claim as a worker does, and a step of retention seals logs.
+GRANT INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox, {schema}.replays,
+    {schema}.ledger_feeds TO {role};
+GRANT INSERT, UPDATE ON {schema}.ledgers, {schema}.imports TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
+    {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
+    {schema}.drop_generation(integer, bigint), {schema}.orphaned_generations(integer),
+    {schema}.begin_segment(integer, bigint),
+    {schema}.publish_segment(integer, bigint, bigint, bigint, integer),
+    {schema}.begin_segment_of_partitions(integer, bigint),
+    {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
+        integer[], integer[]),
+    {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
+    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint) TO {role};
 GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.erasures,
     {schema}.imports, {schema}.outbox, {schema}.leases, {schema}.replays TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),
@@ -24,7 +39,7 @@ BEGIN
             AND c.relkind = 'r'
             AND c.relname ~ '^(claims|sealed|filters|batches|results)_[0-9]+_[0-9]+$'
     LOOP
-        EXECUTE format('GRANT SELECT ON %s TO %s', found.generation, $role${role}$role$);
+        EXECUTE format('GRANT SELECT, INSERT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;
 END
 $$;

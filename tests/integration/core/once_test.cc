@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dedup/retention.h"
+#include "dedup/server_check.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
@@ -307,6 +308,70 @@ TEST_F(OnceTest, AFunctionMayComputeBetweenItsStatementsForAsLongAsACallMayTake)
     EXPECT_EQ(answer.kind, Kind::applied);
     EXPECT_EQ(calls_, 1) << "it was not begun again";
     EXPECT_EQ(connection.query("SHOW idle_in_transaction_session_timeout", {}).text(0, 0), "300ms");
+}
+
+// A session of the service's own may differ from the one that the ledger was made with.
+TEST_F(OnceTest, ASessionWhoseCommitsACrashMayLoseIsRefused) {
+    ConnectionOptions losing = schema_.worker();
+    losing.dsn = losing.dsn.reveal() + " options='-c synchronous_commit=off'";
+    Connection session(losing);
+    EXPECT_THROW(OnceLedger(session, {}), ServerRefused);
+    EXPECT_THROW(once(session, {"pay", "", "a"}, ledger_, pay("a")), ServerRefused);
+    EXPECT_EQ(effects(), 0);
+    EXPECT_EQ(call("a").kind, Kind::applied);
+}
+
+TEST_F(OnceTest, APoolerIsRefused) {
+    const auto port = static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
+    proxy.answer_with_own_process_id(true);
+    ConnectionOptions through = schema_.worker();
+    through.dsn = through.dsn.reveal() +
+                  " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    const auto pooled = [&] {
+        Connection session(through);
+        once(session, {"pay", "", "a"}, ledger_, pay("a"));
+    };
+    EXPECT_THROW(pooled(), ServerRefused);
+    EXPECT_EQ(effects(), 0);
+}
+
+// A fail-over has lost the registration, and its number went to another ledger of the same store.
+TEST_F(OnceTest, ALedgerThatAFailOverLostIsRegisteredAgain) {
+    call("a");
+    // Numbers from 1 to `foreign` are those of other ledgers then.
+    const auto lose = [&](int foreign) {
+        database().execute(
+            "DO $$ DECLARE made text; BEGIN FOR made IN SELECT tablename FROM pg_tables WHERE "
+            "schemaname = current_schema() AND tablename ~ '^(claims|results)_[0-9]' LOOP "
+            "EXECUTE 'DROP TABLE ' || made; END LOOP; END $$; "
+            "TRUNCATE ledgers, ledger_feeds, generations RESTART IDENTITY CASCADE");
+        Connection others(schema_.worker());
+        for (int number = 1; number <= foreign; ++number) {
+            const OnceLedger other(others, {.ledger = "foreign " + std::to_string(number)});
+            ASSERT_EQ(other.registered().ledger, number);
+        }
+    };
+    const auto claims = [&](int ledger) {
+        return database().number("SELECT count(*) FROM claims_" + std::to_string(ledger) + "_1");
+    };
+    lose(1);
+    database().execute("SELECT pg_terminate_backend(" + std::to_string(connection_.pid()) + ")");
+    EXPECT_EQ(call("b").kind, Kind::applied) << "its session was lost";
+    EXPECT_EQ(claims(1), 0);
+    EXPECT_EQ(claims(2), 1);
+    EXPECT_EQ(call("b").kind, Kind::replayed);
+    lose(2);
+    Connection fresh(schema_.worker());
+    EXPECT_EQ(once(fresh, {"pay", "", "c"}, ledger_, pay("c")).kind, Kind::applied)
+        << "the service made its session anew by itself";
+    EXPECT_EQ(claims(2), 0);
+    EXPECT_EQ(claims(3), 1);
+    lose(0);
+    Connection later(schema_.worker());
+    EXPECT_EQ(once(later, {"pay", "", "d"}, ledger_, pay("d")).kind, Kind::applied)
+        << "no ledger has the number";
+    EXPECT_EQ(effects(), 4);
 }
 
 TEST_F(OnceTest, ALedgerOfPartitionsIsRefused) {

@@ -1,6 +1,9 @@
 #include "dedup/server_check.h"
 
+#include <thread>
+
 #include "cli/embedded/private_postgres.h"
+#include "dedup/retention.h"
 #include "tests/integration/core/core_fixture.h"
 #include "tests/support/cutting_proxy.h"
 
@@ -16,8 +19,8 @@ class ServerCheckTest : public CoreTest {
         if (!setting.empty()) {
             options.dsn = options.dsn.reveal() + " options='-c " + setting + "'";
         }
-        Connection connection(options);
         try {
+            Connection connection(options);
             check_server(connection);
         } catch (const ServerRefused& refused) {
             return refused.what();
@@ -73,6 +76,26 @@ TEST_F(ServerCheckTest, RefusesAPoolerBetween) {
     EXPECT_EQ(refusal(options), "") << "a plain proxy is no pooler";
     proxy.answer_with_own_process_id(true);
     EXPECT_THAT(refusal(options), HasSubstr("a pooler sits between"));
+}
+
+// Its thread must go on, as somebody may change the server.
+TEST_F(ServerCheckTest, ARetentionJobCountsARefusalAsAFailureAndGoesOn) {
+    ConnectionOptions losing = schema_.worker();
+    losing.dsn = losing.dsn.reveal() + " options='-c synchronous_commit=off'";
+    const std::string dsn = schema_.worker().dsn.reveal();
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres,
+                       static_cast<std::uint16_t>(std::stoi(dsn.substr(dsn.find("port=") + 5))));
+    proxy.answer_with_own_process_id(true);
+    ConnectionOptions pooled = schema_.worker();
+    pooled.dsn = dsn + " port=" + std::to_string(proxy.port());
+    for (const ConnectionOptions& options : {losing, pooled}) {
+        RetentionJob job({.connection = options,
+                          .ledgers = {LedgerOptions{.name = "orders"}},
+                          .every = std::chrono::milliseconds(10)});
+        std::jthread thread([&](const std::stop_token& stop) { job.run(stop); });
+        EXPECT_TRUE(
+            eventually(std::chrono::seconds(20), [&] { return job.counts().failures >= 2; }));
+    }
 }
 
 TEST_F(ServerCheckTest, RefusesAServerThatACrashWouldDamage) {

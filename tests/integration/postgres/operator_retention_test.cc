@@ -67,6 +67,38 @@ TEST_F(RetentionByHand, AViewAddsUpTheGenerationsOfItsLedger) {
     EXPECT_EQ(retention_holders(worker, ledger_, 1).size(), 1U);
 }
 
+// The first number that a newcomer compares with what was sent.
+TEST_F(RetentionByHand, FewClaimsAreCountedAndManyAreEstimated) {
+    const auto shown = [&](const std::string& ledger) {
+        return run({"retention", "--ledger", ledger, "--json"}).json()[0];
+    };
+    EXPECT_EQ(shown("orders")["claims_estimated"], 0);
+    claim(1, uuid_of("record_key", "k-1"), 41);
+    EXPECT_EQ(shown("orders")["claims_estimated"], 1);
+    EXPECT_EQ(shown("orders")["claims_counted"], true);
+    Connection worker(schema_.worker());
+    const int log =
+        register_ledger(worker, {.name = "fast", .store = StoreKind::log}, "billing", "orders")
+            .ledger;
+    database().execute("INSERT INTO claims_" + std::to_string(log) +
+                       "_1 (source, partitions, first_offsets, last_offsets, digests) VALUES (1, "
+                       "'{0}', '{5}', '{5}', uuid_send(gen_random_uuid()))");
+    EXPECT_EQ(shown("fast")["claims_estimated"], 1);
+    database().execute(
+        "INSERT INTO claims_" + std::to_string(log) +
+        "_1 (source, partitions, first_offsets, last_offsets, digests) SELECT 1, '{0}', '{5}', "
+        "'{9}', string_agg(uuid_send(gen_random_uuid()), '') FROM generate_series(1, 5000), "
+        "generate_series(1, 20) AS batch (number) GROUP BY number");
+    EXPECT_EQ(shown("fast")["claims_estimated"], 100'001);
+    EXPECT_THAT(run({"retention", "--ledger", "fast"}).output, HasSubstr("100001"));
+    database().execute(
+        "INSERT INTO claims_" + std::to_string(ledger_) +
+        "_1 (digest, record_offset, partition, source) SELECT gen_random_uuid(), number, 0, 1 "
+        "FROM generate_series(1, 300000) AS number");
+    EXPECT_EQ(shown("orders")["claims_counted"], false);
+    EXPECT_THAT(run({"retention", "--ledger", "orders"}).output, HasSubstr("about 30"));
+}
+
 TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     fence(0, 100);
     sealed("3 days");

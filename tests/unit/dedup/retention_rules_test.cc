@@ -16,13 +16,13 @@ LedgerOptions options() {
 }
 
 TEST(RetentionRules, AGenerationIsSealedAtItsAgeAndNotBefore) {
-    EXPECT_EQ(rotation_due({1, minutes(10) - milliseconds(1), 8192}, options()), Rotation::keep);
-    EXPECT_EQ(rotation_due({1, minutes(10), 8192}, options()), Rotation::by_age);
+    EXPECT_EQ(rotation_due({1, minutes(10) - milliseconds(1), 1}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(10), 1}, options()), Rotation::by_age);
 }
 
 TEST(RetentionRules, AGenerationIsSealedAtItsSizeAndNotBefore) {
-    EXPECT_EQ(rotation_due({1, minutes(0), 9 * 8192}, options()), Rotation::keep);
-    EXPECT_EQ(rotation_due({1, minutes(0), 10 * 8192}, options()), Rotation::by_size);
+    EXPECT_EQ(rotation_due({1, minutes(0), 1'199}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(0), 1'200}, options()), Rotation::by_size);
 }
 
 TEST(RetentionRules, AnEmptyGenerationIsKeptAtAnyAge) {
