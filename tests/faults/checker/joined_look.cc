@@ -63,7 +63,8 @@ bool Joined::can_be_applied(const Message& message) const {
 
 bool Joined::is_lost(const Key& key) const {
     const bool unknown = generations_dropped_ && topic(key.sample->place.topic).upsert;
-    return key.must_be_applied && key.applied == 0 && !key.failed && !unknown;
+    return key.must_be_applied && key.applied == 0 && !key.failed && key.imported == nullptr &&
+           !unknown;
 }
 
 bool Joined::differs(const Message& message) const {

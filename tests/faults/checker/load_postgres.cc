@@ -172,11 +172,23 @@ class Loader {
         }
     }
 
+    bool audited() {
+        const Rows installed =
+            session_.query("SELECT to_regclass($1) IS NOT NULL",
+                           {session_.identifier(source_.schema) + ".checker_dead_letters"});
+        return installed.text(0, 0) == "t";
+    }
+
     void read_dead_letters() {
         const Rows rows = query(
-            "SELECT topic, partition, record_offset, xmin, identity, record_timestamp IS NOT NULL,"
-            " record_key, headers, payload, error_class, sqlstate, reason, attempts"
-            " FROM {schema}.dead_letters WHERE consumer_group = $1 ORDER BY dead_letter",
+            "SELECT topic, partition, record_offset, " +
+                std::string(audited() ? "coalesce((SELECT transaction::text FROM"
+                                        " {schema}.checker_dead_letters AS made WHERE"
+                                        " made.dead_letter = d.dead_letter), d.xmin::text)"
+                                      : "xmin") +
+                ", identity, record_timestamp IS NOT NULL,"
+                " record_key, headers, payload, error_class, sqlstate, reason, attempts"
+                " FROM {schema}.dead_letters AS d WHERE consumer_group = $1 ORDER BY dead_letter",
             {source_.consumer_group});
         evidence_.dead_letters.clear();
         for (int row = 0; row < rows.size(); ++row) {
@@ -229,8 +241,10 @@ class Loader {
         const int number = topic(sink.topic);
         if (number < 0) throw std::runtime_error("a sink of an unknown topic: " + sink.topic);
         std::string sql = "SELECT " + column(sink.id) + ", " + column(sink.partition) + ", " +
-                          column(sink.offset) + ", xmin, " + column(sink.landed) + ", " +
-                          column(sink.key) + ", " + column(sink.target) + " FROM " + sink.table;
+                          column(sink.offset) + ", " +
+                          (sink.transaction.empty() ? "xmin" : column(sink.transaction)) + ", " +
+                          column(sink.landed) + ", " + column(sink.key) + ", " +
+                          column(sink.target) + " FROM " + sink.table;
         std::vector<std::string> values;
         if (!sink.topic_column.empty()) {
             sql += " WHERE " + column(sink.topic_column) + " = $1";
@@ -250,10 +264,7 @@ class Loader {
     }
 
     void read_audit() {
-        const Rows installed =
-            session_.query("SELECT to_regclass($1) IS NOT NULL",
-                           {session_.identifier(source_.schema) + ".checker_fence_moves"});
-        evidence_.settings.audited = installed.text(0, 0) == "t";
+        evidence_.settings.audited = audited();
         evidence_.moves.clear();
         evidence_.drops.clear();
         if (!evidence_.settings.audited) return;

@@ -21,6 +21,9 @@ struct SinkTable {
     std::string key;           // the idempotency key as text or bytea
     std::string target;        // upsert: the column that rows are unique by
     std::string topic_column;  // where topics share a table
+    // An xid8 with the transaction that wrote the row. Without it that is the row's xmin, which a
+    // table that is written anew loses.
+    std::string transaction;
 };
 
 struct DatabaseSource {

@@ -107,6 +107,7 @@ SinkTable sink_of(const json& object) {
     members.take("key", sink.key);
     members.take("target", sink.target);
     members.take("topic_column", sink.topic_column);
+    members.take("transaction", sink.transaction);
     members.end();
     return sink;
 }
@@ -186,6 +187,9 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
         scene.request_table = of_requests.need("table").get<std::string>();
         of_requests.end();
     }
+    if (const json* operators = members.find("operators")) {
+        scene.operators = folder / operators->get<std::string>();
+    }
     for (const json& topic : members.need("topics")) {
         scene.evidence.topics.push_back(topic_of(topic));
     }
@@ -194,6 +198,12 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
         settings.retention_us = retention->get<std::int64_t>() * 1000;
     }
     members.take("failed_over", settings.failed_over);
+    if (const json* lost = members.find("lost")) {
+        Members of_lost(*lost, "lost");
+        of_lost.take("from_us", settings.lost_from_us);
+        of_lost.take("to_us", settings.lost_to_us);
+        of_lost.end();
+    }
     members.take("committed_offset_moved", settings.committed_offset_moved);
     members.take("rewound", settings.rewound);
     members.take("one_session_each", settings.one_session_each);
@@ -240,6 +250,8 @@ Evidence gather(const Scene& scene) {
         load_requests(scene.requests, evidence);
         load_request_effects(scene.postgres, scene.request_table, evidence);
     }
+    excuse_what_was_lost(evidence);
+    if (!scene.operators.empty()) load_key_commands(scene.operators, evidence);
     if (!scene.published.empty()) load_published(scene.kafka, scene.published, evidence);
     if (!scene.secrets_folder.empty()) {
         evidence.secrets = find_secrets(scene.secrets_folder, scene.canaries, scene.secrets_except);
