@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tests/faults/campaign/worker_configuration.h"
+
 namespace onceward::campaign {
 namespace {
 
@@ -146,6 +148,8 @@ void Feeder::record(const Drawn& drawn, std::int64_t offset, bool aborted) {
           << name_of(drawn.nature) << "\"";
     if (!drawn.key.empty()) file_ << R"(,"kk":"key","k":")" << drawn.key << "\"";
     if (aborted) file_ << ",\"a\":true";
+    if (plan_.trial == Trial::own_codes && drawn.nature == Nature::refused)
+        file_ << ",\"s\":\"" << own_code_of(drawn.id) << "\"";
     file_ << ",\"at\":" << now.count() << "}\n";
     if (aborted) return;
     ++visible_;

@@ -87,7 +87,7 @@ void Injector::commit_as_stranger(const FaultPlan& fault) {
     commit.limit = 6000ms;
     auto done = std::make_shared<std::atomic<bool>>(false);
     parts_.tally.write("foreign_commit begins");
-    foreign_commits_.emplace_back(fault, done);
+    by_strangers_.emplace_back(fault, done);
     strangers_.emplace_back([commit, done] {
         try {
             *done = support::commit_as_a_member(commit);
@@ -99,7 +99,7 @@ void Injector::commit_as_stranger(const FaultPlan& fault) {
 
 void Injector::add_partitions(const FaultPlan& fault) {
     if (broker_away(fault)) return;
-    if (another_is_on(FaultKind::fail_over)) {
+    if (another_is_on(FaultKind::fail_over) || another_is_on(FaultKind::restore)) {
         parts_.tally.nothing(fault.kind, "its fence would be lost");
         return;
     }
@@ -113,7 +113,7 @@ void Injector::add_partitions(const FaultPlan& fault) {
 void Injector::trim(const FaultPlan& fault) {
     if (broker_away(fault)) return;
     // After a fail-over the fence may go back, and what it then needs must be there.
-    if (parts_.plan.standby) {
+    if (parts_.plan.goes_back()) {
         parts_.tally.nothing(fault.kind, "the fence may go back");
         return;
     }

@@ -30,6 +30,7 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
     for (std::size_t i = 0; i < names.topics.size(); ++i) {
         const TopicPlan& topic = plan.workload.topics[i];
         sinks.push_back({{"topic", names.topics[i]}, {"table", names.table(i)}, {"key", "key"}});
+        if (plan.trial == Trial::schema_changes) sinks.back()["transaction"] = written_by;
         json entry{{"name", names.topics[i]},
                    {"tombstones", name_of(topic.tombstones)},
                    {"without_key", name_of(topic.on_missing)},
@@ -56,16 +57,21 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         {"retention_ms", plan.ledger.retention.count()},
         {"failed_over", judged.failed_over},
         {"committed_offset_moved", judged.committed_offset_moved},
+        {"rewound", judged.rewound},
         {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
     json complete = scene;
     if (plan.outside == Outside::webhook || plan.outside == Outside::http)
         complete["calls"] = calls_file;
     if (plan.outside == Outside::http)
         complete["requests"] = {{"file", requests_file}, {"table", names.request_table()}};
+    if (judged.lost.to_us != 0)
+        complete["lost"] = {{"from_us", judged.lost.from_us}, {"to_us", judged.lost.to_us}};
+    if (std::filesystem::exists(names.folder / operators_file))
+        complete["operators"] = operators_file;
     complete["sample"] = {
         {"every_ms", 400},
         // What a fail-over loses of the audit only a look before it has seen.
-        {"owners_every", plan.standby ? 1 : 5},
+        {"owners_every", plan.loses_commits() ? 1 : 5},
         // A process that lives for seconds is still opening what it needs. That memory stays flat
         // over minutes is shown by tests/faults/soak_main.cc.
         {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};

@@ -12,6 +12,8 @@ namespace onceward::campaign {
 inline constexpr const char* calls_file = "calls.ndjson";
 // What clients have sent to routes.
 inline constexpr const char* requests_file = "requests.ndjson";
+// What an operator has done to keys.
+inline constexpr const char* operators_file = "operators.ndjson";
 // How many more workers there are at most than the fleet's own: they join and leave.
 inline constexpr int guest_slots = 3;
 

@@ -52,6 +52,13 @@ PrivatePostgresOptions server_options() {
     return options;
 }
 
+// With its owner and its rights.
+void copy_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+    ChildOptions options;
+    options.command = {"cp", "-a", from.string(), to.string()};
+    run_to_end(std::move(options), 60s);
+}
+
 }  // namespace
 
 Stage::Stage()
@@ -114,6 +121,20 @@ std::int64_t Stage::fail_over() {
     return lost;
 }
 
+void Stage::take_copy() {
+    postgres_->stop(PrivatePostgres::Stop::fast);
+    drop_copy();
+    copy_files(data(), copy());
+    postgres_->start();
+}
+
+void Stage::restore_copy() {
+    postgres_->kill_now();
+    std::filesystem::remove_all(data());
+    std::filesystem::rename(copy(), data());
+    postgres_->start();
+}
+
 void Stage::heal() {
     for (support::CuttingProxy* proxy : {&postgres_proxy_, &kafka_proxy_}) {
         proxy->on_commit({});
@@ -129,6 +150,7 @@ void Stage::heal() {
     broker_.thaw();
     broker_.start();
     postgres_->start();
+    drop_copy();
     support::Database database(postgres_->dsn() +
                                " options='-c default_transaction_read_only=off'");
     database.execute("ALTER SYSTEM RESET default_transaction_read_only");

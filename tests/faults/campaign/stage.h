@@ -41,11 +41,19 @@ class Stage {
     // bytes of its log were lost.
     std::int64_t fail_over();
     void drop_standby() { standby_.reset(); }
+    // Stops the server, copies all of its files, and starts it.
+    void take_copy();
+    // Kills the server and puts the copy in its place: what was committed since then is gone.
+    void restore_copy();
 
     // Everything up, nothing in the way, whatever was done to it.
     void heal();
 
   private:
+    std::filesystem::path data() const { return postgres_->folder() / "data"; }
+    std::filesystem::path copy() const { return postgres_->folder() / "copy"; }
+    void drop_copy() const { std::filesystem::remove_all(copy()); }
+
     ReservedPort broker_port_;
     support::CuttingProxy kafka_proxy_;
     support::CuttingProxy postgres_proxy_;

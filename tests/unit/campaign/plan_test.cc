@@ -102,13 +102,12 @@ TEST(CampaignPlan, SeedsWithAnOutboxKillTheRelayBetweenKafkasAnswerAndTheRowsEnd
     EXPECT_EQ(draw_plan(4).outside, Outside::outbox);
 }
 
-TEST(CampaignPlan, SeedsWithAWebhookLoseNoCommitsAndMakeFewerCalls) {
+TEST(CampaignPlan, SeedsWithAWebhookMakeFewerCalls) {
     int webhooks = 0;
     for (std::uint64_t seed = 0; seed < many; ++seed) {
         const Plan plan = draw_plan(seed);
         if (plan.outside != Outside::webhook) continue;
         ++webhooks;
-        EXPECT_FALSE(plan.standby) << seed;
         EXPECT_LE(plan.workload.messages, 3500) << seed;
         EXPECT_GE(plan.workload.portion, 1) << seed;
     }
@@ -125,7 +124,6 @@ TEST(CampaignPlan, SeedsWithRoutesHaveTwoDoorsAndKillsInRequestsTransactions) {
         EXPECT_EQ(plan.requests.clients > 0, plan.outside == Outside::http) << seed;
         if (plan.outside != Outside::http) continue;
         ++routes;
-        EXPECT_FALSE(plan.standby) << seed;
         EXPECT_GE(plan.fleet.processes, 2) << seed;
         EXPECT_LE(plan.fleet.processes, 3) << seed;
         const auto kills = std::ranges::count_if(plan.faults, [](const FaultPlan& fault) {
