@@ -286,6 +286,20 @@ struct KeyCommand {
     std::int64_t to_us = 0;
 };
 
+// One topic is in trouble of its own for that time: its table is locked, for instance. All others
+// must go on.
+struct Trouble {
+    int topic = 0;
+    std::int64_t from_us = 0;
+    std::int64_t to_us = 0;
+};
+
+// From then on nobody may move a fence of the topic.
+struct Standstill {
+    int topic = 0;
+    std::int64_t from_us = 0;
+};
+
 // A partition that stands still on purpose; `said`: by log, metric or readiness.
 struct Halted {
     PartitionName name{};
@@ -360,6 +374,8 @@ struct Evidence {
     std::vector<CommittedOffset> committed{};
     std::vector<KeyCommand> key_commands{};
     std::vector<Halted> halted{};
+    std::vector<Trouble> troubles{};
+    std::vector<Standstill> standstills{};
     std::vector<SecretFound> secrets{};
 };
 

@@ -154,18 +154,43 @@ void take_sample(const json& object, SampleOptions& sample) {
     members.end();
 }
 
+int topic_in(const json& name, const Evidence& evidence) {
+    const std::string topic = name.get<std::string>();
+    const auto found = std::ranges::find(evidence.topics, topic, &TopicSettings::name);
+    if (found == evidence.topics.end()) throw std::runtime_error("scene: no topic " + topic);
+    return static_cast<int>(found - evidence.topics.begin());
+}
+
 void take_halted(const json& list, Evidence& evidence) {
     for (const json& object : list) {
         Members members(object, "halted");
         Halted halted;
-        const std::string topic = members.need("topic").get<std::string>();
-        const auto found = std::ranges::find(evidence.topics, topic, &TopicSettings::name);
-        if (found == evidence.topics.end()) throw std::runtime_error("scene: no topic " + topic);
-        halted.name.topic = static_cast<int>(found - evidence.topics.begin());
+        halted.name.topic = topic_in(members.need("topic"), evidence);
         members.take("partition", halted.name.partition);
         members.take("said", halted.said);
         members.end();
         evidence.halted.push_back(halted);
+    }
+}
+
+void take_troubles(const json& list, Evidence& evidence) {
+    for (const json& object : list) {
+        Members members(object, "troubles");
+        Trouble trouble{.topic = topic_in(members.need("topic"), evidence)};
+        members.take("from_us", trouble.from_us);
+        members.take("to_us", trouble.to_us);
+        members.end();
+        evidence.troubles.push_back(trouble);
+    }
+}
+
+void take_standstills(const json& list, Evidence& evidence) {
+    for (const json& object : list) {
+        Members members(object, "standstills");
+        Standstill still{.topic = topic_in(members.need("topic"), evidence)};
+        members.take("from_us", still.from_us);
+        members.end();
+        evidence.standstills.push_back(still);
     }
 }
 
@@ -208,6 +233,8 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
     members.take("rewound", settings.rewound);
     members.take("one_session_each", settings.one_session_each);
     if (const json* halted = members.find("halted")) take_halted(*halted, scene.evidence);
+    if (const json* troubles = members.find("troubles")) take_troubles(*troubles, scene.evidence);
+    if (const json* still = members.find("standstills")) take_standstills(*still, scene.evidence);
     if (const json* secrets = members.find("secrets")) {
         Members of_secrets(*secrets, "secrets");
         scene.secrets_folder = folder / of_secrets.need("folder").get<std::string>();

@@ -19,6 +19,8 @@
 //    "lost": {"from_us": 0, "to_us": 0},
 //    "rewound": false, "one_session_each": true,
 //    "halted": [{"topic": "payments", "partition": 1, "said": true}],
+//    "troubles": [{"topic": "payments", "from_us": 0, "to_us": 0}],
+//    "standstills": [{"topic": "payments", "from_us": 0}],
 //    "secrets": {"folder": ".", "canaries": ["..."], "except": ["onceward.yaml"]},
 //    "sample": {"pids": [1234], "every_ms": 500, "owners_every": 1, "budgets": {"rss_kib": 65536,
 //        "fds": 16, "threads": 4, "connections": 4}}}
