@@ -59,6 +59,12 @@ enum class FaultKind : std::uint8_t {
     operator_replay,    // `onceward replay`, killed, and said again at the end
     operator_redrive,   // `onceward dlq redrive`, killed, and said again at the end
     migrate_again,      // the last migration is taken back and applied, in one transaction
+    trouble_lock,        // of several topics one's table is locked; the others are to go on
+    trouble_rights,      // the same, by a right that is taken away for a while
+    trouble_retry,       // the same, by a trigger that says 55P03 of each row
+    commit_error,        // the answer to an OffsetCommit comes with an error code
+    group_error,         // so does that of a heartbeat, or of joining the group
+    added_beside_reach,  // partitions, to a topic whose ledger reaches one partition
 };
 
 struct FaultName {
@@ -67,7 +73,7 @@ struct FaultName {
     int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
 };
 
-inline constexpr std::array<FaultName, 51> fault_names{{
+inline constexpr std::array<FaultName, 57> fault_names{{
     {FaultKind::kill_outside, "kill_outside", 30},
     {FaultKind::kill_at_step, "kill_at_step", 10},
     {FaultKind::freeze, "freeze", 9},
@@ -119,6 +125,12 @@ inline constexpr std::array<FaultName, 51> fault_names{{
     {FaultKind::operator_replay, "operator_replay", 0},
     {FaultKind::operator_redrive, "operator_redrive", 0},
     {FaultKind::migrate_again, "migrate_again", 0},
+    {FaultKind::trouble_lock, "trouble_lock", 0},
+    {FaultKind::trouble_rights, "trouble_rights", 0},
+    {FaultKind::trouble_retry, "trouble_retry", 0},
+    {FaultKind::commit_error, "commit_error", 0},
+    {FaultKind::group_error, "group_error", 0},
+    {FaultKind::added_beside_reach, "added_beside_reach", 0},
 }};
 
 constexpr std::string_view name_of(FaultKind kind) {

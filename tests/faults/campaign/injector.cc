@@ -17,9 +17,14 @@ Injector::Injector(Parts parts) : parts_(std::move(parts)) {
         [commits = commits_](const support::ProxiedCommit& commit) {
             return commits->next(commit.application_name);
         });
+    parts_.stage.kafka_proxy().on_answer(
+        [answers = answers_](support::GroupRequest request) { return answers->next(request); });
 }
 
-Injector::~Injector() { parts_.stage.postgres_proxy().on_commit({}); }
+Injector::~Injector() {
+    parts_.stage.postgres_proxy().on_commit({});
+    parts_.stage.kafka_proxy().on_answer({});
+}
 
 void Injector::begin(const FaultPlan& fault) {
     try {
@@ -145,6 +150,12 @@ void Injector::dispatch(const FaultPlan& fault) {
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive: return command(fault);
         case FaultKind::migrate_again: return migrate_again(fault);
+        case FaultKind::commit_error:
+        case FaultKind::group_error: return change_answers(fault);
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry: return trouble_one_topic(fault);
+        case FaultKind::added_beside_reach: return add_partitions_beside_reach(fault);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/faults/campaign/answer_faults.h"
 #include "tests/faults/campaign/commit_faults.h"
 #include "tests/faults/campaign/feeder.h"
 #include "tests/faults/campaign/fleet.h"
@@ -52,6 +53,14 @@ class Injector {
         std::int64_t to_us = 0;
     };
     LostTime lost() const { return lost_; }
+    // Of a topic, and when it was in trouble, or from when on it must stand still.
+    struct TopicTime {
+        std::size_t topic = 0;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    const std::vector<TopicTime>& troubles() const { return troubles_; }
+    const std::vector<TopicTime>& standstills() const { return standstills_; }
     // Says again what was killed under way. Everything must be healed.
     void say_again();
 
@@ -77,6 +86,7 @@ class Injector {
     void byte_cut(const FaultPlan& fault, support::CuttingProxy& proxy);
     void black_hole(const FaultPlan& fault, support::CuttingProxy& proxy);
     void slow_down(const FaultPlan& fault, support::CuttingProxy& proxy);
+    void change_answers(const FaultPlan& fault);
     void at_commits(const FaultPlan& fault, support::CommitFault what);
 
     bool broker_away(const FaultPlan& fault);
@@ -91,7 +101,8 @@ class Injector {
     void stop_postgres(const FaultPlan& fault);
     void lock_table(const FaultPlan& fault);
     void lock_fences(const FaultPlan& fault);
-    void hold_lock(const FaultPlan& fault, const std::string& statement);
+    void hold_lock(const FaultPlan& fault, const std::string& statement,
+                   const std::function<void()>& released = {});
     void terminate_backends(const FaultPlan& fault);
     void make_read_only(const FaultPlan& fault);
     void fill_connections(const FaultPlan& fault);
@@ -110,6 +121,11 @@ class Injector {
     std::function<bool()> kill_under_way(const FaultPlan& fault, const std::string& topic);
     void by_a_stranger(const FaultPlan& fault, std::function<bool()> work);
     void migrate_again(const FaultPlan& fault);
+    void trouble_one_topic(const FaultPlan& fault);
+    void trouble_until(const FaultPlan& fault, std::size_t topic, const std::string& end,
+                       const std::string& said,
+                       std::shared_ptr<support::Database> holder = nullptr);
+    void add_partitions_beside_reach(const FaultPlan& fault);
     std::string dsn() const { return parts_.stage.direct_dsn() + " connect_timeout=2"; }
     // A superuser's session of the campaign's own.
     std::unique_ptr<support::Database> session();
@@ -117,6 +133,7 @@ class Injector {
 
     Parts parts_;
     std::shared_ptr<CommitFaults> commits_ = std::make_shared<CommitFaults>();
+    std::shared_ptr<AnswerFaults> answers_ = std::make_shared<AnswerFaults>();
     std::vector<Ongoing> ongoing_;
     std::vector<std::jthread> strangers_;
     std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> by_strangers_;
@@ -125,6 +142,8 @@ class Injector {
     Clock::time_point broker_killed_{};
     bool failed_over_ = false;
     LostTime lost_;
+    std::vector<TopicTime> troubles_;
+    std::vector<TopicTime> standstills_;
     struct Again {
         FaultPlan fault;
         std::vector<std::string> words;

@@ -55,7 +55,8 @@ void Injector::lock_fences(const FaultPlan& fault) {
 }
 
 // Counted only where somebody came to wait for it.
-void Injector::hold_lock(const FaultPlan& fault, const std::string& statement) {
+void Injector::hold_lock(const FaultPlan& fault, const std::string& statement,
+                         const std::function<void()>& released) {
     const std::shared_ptr<Database> holder = session();
     holder->execute("BEGIN");
     holder->execute(statement);
@@ -65,8 +66,9 @@ void Injector::hold_lock(const FaultPlan& fault, const std::string& statement) {
     const auto waited = std::make_shared<bool>(false);
     go_on(
         fault,
-        [this, fault, holder, waited] {
+        [this, fault, holder, waited, released] {
             count(fault, *waited, "nobody waited");
+            if (released) released();
             holder->execute("ROLLBACK");
         },
         [observer, waiters, waited] {

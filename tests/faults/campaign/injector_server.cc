@@ -1,8 +1,7 @@
 // Faults of the whole server: a full disk, and a restore of an older copy.
-#include <fstream>
-
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/request_log.h"
+#include "tests/faults/campaign/server_log.h"
 
 namespace onceward::campaign {
 
@@ -12,18 +11,6 @@ namespace {
 
 constexpr milliseconds look_again{250};
 constexpr std::uint32_t most_looks = 24;
-
-// Whether a worker was told so from there on.
-bool told_of_no_space(const std::filesystem::path& log, std::uintmax_t from) {
-    std::ifstream file(log);
-    file.seekg(static_cast<std::streamoff>(from));
-    for (std::string line; std::getline(file, line);) {
-        if (line.find("No space left on device") != std::string::npos &&
-            line.find("onceward-worker") != std::string::npos)
-            return true;
-    }
-    return false;
-}
 
 }  // namespace
 
@@ -38,7 +25,7 @@ void Injector::fill_disk(const FaultPlan& fault) {
     disk->fill();
     go_on(fault, [this, fault, disk, log, from] {
         disk->clear();
-        count(fault, told_of_no_space(log, from), "no worker needed room");
+        count(fault, a_worker_was_told(log, from, "No space left on device"), "no worker needed room");
     });
 }
 

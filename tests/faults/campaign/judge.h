@@ -16,6 +16,15 @@ struct Judged {
     bool committed_offset_moved = false;
     Injector::LostTime lost;
     bool rewound = false;
+    std::vector<Injector::TopicTime> troubles;
+    // A topic that stands still from then on, with this many partitions, and whether a worker says
+    // so.
+    struct Halted {
+        Injector::TopicTime since;
+        int partitions = 0;
+        bool said = false;
+    };
+    std::vector<Halted> halted;
     // What a fault means for the judge, whether or not it takes effect.
     void take(FaultKind kind) {
         committed_offset_moved |= kind == FaultKind::foreign_commit;

@@ -144,7 +144,13 @@ milliseconds draw_length(Draws& draws, FaultKind kind) {
         case FaultKind::operator_forget:
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive:
-        case FaultKind::migrate_again: break;  // plan_trials.cc
+        case FaultKind::migrate_again:
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry:
+        case FaultKind::commit_error:
+        case FaultKind::group_error:
+        case FaultKind::added_beside_reach: break;  // plan_trials.cc
     }
     return milliseconds(0);
 }
@@ -203,7 +209,13 @@ std::uint32_t draw_amount(Draws& draws, FaultKind kind) {
         case FaultKind::operator_forget:
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive:
-        case FaultKind::migrate_again: break;
+        case FaultKind::migrate_again:
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry:
+        case FaultKind::commit_error:
+        case FaultKind::group_error:
+        case FaultKind::added_beside_reach: break;
     }
     return static_cast<std::uint32_t>(draws.between(1, 3));
 }

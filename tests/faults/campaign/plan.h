@@ -37,6 +37,9 @@ enum class Trial : std::uint8_t {
     disk_full,
     restore,
     operators,  // somebody uses the commands
+    trouble,    // of several topics one is in trouble
+    group_errors,  // the broker answers the group protocol with error codes
+    reach,      // ledgers reach one partition each, and partitions may be added
 };
 
 struct TopicPlan {
@@ -70,7 +73,8 @@ struct LedgerPlan {
     milliseconds retention{0};
     milliseconds rotate_after{0};
     int rotate_claims = 0;
-    bool log = false;  // else a table
+    bool log = false;            // else a table
+    bool per_partition = false;  // reach: partition
 };
 
 struct FleetPlan {

@@ -70,6 +70,9 @@ std::string_view text_of(Trial trial) {
         case Trial::disk_full: return "PostgreSQL's tables are on a small disk\n";
         case Trial::restore: return "PostgreSQL is restored from a copy of before\n";
         case Trial::operators: return "an operator uses the commands\n";
+        case Trial::trouble: return "of several topics one is in trouble\n";
+        case Trial::group_errors: return "the broker answers the group with error codes\n";
+        case Trial::reach: return "a ledger reaches one partition\n";
     }
     return "";
 }
@@ -101,6 +104,9 @@ std::string_view name_of(Trial trial) {
         case Trial::disk_full: return "disk_full";
         case Trial::restore: return "restore";
         case Trial::operators: return "operators";
+        case Trial::trouble: return "trouble";
+        case Trial::group_errors: return "group_errors";
+        case Trial::reach: return "reach";
     }
     return "";
 }

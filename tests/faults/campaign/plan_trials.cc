@@ -1,5 +1,6 @@
 // What some seeds are about besides the faults that all have: DDL, codes of the sink's own, a full
-// disk, a restore, operators' commands; and fail-overs beside routes and calls.
+// disk, a restore, operators' commands, one topic in trouble, ledgers of one partition; and
+// fail-overs beside routes and calls.
 
 #include <algorithm>
 
@@ -11,6 +12,11 @@ namespace {
 // The table is locked for as long as an index takes on a large table: longer than a whole seed is.
 constexpr milliseconds long_phase{28'000};
 constexpr milliseconds operators_phase{14'000};
+constexpr milliseconds trouble_phase{22'000};
+constexpr std::size_t faults_beside_trouble = 8;
+// Workers see added partitions some twelve seconds later; then they are watched for a while.
+constexpr milliseconds reach_phase{30'000};
+constexpr milliseconds last_fault_beside_reach{14'000};
 
 FaultPlan fault(Draws& draws, FaultKind kind, std::pair<int, int> at, std::pair<int, int> lasts) {
     FaultPlan drawn;
@@ -89,6 +95,56 @@ void use_operators(Draws& draws, Plan& plan) {
     place(FaultKind::operator_redrive, {4000, 11'000}, {200, 1200});
 }
 
+// How long another topic stands still is judged, so that what stops all of them is left out.
+void use_trouble(Draws& draws, Plan& plan) {
+    plan.trial = Trial::trouble;
+    std::erase_if(plan.faults, [](const FaultPlan& fault) {
+        switch (fault.kind) {
+            case FaultKind::kill_outside:
+            case FaultKind::terminate:
+            case FaultKind::churn:
+            case FaultKind::commit_cut_before:
+            case FaultKind::commit_cut_after:
+            case FaultKind::kafka_cut:
+            case FaultKind::postgres_cut:
+            case FaultKind::terminate_backend: return false;
+            default: return true;
+        }
+    });
+    if (plan.faults.size() > faults_beside_trouble) plan.faults.resize(faults_beside_trouble);
+    stretch(plan, trouble_phase);
+    const std::array kinds{FaultKind::trouble_lock, FaultKind::trouble_rights,
+                           FaultKind::trouble_retry};
+    plan.faults.push_back(
+        fault(draws, kinds[draws.below(kinds.size())], {2500, 4500}, {13'000, 16'000}));
+}
+
+// Such a ledger is of one topic, and a key comes in one partition alone.
+void use_reach(Draws& draws, Plan& plan) {
+    plan.trial = Trial::reach;
+    plan.ledger.log = true;
+    plan.ledger.per_partition = true;
+    plan.workload.one_operation = false;
+    std::erase_if(plan.faults, [](const FaultPlan& fault) {
+        return fault.kind == FaultKind::add_partitions;
+    });
+    if (!draws.percent(75)) return;
+    stretch(plan, reach_phase);
+    std::erase_if(plan.faults, [](const FaultPlan& fault) {
+        return fault.at > last_fault_beside_reach || fault.kind == FaultKind::broker_kill;
+    });
+    plan.faults.push_back(fault(draws, FaultKind::added_beside_reach, {2500, 6000}, {100, 100}));
+}
+
+void use_group_errors(Draws& draws, Plan& plan) {
+    plan.trial = Trial::group_errors;
+    const auto times = draws.between(6, 12);
+    for (std::int64_t i = 0; i < times; ++i) {
+        plan.faults.push_back(fault(draws, FaultKind::commit_error, {500, 8500}, {300, 1200}));
+        plan.faults.push_back(fault(draws, FaultKind::group_error, {500, 8500}, {300, 1200}));
+    }
+}
+
 void use_fail_over(Draws& draws, Plan& plan) {
     plan.standby = true;
     std::erase_if(plan.faults, [](const FaultPlan& fault) {
@@ -116,6 +172,12 @@ void draw_trial(Draws draws, Plan& plan) {
         // A success that the fail-over loses is one that nothing is found of: the judge is told
         // which time was lost.
         use_fail_over(draws, plan);
+    } else if (number >= 36 && number < 50 && plan.workload.topics.size() > 1) {
+        use_trouble(draws, plan);
+    } else if (number >= 50 && number < 64 && plan.outside == Outside::nothing) {
+        use_reach(draws, plan);
+    } else if (number >= 64 && number < 72) {
+        use_group_errors(draws, plan);
     }
 }
 

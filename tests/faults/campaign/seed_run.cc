@@ -32,6 +32,7 @@ constexpr milliseconds quiet_limit{90'000};
 // Within it each request is told what became of it.
 constexpr milliseconds answer_limit{30'000};
 constexpr milliseconds drain_limit{20'000};
+constexpr milliseconds says_so_limit{20'000};
 constexpr milliseconds slow_look{250};
 constexpr int published_partitions = 3;
 constexpr std::size_t kept_log_bytes = 1'000'000;
@@ -115,7 +116,7 @@ class SeedRun {
             clients_.emplace(plan_, names_.doors, names_.folder / requests_file);
         inject(fleet, feeder, watcher, judged);
         ended("faults", result);
-        quiet(fleet, feeder, result);
+        quiet(fleet, feeder, judged, result);
         if (hook_) hook_->finish();
         for (const std::string& line : watcher.finish()) tally_.violation(line);
         watcher_.reset();
@@ -204,9 +205,27 @@ class SeedRun {
         }
         judged.failed_over = injector.failed_over();
         judged.lost = injector.lost();
+        judged.troubles = injector.troubles();
+        for (const Injector::TopicTime& since : injector.standstills())
+            judged.halted.push_back({since, feeder.partitions(since.topic), false});
     }
 
-    void quiet(Fleet& fleet, Feeder& feeder, SeedResult& result) {
+    // A worker's log, of whichever one it is.
+    bool says_it_stopped(const std::string& topic) {
+        return support::eventually(says_so_limit, [&] {
+            for (int slot = 0; slot < plan_.fleet.processes; ++slot) {
+                std::ifstream file(names_.folder / ("worker-" + std::to_string(slot) + ".log"));
+                for (std::string line; std::getline(file, line);) {
+                    if (line.find("keys may have moved") != std::string::npos &&
+                        line.find(topic) != std::string::npos)
+                        return true;
+                }
+            }
+            return false;
+        });
+    }
+
+    void quiet(Fleet& fleet, Feeder& feeder, Judged& judged, SeedResult& result) {
         tally_.write("quiet begins");
         const auto begin = Clock::now();
         stage_.heal();
@@ -214,12 +233,19 @@ class SeedRun {
         if (!fleet.settle(settle_limit)) tally_.violation("I12: the fleet did not come back");
         feeder.finish();
         if (clients_) told_all(clients_->finish(answer_limit));
-        const auto last = plan_.trial == Trial::operators ? ends_of(feeder) : feeder.last_offsets();
+        auto last = plan_.trial == Trial::operators ? ends_of(feeder) : feeder.last_offsets();
+        for (const Judged::Halted& halted : judged.halted) {
+            std::erase_if(last, [&](const auto& one) {
+                return one.first.first == halted.since.topic;
+            });
+        }
         const auto waiting = [&] { return behind(last); };
         const bool drained = support::eventually(quiet_limit, [&] {
             fleet.look();
             return waiting().empty();
         });
+        for (Judged::Halted& halted : judged.halted)
+            halted.said = says_it_stopped(names_.topics[halted.since.topic]);
         result.quiet_seconds = seconds_since(begin);
         if (!drained) tally_.violation("I12: the lag did not go to 0: " + waiting());
         tally_.write("quiet ends");
@@ -308,6 +334,7 @@ class SeedRun {
     bool trial_took_effect() {
         if (plan_.trial == Trial::nothing) return false;
         if (plan_.trial == Trial::own_codes) return rejected_by_own_codes_ > 0;
+        if (plan_.trial == Trial::reach) return true;
         return std::ranges::any_of(tally_.faults(), [](const auto& fault) {
             return fault.first >= FaultKind::long_table_lock && fault.second > 0;
         });

@@ -62,7 +62,7 @@ void copy_files(const std::filesystem::path& from, const std::filesystem::path& 
 }  // namespace
 
 Stage::Stage()
-    : kafka_proxy_(Protocol::bytes, broker_port_.number()),
+    : kafka_proxy_(Protocol::kafka, broker_port_.number()),
       postgres_proxy_(Protocol::postgres),
       direct_proxy_(Protocol::bytes),
       broker_(broker_options(broker_port_.number(), kafka_proxy_.port())),
@@ -138,6 +138,7 @@ void Stage::restore_copy() {
 void Stage::heal() {
     for (support::CuttingProxy* proxy : {&postgres_proxy_, &kafka_proxy_}) {
         proxy->on_commit({});
+        proxy->on_answer({});
         proxy->cut_nowhere();
         proxy->delay(0ms);
         proxy->limit(0);

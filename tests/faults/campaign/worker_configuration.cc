@@ -70,6 +70,7 @@ void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
          << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
          << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
     if (leases) file << "      lease: 1500ms\n";
+    if (plan.ledger.per_partition) file << "      reach: partition\n";
     if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
 }
 
