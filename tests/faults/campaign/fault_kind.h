@@ -64,6 +64,9 @@ enum class FaultKind : std::uint8_t {
     trouble_retry,       // the same, by a trigger that says 55P03 of each row
     commit_error,        // the answer to an OffsetCommit comes with an error code
     group_error,         // so does that of a heartbeat, or of joining the group
+    worker_clock_step,    // of a day or less, either way
+    postgres_clock_step,  // the same, of the server
+    leader_move,          // of three brokers one leaves, and comes back
     added_beside_reach,  // partitions, to a topic whose ledger reaches one partition
 };
 
@@ -73,7 +76,7 @@ struct FaultName {
     int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
 };
 
-inline constexpr std::array<FaultName, 57> fault_names{{
+inline constexpr std::array<FaultName, 60> fault_names{{
     {FaultKind::kill_outside, "kill_outside", 30},
     {FaultKind::kill_at_step, "kill_at_step", 10},
     {FaultKind::freeze, "freeze", 9},
@@ -130,6 +133,9 @@ inline constexpr std::array<FaultName, 57> fault_names{{
     {FaultKind::trouble_retry, "trouble_retry", 0},
     {FaultKind::commit_error, "commit_error", 0},
     {FaultKind::group_error, "group_error", 0},
+    {FaultKind::worker_clock_step, "worker_clock_step", 0},
+    {FaultKind::postgres_clock_step, "postgres_clock_step", 0},
+    {FaultKind::leader_move, "leader_move", 0},
     {FaultKind::added_beside_reach, "added_beside_reach", 0},
 }};
 

@@ -10,6 +10,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t every_longer_one = 4;
+constexpr milliseconds longer_transaction{900};
+
 std::string_view name_of(Nature nature) {
     switch (nature) {
         case Nature::good: return "good";
@@ -125,6 +128,12 @@ void Feeder::run() {
     changed_.notify_all();
 }
 
+// Where leaders move, some transactions begin at one and end at another.
+milliseconds Feeder::open_for(const Portion& portion) const {
+    const bool some = portion.messages.front().id % every_longer_one == 0;
+    return plan_.trial == Trial::leader_moves && some ? longer_transaction : milliseconds(0);
+}
+
 void Feeder::send(const Portion& portion) {
     std::vector<support::AddressedMessage> messages;
     for (const Drawn& drawn : portion.messages)
@@ -132,7 +141,8 @@ void Feeder::send(const Portion& portion) {
     using End = support::Kafka::Transaction;
     const std::vector<std::int64_t> offsets =
         portion.in_transaction ? transactional_->send_in_transaction(
-                                     messages, portion.aborted ? End::abort : End::commit)
+                                     messages, portion.aborted ? End::abort : End::commit,
+                                     open_for(portion))
                                : plain_->send(messages);
     for (std::size_t i = 0; i < offsets.size(); ++i)
         record(portion.messages[i], offsets[i], portion.aborted);

@@ -152,6 +152,9 @@ void Injector::dispatch(const FaultPlan& fault) {
         case FaultKind::migrate_again: return migrate_again(fault);
         case FaultKind::commit_error:
         case FaultKind::group_error: return change_answers(fault);
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step: return step_clock(fault);
+        case FaultKind::leader_move: return move_leaders(fault);
         case FaultKind::trouble_lock:
         case FaultKind::trouble_rights:
         case FaultKind::trouble_retry: return trouble_one_topic(fault);

@@ -87,6 +87,10 @@ class Injector {
     void black_hole(const FaultPlan& fault, support::CuttingProxy& proxy);
     void slow_down(const FaultPlan& fault, support::CuttingProxy& proxy);
     void change_answers(const FaultPlan& fault);
+    void step_clock(const FaultPlan& fault);
+    void move_leaders(const FaultPlan& fault);
+    void await_moved(const FaultPlan& fault, int broker, int led);
+    int led_by(int broker);
     void at_commits(const FaultPlan& fault, support::CommitFault what);
 
     bool broker_away(const FaultPlan& fault);
@@ -138,6 +142,7 @@ class Injector {
     std::vector<std::jthread> strangers_;
     std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> by_strangers_;
     std::future<bool> starting_broker_;
+    std::future<void> moved_;
     bool started_again_ = false;
     Clock::time_point broker_killed_{};
     bool failed_over_ = false;

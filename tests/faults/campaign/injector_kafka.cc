@@ -74,6 +74,43 @@ void Injector::freeze_broker(const FaultPlan& fault) {
     });
 }
 
+int Injector::led_by(int broker) {
+    int led = 0;
+    for (const std::string& topic : parts_.names.topics)
+        led += parts_.stage.kafka().led_by(topic, broker);
+    return led;
+}
+
+// It leaves in order, so that its partitions are led by others at once; when it is back it leads
+// them again.
+void Injector::move_leaders(const FaultPlan& fault) {
+    if (moved_.valid()) {
+        parts_.tally.nothing(fault.kind, "another broker is away");
+        return;
+    }
+    const int number = 2 + static_cast<int>(fault.target % 2);
+    const int led = led_by(number);
+    parts_.stage.other_broker(number).stop();
+    go_on(fault, [this, fault, number, led] {
+        // A process ends with the thread that launched it.
+        parts_.stage.other_broker(number).launch();
+        moved_ = std::async(std::launch::async,
+                            [this, number] { parts_.stage.other_broker(number).await(); });
+        await_moved(fault, number, led);
+    });
+}
+
+void Injector::await_moved(const FaultPlan& fault, int broker, int led) {
+    if (moved_.wait_for(20ms) != std::future_status::ready) {
+        ongoing_.push_back({fault, Clock::now() + 50ms, {}, [this, fault, broker, led] {
+                                await_moved(fault, broker, led);
+                            }});
+        return;
+    }
+    moved_.get();
+    count(fault, led > 0, "it led nothing");
+}
+
 void Injector::commit_as_stranger(const FaultPlan& fault) {
     support::ForeignCommit commit;
     commit.bootstrap_servers = parts_.stage.direct_bootstrap_servers();

@@ -31,6 +31,10 @@ struct Names {
     // Where requests take effect.
     std::string request_table() const { return schema + ".request_effects"; }
     std::string request_function() const { return schema + ".charge"; }
+    // What the clock of the worker process of that slot is wrong by (Trial::clocks).
+    std::filesystem::path clock(int slot) const {
+        return folder / ("clock-" + std::to_string(slot));
+    }
     // What the worker process of that slot is called in PostgreSQL, and in its calls.
     static std::string worker(int slot) { return "onceward-worker-" + std::to_string(slot); }
 };

@@ -150,6 +150,9 @@ milliseconds draw_length(Draws& draws, FaultKind kind) {
         case FaultKind::trouble_retry:
         case FaultKind::commit_error:
         case FaultKind::group_error:
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step:
+        case FaultKind::leader_move:
         case FaultKind::added_beside_reach: break;  // plan_trials.cc
     }
     return milliseconds(0);
@@ -215,6 +218,9 @@ std::uint32_t draw_amount(Draws& draws, FaultKind kind) {
         case FaultKind::trouble_retry:
         case FaultKind::commit_error:
         case FaultKind::group_error:
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step:
+        case FaultKind::leader_move:
         case FaultKind::added_beside_reach: break;
     }
     return static_cast<std::uint32_t>(draws.between(1, 3));

@@ -38,6 +38,8 @@ enum class Trial : std::uint8_t {
     restore,
     operators,  // somebody uses the commands
     trouble,    // of several topics one is in trouble
+    clocks,        // of workers and of the server; they are set
+    leader_moves,  // on three brokers, beside producers with open transactions
     group_errors,  // the broker answers the group protocol with error codes
     reach,      // ledgers reach one partition each, and partitions may be added
 };
@@ -113,6 +115,7 @@ struct Plan {
     milliseconds fault_phase{0};
     std::vector<FaultPlan> faults;  // by time
     bool standby = false;           // PostgreSQL has one, to fail over to
+    int brokers = 1;
     Outside outside = Outside::nothing;
     RequestPlan requests;
     Trial trial = Trial::nothing;

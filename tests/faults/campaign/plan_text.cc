@@ -72,6 +72,8 @@ std::string_view text_of(Trial trial) {
         case Trial::operators: return "an operator uses the commands\n";
         case Trial::trouble: return "of several topics one is in trouble\n";
         case Trial::group_errors: return "the broker answers the group with error codes\n";
+        case Trial::clocks: return "clocks are set\n";
+        case Trial::leader_moves: return "of three brokers each leaves, beside transactions\n";
         case Trial::reach: return "a ledger reaches one partition\n";
     }
     return "";
@@ -106,6 +108,8 @@ std::string_view name_of(Trial trial) {
         case Trial::operators: return "operators";
         case Trial::trouble: return "trouble";
         case Trial::group_errors: return "group_errors";
+        case Trial::clocks: return "clocks";
+        case Trial::leader_moves: return "leader_moves";
         case Trial::reach: return "reach";
     }
     return "";

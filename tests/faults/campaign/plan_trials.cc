@@ -13,6 +13,7 @@ namespace {
 constexpr milliseconds long_phase{28'000};
 constexpr milliseconds operators_phase{14'000};
 constexpr milliseconds trouble_phase{22'000};
+constexpr milliseconds leader_moves_phase{28'000};
 constexpr std::size_t faults_beside_trouble = 8;
 // Workers see added partitions some twelve seconds later; then they are watched for a while.
 constexpr milliseconds reach_phase{30'000};
@@ -145,6 +146,34 @@ void use_group_errors(Draws& draws, Plan& plan) {
     }
 }
 
+// No claim may expire by a clock that is wrong by a day: that retention follows the server's clock
+// is documented.
+void use_clocks(Draws& draws, Plan& plan) {
+    plan.trial = Trial::clocks;
+    plan.ledger.retention = milliseconds(std::chrono::hours(240));
+    for (int i = 0; i < 4; ++i)
+        plan.faults.push_back(fault(draws, FaultKind::worker_clock_step, {500, 8500}, {100, 100}));
+    for (int i = 0; i < 3; ++i)
+        plan.faults.push_back(
+            fault(draws, FaultKind::postgres_clock_step, {500, 8500}, {100, 100}));
+}
+
+// Brokers leave in order, one after another, as for an upgrade; the first one stays, through which
+// the workers come in.
+void use_leader_moves(Draws& draws, Plan& plan) {
+    plan.trial = Trial::leader_moves;
+    plan.brokers = 3;
+    plan.workload.transactions = 70;
+    plan.workload.aborted = std::max(plan.workload.aborted, 25);
+    stretch(plan, leader_moves_phase);
+    std::erase_if(plan.faults, [](const FaultPlan& fault) {
+        return fault.kind == FaultKind::broker_kill || fault.kind == FaultKind::broker_freeze;
+    });
+    for (const int begin : {2000, 8000, 14'000, 20'000})
+        plan.faults.push_back(
+            fault(draws, FaultKind::leader_move, {begin, begin + 2000}, {200, 1500}));
+}
+
 void use_fail_over(Draws& draws, Plan& plan) {
     plan.standby = true;
     std::erase_if(plan.faults, [](const FaultPlan& fault) {
@@ -178,6 +207,10 @@ void draw_trial(Draws draws, Plan& plan) {
         use_reach(draws, plan);
     } else if (number >= 64 && number < 72) {
         use_group_errors(draws, plan);
+    } else if (number >= 72 && number < 78 && has_tables(plan)) {
+        use_clocks(draws, plan);
+    } else if (number >= 78 && number < 82 && has_tables(plan)) {
+        use_leader_moves(draws, plan);
     }
 }
 

@@ -162,6 +162,7 @@ class SeedRun {
             std::ofstream(names_.folder / "operator.yaml") << worker_configuration(
                 plan_, names_, {stage_.direct_bootstrap_servers(), stage_.direct_dsn()}, 0);
         }
+        if (plan_.trial == Trial::clocks) stage_.use_false_clock();
         if (plan_.standby) stage_.start_standby();
     }
 
@@ -260,6 +261,7 @@ class SeedRun {
     // A broker that is killed looks through all that it has when it starts again: what seeds leave
     // behind would make each a bit slower than the one before.
     void clean() {
+        if (plan_.trial == Trial::clocks) stage_.use_true_clock();
         std::vector<std::string> topics = names_.topics;
         topics.push_back(names_.side_topic);
         if (!names_.published.empty()) topics.push_back(names_.published);
