@@ -1,41 +1,40 @@
 #include "tests/faults/campaign/false_clock.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <fstream>
 #include <stdexcept>
 
 namespace onceward::campaign {
 namespace {
 
-constexpr const char* library_name = "libfaketimeMT.so.1";
-
-// Debian keeps it in a folder of the machine's kind.
-std::filesystem::path library() {
-    std::error_code none;
-    for (const auto& folder : std::filesystem::directory_iterator("/usr/lib", none)) {
-        std::filesystem::path file = folder.path() / "faketime" / library_name;
-        if (std::filesystem::exists(file, none)) return file;
-    }
-    return {};
-}
+constexpr const char* library_name = "false-clock.so";
 
 }  // namespace
 
 std::vector<std::string> false_clock(const std::filesystem::path& file) {
-    const std::filesystem::path preloaded = library();
-    if (preloaded.empty()) return {};
-    return {"LD_PRELOAD=" + preloaded.string(), "FAKETIME_TIMESTAMP_FILE=" + file.string(),
-            "FAKETIME_CACHE_DURATION=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "NO_FAKE_STAT=1"};
+    const std::filesystem::path library = file.parent_path() / library_name;
+    if (!std::filesystem::exists(library)) {
+        std::filesystem::copy_file(ONCEWARD_FALSE_CLOCK_LIBRARY, library);
+        std::filesystem::permissions(library, std::filesystem::perms::others_read,
+                                     std::filesystem::perm_options::add);
+    }
+    if (!std::filesystem::exists(file)) {
+        std::ofstream(file) << std::string(sizeof(std::int64_t), '\0');
+        set_false_clock(file, {});
+    }
+    return {"LD_PRELOAD=" + library.string(), "ONCEWARD_FALSE_CLOCK=" + file.string()};
 }
 
-// A reader must never find half of it.
-void set_false_clock(const std::filesystem::path& file, const std::string& offset) {
-    std::filesystem::path next = file;
-    next += ".next";
-    std::ofstream written(next);
-    written << offset << "\n";
-    written.close();
-    if (!written) throw std::runtime_error("cannot write " + next.string());
-    std::filesystem::rename(next, file);
+// In place: processes have it in their memory.
+void set_false_clock(const std::filesystem::path& file, std::chrono::microseconds offset) {
+    const std::int64_t value = offset.count();
+    const int descriptor = open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    const ssize_t size = descriptor < 0 ? -1 : pwrite(descriptor, &value, sizeof value, 0);
+    if (descriptor >= 0) close(descriptor);
+    if (size != sizeof value) throw std::runtime_error("cannot write " + file.string());
 }
 
 bool has_false_clock(pid_t process) {

@@ -63,7 +63,6 @@ void Fleet::launch(int slot, Worker& worker) {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration.string()};
     }
     if (plan_.trial == Trial::clocks) {
-        if (!std::filesystem::exists(names_.clock(slot))) set_false_clock(names_.clock(slot), "+0");
         for (std::string& entry : false_clock(names_.clock(slot)))
             options.environment.push_back(std::move(entry));
     }

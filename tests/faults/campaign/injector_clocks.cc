@@ -12,14 +12,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::array<const char*, 5> offsets{"+1d", "-1d", "+1h", "-10", "+0"};
-constexpr milliseconds seen_limit{4000};
+constexpr std::array<std::chrono::seconds, 5> offsets{24h, -24h, 1h, -10s, 0s};
+constexpr milliseconds seen_limit{1000};
 constexpr std::int64_t smallest_step_us = 5'000'000;
 
 }  // namespace
 
 void Injector::step_clock(const FaultPlan& fault) {
-    const std::string offset = offsets[fault.target % offsets.size()];
+    const std::chrono::seconds offset = offsets[fault.target % offsets.size()];
+    const std::string said = std::to_string(offset.count()) + " s";
     if (fault.kind == FaultKind::worker_clock_step) {
         const int slot = parts_.fleet.free_slot(fault.target / 5);
         const pid_t process = slot < 0 ? -1 : parts_.fleet.process(slot);
@@ -28,7 +29,7 @@ void Injector::step_clock(const FaultPlan& fault) {
             return;
         }
         set_false_clock(parts_.names.clock(slot), offset);
-        parts_.tally.write("the clock of worker " + std::to_string(slot) + ": " + offset);
+        parts_.tally.write("the clock of worker " + std::to_string(slot) + ": " + said);
         parts_.tally.count(fault.kind);
         return;
     }
@@ -42,7 +43,7 @@ void Injector::step_clock(const FaultPlan& fault) {
     };
     const std::int64_t before = by();
     set_false_clock(parts_.stage.clock(), offset);
-    parts_.tally.write("the server's clock: " + offset);
+    parts_.tally.write("the server's clock: " + said);
     count(fault, support::eventually(seen_limit, [&] {
               return std::abs(by() - before) > smallest_step_us;
           }),

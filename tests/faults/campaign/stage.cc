@@ -142,7 +142,7 @@ std::int64_t Stage::fail_over() {
 }
 
 void Stage::use_false_clock() {
-    set_false_clock(clock(), "+0");
+    std::filesystem::remove(clock());
     postgres_->set_environment(false_clock(clock()));
     postgres_->restart();
 }

@@ -138,6 +138,65 @@ TEST(CampaignPlan, SeedsWithRoutesHaveTwoDoorsAndKillsInRequestsTransactions) {
     EXPECT_EQ(draw_plan(3).outside, Outside::http);
 }
 
+TEST(CampaignPlan, EveryTrialIsDrawnAndMostSeedsHaveNone) {
+    std::map<Trial, int> trials;
+    for (std::uint64_t seed = 0; seed < many; ++seed) ++trials[draw_plan(seed).trial];
+    for (int trial = 0; trial <= static_cast<int>(Trial::reach); ++trial)
+        EXPECT_GT(trials[static_cast<Trial>(trial)], 0) << trial;
+    EXPECT_GT(trials[Trial::nothing], static_cast<int>(many) / 3);
+}
+
+TEST(CampaignPlan, BesideOneTopicInTroubleNothingStopsTheOthers) {
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        if (plan.trial != Trial::trouble) continue;
+        EXPECT_GT(plan.workload.topics.size(), 1U) << seed;
+        EXPECT_FALSE(plan.standby) << seed;
+        for (const FaultPlan& fault : plan.faults) {
+            EXPECT_NE(fault.kind, FaultKind::postgres_stop) << seed;
+            EXPECT_NE(fault.kind, FaultKind::broker_freeze) << seed;
+        }
+    }
+}
+
+TEST(CampaignPlan, ALedgerOfOnePartitionIsALogOfOneTopic) {
+    int added = 0;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        if (!plan.ledger.per_partition) continue;
+        EXPECT_TRUE(plan.ledger.log) << seed;
+        EXPECT_FALSE(plan.workload.one_operation) << seed;
+        for (const FaultPlan& fault : plan.faults) {
+            EXPECT_NE(fault.kind, FaultKind::add_partitions) << seed;
+            added += fault.kind == FaultKind::added_beside_reach ? 1 : 0;
+        }
+    }
+    EXPECT_GT(added, 2);
+}
+
+TEST(CampaignMessages, AKeyOfALedgerOfOnePartitionStaysInItsOwnWhenSomeAreAdded) {
+    Plan plan = draw_plan(1);
+    plan.workload.topics.resize(1);
+    plan.workload.topics[0].partitions = 3;
+    plan.workload.repeated = 500;
+    plan.workload.messages = 4000;
+    plan.ledger.per_partition = true;
+    int partitions = 3;
+    MessageSource source(plan, [&](std::size_t) { return partitions; });
+    std::map<std::string, std::set<int>> places;
+    std::set<int> used;
+    for (int drawn = 0; const std::optional<Portion> portion = source.next();) {
+        for (const Drawn& message : portion->messages) {
+            if (!message.key.empty()) places[message.key].insert(message.message.partition);
+            used.insert(message.message.partition);
+        }
+        drawn += static_cast<int>(portion->messages.size());
+        if (drawn > 2000) partitions = 5;
+    }
+    for (const auto& [key, found] : places) EXPECT_EQ(found.size(), 1U) << key;
+    EXPECT_EQ(used.size(), 5U);
+}
+
 TEST(CampaignMessages, TheSamePlanGivesTheSameMessages) {
     const Plan plan = draw_plan(5);
     const std::vector<Drawn> first = messages_of(plan);
