@@ -1,8 +1,8 @@
 #pragma once
 // A TCP proxy on 127.0.0.1 that breaks connections where a test wants them broken: at a byte, at a
 // COMMIT, all at once, or not at all but with nothing going through. For PostgreSQL (without TLS)
-// and for Kafka (see KafkaBrokerOptions::advertised_port), whose answers it may change; anything else
-// goes through as plain bytes.
+// and for Kafka (see KafkaBrokerOptions::advertised_port), whose answers it may change; anything
+// else goes through as plain bytes.
 // Runs a thread of its own; every method is thread-safe and takes effect at once.
 
 #include <chrono>

@@ -1,7 +1,6 @@
 #include "tests/support/kafka_sender.h"
 
-#include <thread>
-
+#include "tests/support/eventually.h"
 #include "tests/support/kafka_handles.h"
 #include "tests/support/unique.h"
 
@@ -136,7 +135,7 @@ std::vector<std::int64_t> KafkaSender::send_in_transaction(
     rd_kafka_t* producer = state_->producer.get();
     check_kafka(rd_kafka_begin_transaction(producer), "begin_transaction");
     std::vector<std::int64_t> offsets = send(messages);
-    std::this_thread::sleep_for(open);
+    eventually(open, [] { return false; });
     switch (end) {
         case Kafka::Transaction::commit:
             with_retries("commit_transaction",

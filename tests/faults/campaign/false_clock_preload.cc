@@ -1,6 +1,7 @@
-// Put before a program's libraries (LD_PRELOAD), this makes its clock wrong by the microseconds that
-// stand in a file, from the moment they stand there. The monotonic clock is left alone. Who waits
-// until a time of the wrong clock waits until the right one's: a step while it waits is not felt.
+// Put before a program's libraries (LD_PRELOAD), this makes its clock wrong by the microseconds
+// that stand in a file, from the moment they stand there. The monotonic clock is left alone. Who
+// waits until a time of the wrong clock waits until the right one's: a step while it waits is not
+// felt.
 
 #include <dlfcn.h>
 #include <fcntl.h>

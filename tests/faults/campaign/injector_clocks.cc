@@ -38,8 +38,8 @@ void Injector::step_clock(const FaultPlan& fault) {
         return;
     }
     const auto by = [this] {
-        return session()->number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint") -
-               microseconds_now();
+        const char* const sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+        return session()->number(sql) - microseconds_now();
     };
     const std::int64_t before = by();
     set_false_clock(parts_.stage.clock(), offset);

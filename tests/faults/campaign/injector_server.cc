@@ -25,7 +25,8 @@ void Injector::fill_disk(const FaultPlan& fault) {
     disk->fill();
     go_on(fault, [this, fault, disk, log, from] {
         disk->clear();
-        count(fault, a_worker_was_told(log, from, "No space left on device"), "no worker needed room");
+        count(fault, a_worker_was_told(log, from, "No space left on device"),
+              "no worker needed room");
     });
 }
 

@@ -25,7 +25,8 @@ std::string trigger_on(const std::string& table) {
     return "CREATE FUNCTION " + table +
            "_ask() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN LOCK TABLE " +
            gate_of(table) +
-           " IN ACCESS SHARE MODE NOWAIT; RETURN NEW; END $$; CREATE TRIGGER ask BEFORE INSERT ON " +
+           " IN ACCESS SHARE MODE NOWAIT; RETURN NEW; END $$; CREATE TRIGGER ask BEFORE INSERT"
+           " ON " +
            table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_ask()";
 }
 

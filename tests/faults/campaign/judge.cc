@@ -21,6 +21,21 @@ std::string name_of(Policy policy) {
     return "";
 }
 
+// When topics were in trouble, and from when on they stand still.
+void add_times(nlohmann::json& complete, const Names& names, const Judged& judged) {
+    for (const Injector::TopicTime& trouble : judged.troubles)
+        complete["troubles"].push_back({{"topic", names.topics[trouble.topic]},
+                                        {"from_us", trouble.from_us},
+                                        {"to_us", trouble.to_us}});
+    for (const Judged::Halted& halted : judged.halted) {
+        const std::string& topic = names.topics[halted.since.topic];
+        complete["standstills"].push_back({{"topic", topic}, {"from_us", halted.since.from_us}});
+        for (int partition = 0; partition < halted.partitions; ++partition)
+            complete["halted"].push_back(
+                {{"topic", topic}, {"partition", partition}, {"said", halted.said}});
+    }
+}
+
 }  // namespace
 
 void write_scene(const Plan& plan, const Names& names, const Stage& stage, const Judged& judged) {
@@ -69,17 +84,7 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         complete["lost"] = {{"from_us", judged.lost.from_us}, {"to_us", judged.lost.to_us}};
     if (std::filesystem::exists(names.folder / operators_file))
         complete["operators"] = operators_file;
-    for (const Injector::TopicTime& trouble : judged.troubles)
-        complete["troubles"].push_back({{"topic", names.topics[trouble.topic]},
-                                        {"from_us", trouble.from_us},
-                                        {"to_us", trouble.to_us}});
-    for (const Judged::Halted& halted : judged.halted) {
-        const std::string& topic = names.topics[halted.since.topic];
-        complete["standstills"].push_back({{"topic", topic}, {"from_us", halted.since.from_us}});
-        for (int partition = 0; partition < halted.partitions; ++partition)
-            complete["halted"].push_back(
-                {{"topic", topic}, {"partition", partition}, {"said", halted.said}});
-    }
+    add_times(complete, names, judged);
     complete["sample"] = {
         {"every_ms", 400},
         // What a fail-over loses of the audit only a look before it has seen.

@@ -1,5 +1,5 @@
-// I18: trouble stays where it is. And I1, where a ledger tells keys apart by their partition: a topic
-// whose number of partitions has changed stands still.
+// I18: trouble stays where it is. And I1, where a ledger tells keys apart by their partition: a
+// topic whose number of partitions has changed stands still.
 
 #include <algorithm>
 
@@ -59,6 +59,7 @@ Violations check_trouble(const Joined& joined) {
         for (const auto& [name, view] : joined.partitions()) {
             if (name.topic == trouble.topic) continue;
             for (const Stand& stand : stands_of(view, trouble)) {
+                if (stand.to_us - stand.from_us <= longest_standstill_us) continue;
                 const std::int64_t waited = longest_wait(view, stand);
                 if (waited <= longest_standstill_us) continue;
                 stood.at([&, &partition = name] {

@@ -93,6 +93,8 @@ TEST(CampaignPlan, SeedsWithAnOutboxKillTheRelayBetweenKafkasAnswerAndTheRowsEnd
             return fault.kind == FaultKind::kill_at_step &&
                    fault.step == Step::before_outbox_delete;
         });
+        // What stops others than one topic is left out there.
+        if (plan.trial == Trial::trouble) continue;
         EXPECT_EQ(kills >= 2, plan.outside == Outside::outbox) << seed;
         outboxes += plan.outside == Outside::outbox ? 1 : 0;
     }
