@@ -62,6 +62,11 @@ Words at(const std::string& topic, int partition, Words words, const Words& more
     return words;
 }
 
+// What `offsets --set` is told, in one place.
+Words moved_to(const std::string& topic, int partition, std::int64_t offset) {
+    return at(topic, partition, {"offsets"}, {"--set", std::to_string(offset), "--yes"});
+}
+
 std::string fence_of(const Names& names, const std::string& topic, int partition) {
     return "SELECT coalesce(max(next_offset), -1) FROM " + names.schema +
            ".fences WHERE topic = '" + topic + "' AND partition = " + std::to_string(partition);
@@ -108,8 +113,7 @@ std::function<bool()> Injector::work_of(const FaultPlan& fault, std::size_t topi
                 const std::int64_t fence = Database(dsn).number(sql);
                 if (fence <= 0) return false;
                 const std::int64_t to = fence * (fault.amount - 1) / 3;
-                return by.run(at(name, partition, {"offsets"},
-                                 {"--set", std::to_string(to), "--yes"})) == done;
+                return by.run(moved_to(name, partition, to)) == done;
             };
         case FaultKind::operator_retire:
             return [by = operator_, fault, name, group = parts_.names.group] {
@@ -148,7 +152,7 @@ std::function<bool()> Injector::pass_range(const FaultPlan& fault, std::size_t t
                     ? at(name, partition, {"offsets", "skip"},
                          {"--offset", std::to_string(fence), "--to", std::to_string(to),
                           "--reason", "campaign", "--yes"})
-                    : at(name, partition, {"offsets"}, {"--set", std::to_string(to), "--yes"});
+                    : moved_to(name, partition, to);
             return by.run(words) == done;
         });
     };
