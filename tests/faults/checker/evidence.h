@@ -376,6 +376,8 @@ struct Evidence {
     std::vector<Halted> halted{};
     std::vector<Trouble> troubles{};
     std::vector<Standstill> standstills{};
+    // Of the fences that replays have, under groups of their own.
+    std::vector<FenceMove> replay_moves{};
     std::vector<SecretFound> secrets{};
 };
 

@@ -87,7 +87,13 @@ const FenceMove* Joined::move_over(const Place& place, Transaction transaction) 
         if (found != moves.end() && fits(*found)) return *found;
     }
     const auto found = std::ranges::find_if(moves, fits);
-    return found == moves.end() ? nullptr : *found;
+    if (found != moves.end()) return *found;
+    // What an operator has skipped may be applied by a replay.
+    const auto replayed =
+        std::ranges::find_if(evidence_.replay_moves, [&](const FenceMove& move) {
+            return move.name == place.in() && fits(&move);
+        });
+    return replayed == evidence_.replay_moves.end() ? nullptr : &*replayed;
 }
 
 std::int64_t Joined::applied_at(const Message& message) const {

@@ -269,6 +269,8 @@ class Loader {
         evidence_.drops.clear();
         if (!evidence_.settings.audited) return;
         evidence_.moves = read_fence_moves(session_, source_, evidence_.topics, 0);
+        evidence_.replay_moves =
+            read_fence_moves(session_, source_, evidence_.topics, 0, MovesOf::replays);
         const Rows drops = query(
             "SELECT ledger, generation, (extract(epoch FROM sealed_at) * 1000000)::bigint,"
             " (extract(epoch FROM dropped_at) * 1000000)::bigint, fences"
@@ -298,14 +300,17 @@ class Loader {
 
 std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
                                         const std::vector<TopicSettings>& topics,
-                                        std::int64_t newest) {
+                                        std::int64_t newest, MovesOf whose) {
     std::unordered_map<std::string, int> numbers;
     for (std::size_t i = 0; i < topics.size(); ++i) numbers[topics[i].name] = static_cast<int>(i);
     std::string sql =
         "SELECT sequence, topic, partition, xmin, session, old_owner, new_owner, old_epoch,"
         " new_epoch, old_next, new_next, applied, duplicates, conflicts, dead_lettered, skipped,"
         " (extract(epoch FROM at) * 1000000)::bigint, by_operator"
-        " FROM {schema}.checker_fence_moves WHERE consumer_group = $1 ORDER BY sequence DESC";
+        " FROM {schema}.checker_fence_moves WHERE ";
+    sql += whose == MovesOf::the_group ? "consumer_group = $1"
+                                       : "starts_with(consumer_group, $1 || ' replay ')";
+    sql += " ORDER BY sequence DESC";
     if (newest > 0) sql += " LIMIT " + std::to_string(newest);
     const Rows rows =
         session.query(with_schema(sql, session.identifier(source.schema)), {source.consumer_group});

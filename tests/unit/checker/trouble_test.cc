@@ -137,6 +137,17 @@ TEST_F(OnPurpose, AKeyThatWasAppliedAfterItsImportIsFound) {
     EXPECT_TRUE(verdict().violations.empty());
 }
 
+TEST_F(OnPurpose, AReplayMovesItsOwnFenceWithWhatItApplies) {
+    run_.produce(place_, Nature::good, "a");
+    run_.pass(place_, 1);
+    constexpr Transaction by_the_replay = 9000;
+    run_.evidence.effects.front().transaction = by_the_replay;
+    run_.evidence.claims.front().transaction = by_the_replay;
+    EXPECT_TRUE(holds(verdict(), "I4", "a row's transaction"));
+    run_.evidence.replay_moves = {{.name = place_, .transaction = by_the_replay, .new_next = 1}};
+    EXPECT_FALSE(holds(verdict(), "I4"));
+}
+
 TEST_F(OnPurpose, ADeadLetterWithAnotherCodeThanTheSinkRaisedIsFound) {
     const std::size_t made = run_.produce(place_, Nature::refused, "a");
     run_.evidence.produced[made].sqlstate = "SH001";
