@@ -17,7 +17,7 @@ constexpr milliseconds leader_moves_phase{28'000};
 constexpr std::size_t faults_beside_trouble = 8;
 // Workers see added partitions some twelve seconds later; then they are watched for a while.
 constexpr milliseconds reach_phase{30'000};
-constexpr milliseconds last_fault_beside_reach{14'000};
+constexpr milliseconds last_rebalance{1000};
 
 FaultPlan fault(Draws& draws, FaultKind kind, std::pair<int, int> at, std::pair<int, int> lasts) {
     FaultPlan drawn;
@@ -130,11 +130,18 @@ void use_reach(Draws& draws, Plan& plan) {
         return fault.kind == FaultKind::add_partitions;
     });
     if (!draws.percent(75)) return;
+    // A worker that takes nothing over must notice as well: from then on nobody joins or leaves, and
+    // a rebalance leaves its partitions to each.
+    plan.fleet.assignor = Assignor::cooperative;
+    plan.fleet.static_members = false;
+    plan.fleet.processes = std::max(plan.fleet.processes, 2);
     stretch(plan, reach_phase);
-    std::erase_if(plan.faults, [](const FaultPlan& fault) {
-        return fault.at > last_fault_beside_reach || fault.kind == FaultKind::broker_kill;
+    const FaultPlan added =
+        fault(draws, FaultKind::added_beside_reach, {3500, 7000}, {100, 100});
+    std::erase_if(plan.faults, [&](const FaultPlan& fault) {
+        return fault.at + last_rebalance > added.at || fault.kind == FaultKind::broker_kill;
     });
-    plan.faults.push_back(fault(draws, FaultKind::added_beside_reach, {2500, 6000}, {100, 100}));
+    plan.faults.push_back(added);
 }
 
 void use_group_errors(Draws& draws, Plan& plan) {
