@@ -130,8 +130,8 @@ void use_reach(Draws& draws, Plan& plan) {
         return fault.kind == FaultKind::add_partitions;
     });
     if (!draws.percent(75)) return;
-    // A worker that takes nothing over must notice as well: from then on nobody joins or leaves, and
-    // a rebalance leaves its partitions to each.
+    // A worker that takes nothing over must notice as well: from then on nobody joins or leaves,
+    // and a rebalance leaves its partitions to each.
     plan.fleet.assignor = Assignor::cooperative;
     plan.fleet.static_members = false;
     plan.fleet.processes = std::max(plan.fleet.processes, 2);
