@@ -184,6 +184,7 @@ void PrivatePostgres::start() {
         options.folder = folder_;
         options.output = log();
         options.identity = identity_;
+        options.environment = options_.environment;
         // SIGQUIT is PostgreSQL's immediate stop: it takes its children along.
         options.parent_death_signal = options_.keep ? 0 : SIGQUIT;
         server_.emplace(options);

@@ -28,6 +28,8 @@ struct PrivatePostgresOptions {
     // Where its folder is made, which its user must be able to enter. Default: the system's folder
     // for temporary files.
     std::filesystem::path parent;
+    // `NAME=value` entries put over the environment of the server.
+    std::vector<std::string> environment;
     // Server and folder stay when the object and the process are gone, for people who want to look.
     bool keep = false;
 };
@@ -66,6 +68,10 @@ class PrivatePostgres {
     // SIGKILL to the postmaster and to every process of it, as a machine that loses its power.
     void kill_now();
     void restart(Stop how = Stop::fast);
+    // From the next start on.
+    void set_environment(std::vector<std::string> environment) {
+        options_.environment = std::move(environment);
+    }
     // Makes a standby the primary; returns when it takes writes.
     void promote();
     // Appends a line to postgresql.conf and has the server read it again; some settings need

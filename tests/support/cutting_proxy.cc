@@ -66,6 +66,7 @@ class CuttingProxy::Engine {
     struct Settings {
         std::uint16_t target = 0;
         std::function<CommitFault(const ProxiedCommit&)> rule;
+        AnswerRule answer_rule;
         std::optional<ByteCut> byte_cut;
         std::chrono::milliseconds latency{0};
         std::uint64_t bytes_a_second = 0;
@@ -185,7 +186,7 @@ class CuttingProxy::Engine {
                 if (!settings.lets_through(direction)) continue;
                 if (readable && link.wants_to_read(direction))
                     bytes += link.read(direction, {now + settings.latency, settings.bytes_a_second},
-                                       rule);
+                                       {rule, settings.answer_rule});
                 if (writable || readable) link.write(direction, now);
             }
         }
@@ -226,6 +227,10 @@ void CuttingProxy::set_target(std::uint16_t port) {
 
 void CuttingProxy::on_commit(std::function<CommitFault(const ProxiedCommit&)> rule) {
     engine_->change([&](Engine::Settings& settings) { settings.rule = std::move(rule); });
+}
+
+void CuttingProxy::on_answer(AnswerRule rule) {
+    engine_->change([&](Engine::Settings& settings) { settings.answer_rule = std::move(rule); });
 }
 
 void CuttingProxy::cut_at(Direction direction, std::uint64_t bytes) {

@@ -1,7 +1,8 @@
 #pragma once
 // A TCP proxy on 127.0.0.1 that breaks connections where a test wants them broken: at a byte, at a
 // COMMIT, all at once, or not at all but with nothing going through. For PostgreSQL (without TLS)
-// and, as plain bytes, for Kafka (see KafkaBrokerOptions::advertised_port).
+// and for Kafka (see KafkaBrokerOptions::advertised_port), whose answers it may change; anything
+// else goes through as plain bytes.
 // Runs a thread of its own; every method is thread-safe and takes effect at once.
 
 #include <chrono>
@@ -10,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "tests/support/kafka_answers.h"
 
 namespace onceward::support {
 
@@ -31,7 +34,7 @@ struct ProxiedCommit {
 
 class CuttingProxy {
   public:
-    enum class Protocol : std::uint8_t { postgres, bytes };
+    enum class Protocol : std::uint8_t { postgres, kafka, bytes };
     enum class Direction : std::uint8_t { to_server, to_client };
 
     // Listens at once; connections wait until there is a target.
@@ -45,6 +48,8 @@ class CuttingProxy {
     void set_target(std::uint16_t port);
     // Asked for each COMMIT, on the proxy's thread. An empty function: all of them pass.
     void on_commit(std::function<CommitFault(const ProxiedCommit&)> rule);
+    // The same for each answer of Kafka's group protocol: with which error code it arrives.
+    void on_answer(AnswerRule rule);
     // Connections that begin from now on are cut when that many bytes of a direction went through.
     void cut_at(Direction direction, std::uint64_t bytes);
     void cut_nowhere();

@@ -43,6 +43,10 @@ class Kafka {
     bool answers(std::chrono::milliseconds limit);
 
     void create_topic(const std::string& topic, int partitions, const Properties& config = {});
+    // Of the topics that are created from now on.
+    void set_copies(int copies) { copies_ = copies; }
+    // How many partitions of the topic that broker leads.
+    int led_by(const std::string& topic, int broker);
     // Returns when the topic is gone from the metadata.
     void delete_topic(const std::string& topic);
     // Moves the log's start to `before_offset`.
@@ -83,6 +87,7 @@ class Kafka {
     Properties properties_;
     Handle handle_;  // an idempotent producer, which serves for admin requests as well
     std::mutex sending_;
+    int copies_ = 1;
 };
 
 // The broker that the tests of one executable share: started by the first who asks, on the main

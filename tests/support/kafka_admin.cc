@@ -27,8 +27,9 @@ void check_topics(const std::string& what, const rd_kafka_topic_result_t** resul
         check_kafka(rd_kafka_topic_result_error(result), what);
 }
 
-// How many partitions the brokers tell of, 0 where the topic is unknown.
-int partition_count(rd_kafka_t* handle, const std::string& topic) {
+// Of how many partitions the brokers tell such a leader, 0 where the topic is unknown.
+template <class Wanted>
+int partition_count(rd_kafka_t* handle, const std::string& topic, Wanted wanted) {
     rd_kafka_topic_t* local = rd_kafka_topic_new(handle, topic.c_str(), nullptr);
     const rd_kafka_metadata_t* raw = nullptr;
     const rd_kafka_resp_err_t code =
@@ -39,23 +40,30 @@ int partition_count(rd_kafka_t* handle, const std::string& topic) {
     if (raw->topic_cnt != 1 || raw->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
     int count = 0;
     for (int index = 0; index < raw->topics[0].partition_cnt; ++index)
-        count += raw->topics[0].partitions[index].leader >= 0 ? 1 : 0;
+        count += wanted(raw->topics[0].partitions[index].leader) ? 1 : 0;
     return count;
 }
 
+bool any_leader(std::int32_t leader) { return leader >= 0; }
+
 void wait_for_partitions(rd_kafka_t* handle, const std::string& topic, int wanted) {
     if (!eventually(std::chrono::milliseconds(kafka_answer_limit_ms),
-                    [&] { return partition_count(handle, topic) == wanted; }))
+                    [&] { return partition_count(handle, topic, any_leader) == wanted; }))
         throw std::runtime_error(topic + " does not have " + std::to_string(wanted) +
                                  " partitions in time");
 }
 
 }  // namespace
 
+int Kafka::led_by(const std::string& topic, int broker) {
+    return partition_count(handle_.get(), topic,
+                           [broker](std::int32_t leader) { return leader == broker; });
+}
+
 void Kafka::create_topic(const std::string& topic, int partitions, const Properties& config) {
     char error[512];
     const KafkaOwned<rd_kafka_NewTopic_t> request(
-        rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error, sizeof error));
+        rd_kafka_NewTopic_new(topic.c_str(), partitions, copies_, error, sizeof error));
     if (!request) throw std::runtime_error(error);
     for (const auto& [name, value] : config)
         check_kafka(rd_kafka_NewTopic_set_config(request.get(), name.c_str(), value.c_str()), name);

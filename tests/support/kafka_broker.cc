@@ -1,6 +1,7 @@
 #include "tests/support/kafka_broker.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 #include "tests/support/certificates.h"
@@ -47,8 +48,14 @@ std::vector<std::string> KafkaBroker::properties() const {
         const std::uint16_t advertised =
             options_.advertised_port != 0 ? options_.advertised_port : options_.port;
         const std::string direct = ",DIRECT://" + direct_bootstrap_servers();
+        const bool controls = options_.node == 1;
         lines.push_back("listeners=PLAINTEXT://" + bootstrap_servers() + direct +
-                        ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
+                        (controls ? ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port())
+                                  : ""));
+        if (!controls) {
+            lines.push_back("process.roles=broker");
+            lines.push_back("node.id=" + std::to_string(options_.node));
+        }
         lines.push_back("advertised.listeners=PLAINTEXT://127.0.0.1:" + std::to_string(advertised) +
                         direct);
         lines.push_back(
@@ -75,6 +82,19 @@ std::vector<std::string> KafkaBroker::properties() const {
     return lines;
 }
 
+std::string KafkaBroker::cluster() const {
+    const std::string name = "cluster.id=";
+    std::ifstream file(folder_ / "data" / "log" / "meta.properties");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(name)) return line.substr(name.size());
+    }
+    throw std::runtime_error("the broker's cluster has no id");
+}
+
+std::uint16_t KafkaBroker::controller_port() const {
+    return options_.controller_port != 0 ? options_.controller_port : controller_port_.number();
+}
+
 void KafkaBroker::start() {
     launch();
     await();
@@ -85,12 +105,14 @@ void KafkaBroker::launch() {
     ChildOptions options;
     options.command = {std::string(ONCEWARD_SOURCE_FOLDER) + "/scripts/kafka/run-broker",
                        (folder_ / "data").string(), std::to_string(options_.port),
-                       std::to_string(controller_port_.number())};
+                       std::to_string(controller_port())};
     for (const std::string& line : properties()) options.command.push_back(line);
     options.environment = {"ONCEWARD_KAFKA_JARS=" ONCEWARD_KAFKA_JARS};
     if (options_.secure)
         options.environment.push_back(
             "ONCEWARD_KAFKA_SCRAM=SCRAM-SHA-512=[name=onceward,password=sasl-secret]");
+    if (!options_.cluster.empty())
+        options.environment.push_back("ONCEWARD_KAFKA_CLUSTER=" + options_.cluster);
     options.output = log();
     process_.emplace(options);
 }

@@ -32,6 +32,10 @@ struct KafkaBrokerOptions {
     // who shall not be disturbed, the broker itself among them.
     bool direct = false;
     std::chrono::milliseconds start_limit{120'000};
+    // Its number. From 2 on it joins the cluster of the one below, which has the controller.
+    int node = 1;
+    std::string cluster;
+    std::uint16_t controller_port = 0;
 };
 
 class KafkaBroker {
@@ -54,6 +58,10 @@ class KafkaBroker {
         return folder_ / "data" / "log" / (topic + "-" + std::to_string(partition)) /
                "00000000000000000000.log";
     }
+
+    // What others need to join it, also after its first start.
+    std::string cluster() const;
+    std::uint16_t controller_port() const;
 
     // Returns when the broker answers. Topics, offsets and the address are those of before a stop.
     void start();

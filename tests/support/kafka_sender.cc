@@ -1,5 +1,6 @@
 #include "tests/support/kafka_sender.h"
 
+#include "tests/support/eventually.h"
 #include "tests/support/kafka_handles.h"
 #include "tests/support/unique.h"
 
@@ -129,10 +130,12 @@ std::vector<std::int64_t> KafkaSender::send(const std::vector<AddressedMessage>&
 }
 
 std::vector<std::int64_t> KafkaSender::send_in_transaction(
-    const std::vector<AddressedMessage>& messages, Kafka::Transaction end) {
+    const std::vector<AddressedMessage>& messages, Kafka::Transaction end,
+    std::chrono::milliseconds open) {
     rd_kafka_t* producer = state_->producer.get();
     check_kafka(rd_kafka_begin_transaction(producer), "begin_transaction");
     std::vector<std::int64_t> offsets = send(messages);
+    eventually(open, [] { return false; });
     switch (end) {
         case Kafka::Transaction::commit:
             with_retries("commit_transaction",

@@ -28,9 +28,10 @@ class KafkaSender {
     // for a broker that is away.
     std::vector<std::int64_t> send(const std::vector<AddressedMessage>& messages);
     // The same in one transaction. With `abort` the messages are in the log, and no consumer of
-    // committed ones sees them.
+    // committed ones sees them. The transaction stays open for so long after the last of them.
     std::vector<std::int64_t> send_in_transaction(const std::vector<AddressedMessage>& messages,
-                                                  Kafka::Transaction end);
+                                                  Kafka::Transaction end,
+                                                  std::chrono::milliseconds open = {});
 
   private:
     struct State;

@@ -44,7 +44,7 @@ std::optional<ProxiedLink::Clock::time_point> ProxiedLink::next_due() const {
     return earliest;
 }
 
-std::size_t ProxiedLink::read(Direction direction, const Pace& pace, const CommitRule& rule) {
+std::size_t ProxiedLink::read(Direction direction, const Pace& pace, const LinkRules& rules) {
     // A limited link takes small pieces, so that none of them waits for long by itself.
     std::string bytes(pace.bytes_a_second == 0 ? read_size : slow_read_size, '\0');
     const ssize_t size = recv(source(direction).get(), bytes.data(), bytes.size(), 0);
@@ -59,9 +59,9 @@ std::size_t ProxiedLink::read(Direction direction, const Pace& pace, const Commi
         due += std::chrono::microseconds(bytes.size() * 1'000'000 / pace.bytes_a_second);
     way(direction).idle_from = due;
     if (direction == Direction::to_server) {
-        from_client(bytes, due, rule);
+        from_client(bytes, due, rules.commit);
     } else {
-        from_server(std::move(bytes), due);
+        from_server(std::move(bytes), due, rules.answer);
     }
     return static_cast<std::size_t>(size);
 }
@@ -90,7 +90,8 @@ void ProxiedLink::end_if_due(Direction direction) {
 
 void ProxiedLink::from_client(std::string_view bytes, Clock::time_point due,
                               const CommitRule& rule) {
-    if (protocol_ == CuttingProxy::Protocol::bytes) {
+    if (protocol_ != CuttingProxy::Protocol::postgres) {
+        if (protocol_ == CuttingProxy::Protocol::kafka) kafka_.requested(bytes);
         forward(Direction::to_server, std::string(bytes), due);
         return;
     }
@@ -133,8 +134,9 @@ void ProxiedLink::commit_arrived(std::string bytes, CommitFault fault, Clock::ti
     }
 }
 
-void ProxiedLink::from_server(std::string bytes, Clock::time_point due) {
+void ProxiedLink::from_server(std::string bytes, Clock::time_point due, const AnswerRule& rule) {
     if (cut_) return;
+    if (protocol_ == CuttingProxy::Protocol::kafka) bytes = kafka_.answered(bytes, rule);
     if (change_process_id_) {
         const std::size_t at = bytes.find(backend_key_data);
         if (at != std::string::npos && at + backend_key_data.size() + 4 <= bytes.size()) {

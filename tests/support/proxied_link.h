@@ -46,6 +46,11 @@ struct ByteCut {
 
 using CommitRule = std::function<CommitFault(const std::string& application_name)>;
 
+struct LinkRules {
+    const CommitRule& commit;
+    const AnswerRule& answer;
+};
+
 class ProxiedLink {
   public:
     using Clock = std::chrono::steady_clock;
@@ -71,7 +76,7 @@ class ProxiedLink {
         std::uint64_t bytes_a_second = 0;  // 0: no limit
     };
     // Answers with how many bytes came.
-    std::size_t read(Direction direction, const Pace& pace, const CommitRule& rule);
+    std::size_t read(Direction direction, const Pace& pace, const LinkRules& rules);
     void write(Direction direction, Clock::time_point now);
     // The client's end breaks when what is on its way is written; the server is let to finish with
     // what it got, then sees the end: its unread bytes must not be lost to a reset.
@@ -107,7 +112,7 @@ class ProxiedLink {
     void forward(Direction direction, std::string bytes, Clock::time_point due);
     void from_client(std::string_view bytes, Clock::time_point due, const CommitRule& rule);
     void commit_arrived(std::string bytes, CommitFault fault, Clock::time_point due);
-    void from_server(std::string bytes, Clock::time_point due);
+    void from_server(std::string bytes, Clock::time_point due, const AnswerRule& rule);
 
     Socket client_;
     Socket server_;
@@ -115,6 +120,7 @@ class ProxiedLink {
     CuttingProxy::Protocol protocol_;
     std::optional<ByteCut> byte_cut_;
     FrontendParser parser_;
+    KafkaAnswers kafka_;
     Answer answer_ = Answer::forward;
     bool hole_ = false;  // nothing is read from the client any more
     bool cut_ = false;

@@ -43,6 +43,31 @@ enum class FaultKind : std::uint8_t {
     read_only,
     connections_full,
     fail_over,  // to a standby without the last commits
+    long_table_lock,    // somebody holds the sink's table for tens of seconds
+    create_index,       // on the sink's table, under load
+    add_column,         // to it
+    alter_column_type,  // int to bigint, which writes the whole table anew
+    disk_full,          // 53100, and room again
+    restore,            // of a copy of the whole server that was taken seconds before
+    operator_pause,     // `onceward pause`, and `resume`
+    operator_skip,      // `onceward offsets skip`, while the topic is paused
+    operator_forward,   // `onceward offsets --set`, over messages that nobody has read
+    operator_back,      // the same, to messages that were passed
+    operator_retire,    // `onceward groups retire`, and `--undo`
+    operator_import,    // of keys that come later
+    operator_forget,    // of keys that were applied
+    operator_replay,    // `onceward replay`, killed, and said again at the end
+    operator_redrive,   // `onceward dlq redrive`, killed, and said again at the end
+    migrate_again,      // the last migration is taken back and applied, in one transaction
+    trouble_lock,        // of several topics one's table is locked; the others are to go on
+    trouble_rights,      // the same, by a right that is taken away for a while
+    trouble_retry,       // the same, by a trigger that says 55P03 of each row
+    commit_error,        // the answer to an OffsetCommit comes with an error code
+    group_error,         // so does that of a heartbeat, or of joining the group
+    worker_clock_step,    // of a day or less, either way
+    postgres_clock_step,  // the same, of the server
+    leader_move,          // of three brokers one leaves, and comes back
+    added_beside_reach,  // partitions, to a topic whose ledger reaches one partition
 };
 
 struct FaultName {
@@ -51,7 +76,7 @@ struct FaultName {
     int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
 };
 
-inline constexpr std::array<FaultName, 35> fault_names{{
+inline constexpr std::array<FaultName, 60> fault_names{{
     {FaultKind::kill_outside, "kill_outside", 30},
     {FaultKind::kill_at_step, "kill_at_step", 10},
     {FaultKind::freeze, "freeze", 9},
@@ -87,6 +112,31 @@ inline constexpr std::array<FaultName, 35> fault_names{{
     {FaultKind::read_only, "read_only", 2},
     {FaultKind::connections_full, "connections_full", 2},
     {FaultKind::fail_over, "fail_over", 0},
+    {FaultKind::long_table_lock, "long_table_lock", 0},
+    {FaultKind::create_index, "create_index", 0},
+    {FaultKind::add_column, "add_column", 0},
+    {FaultKind::alter_column_type, "alter_column_type", 0},
+    {FaultKind::disk_full, "disk_full", 0},
+    {FaultKind::restore, "restore", 0},
+    {FaultKind::operator_pause, "operator_pause", 0},
+    {FaultKind::operator_skip, "operator_skip", 0},
+    {FaultKind::operator_forward, "operator_forward", 0},
+    {FaultKind::operator_back, "operator_back", 0},
+    {FaultKind::operator_retire, "operator_retire", 0},
+    {FaultKind::operator_import, "operator_import", 0},
+    {FaultKind::operator_forget, "operator_forget", 0},
+    {FaultKind::operator_replay, "operator_replay", 0},
+    {FaultKind::operator_redrive, "operator_redrive", 0},
+    {FaultKind::migrate_again, "migrate_again", 0},
+    {FaultKind::trouble_lock, "trouble_lock", 0},
+    {FaultKind::trouble_rights, "trouble_rights", 0},
+    {FaultKind::trouble_retry, "trouble_retry", 0},
+    {FaultKind::commit_error, "commit_error", 0},
+    {FaultKind::group_error, "group_error", 0},
+    {FaultKind::worker_clock_step, "worker_clock_step", 0},
+    {FaultKind::postgres_clock_step, "postgres_clock_step", 0},
+    {FaultKind::leader_move, "leader_move", 0},
+    {FaultKind::added_beside_reach, "added_beside_reach", 0},
 }};
 
 constexpr std::string_view name_of(FaultKind kind) {

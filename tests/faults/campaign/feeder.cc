@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tests/faults/campaign/worker_configuration.h"
+
 namespace onceward::campaign {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t every_longer_one = 4;
+constexpr milliseconds longer_transaction{900};
 
 std::string_view name_of(Nature nature) {
     switch (nature) {
@@ -123,6 +128,12 @@ void Feeder::run() {
     changed_.notify_all();
 }
 
+// Where leaders move, some transactions begin at one and end at another.
+milliseconds Feeder::open_for(const Portion& portion) const {
+    const bool some = portion.messages.front().id % every_longer_one == 0;
+    return plan_.trial == Trial::leader_moves && some ? longer_transaction : milliseconds(0);
+}
+
 void Feeder::send(const Portion& portion) {
     std::vector<support::AddressedMessage> messages;
     for (const Drawn& drawn : portion.messages)
@@ -130,7 +141,8 @@ void Feeder::send(const Portion& portion) {
     using End = support::Kafka::Transaction;
     const std::vector<std::int64_t> offsets =
         portion.in_transaction ? transactional_->send_in_transaction(
-                                     messages, portion.aborted ? End::abort : End::commit)
+                                     messages, portion.aborted ? End::abort : End::commit,
+                                     open_for(portion))
                                : plain_->send(messages);
     for (std::size_t i = 0; i < offsets.size(); ++i)
         record(portion.messages[i], offsets[i], portion.aborted);
@@ -146,6 +158,8 @@ void Feeder::record(const Drawn& drawn, std::int64_t offset, bool aborted) {
           << name_of(drawn.nature) << "\"";
     if (!drawn.key.empty()) file_ << R"(,"kk":"key","k":")" << drawn.key << "\"";
     if (aborted) file_ << ",\"a\":true";
+    if (plan_.trial == Trial::own_codes && drawn.nature == Nature::refused)
+        file_ << ",\"s\":\"" << own_code_of(drawn.id) << "\"";
     file_ << ",\"at\":" << now.count() << "}\n";
     if (aborted) return;
     ++visible_;

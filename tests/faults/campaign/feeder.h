@@ -43,6 +43,7 @@ class Feeder {
   private:
     void run();
     void send(const Portion& portion);
+    milliseconds open_for(const Portion& portion) const;
     void record(const Drawn& drawn, std::int64_t offset, bool aborted);
     bool wait_until(std::chrono::steady_clock::time_point moment);
 

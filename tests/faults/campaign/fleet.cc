@@ -5,6 +5,7 @@
 #include <fstream>
 #include <vector>
 
+#include "tests/faults/campaign/false_clock.h"
 #include "tests/faults/step_names.h"
 #include "tests/support/eventually.h"
 
@@ -60,6 +61,10 @@ void Fleet::launch(int slot, Worker& worker) {
         options.environment = {fault_variable(*worker.fault)};
     } else {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration.string()};
+    }
+    if (plan_.trial == Trial::clocks) {
+        for (std::string& entry : false_clock(names_.clock(slot)))
+            options.environment.push_back(std::move(entry));
     }
     std::error_code none;  // no log yet
     const std::uintmax_t logged = std::filesystem::file_size(log(slot), none);

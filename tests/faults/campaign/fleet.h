@@ -36,6 +36,8 @@ class Fleet {
     // A slot that has a running worker nothing is done to; -1 where there is none.
     int free_slot(std::uint32_t target) const;
     bool is_free(int slot) const;
+    // Of the worker in that slot, which must have one.
+    pid_t process(int slot) const { return workers_.at(slot).process->pid(); }
     // The broker has been away for longer than a restart takes: who leaves now may say that its
     // drain is overdue, and end with 1.
     void broker_is_long_away();

@@ -11,13 +11,20 @@ using namespace std::chrono_literals;
 using support::CommitFault;
 
 Injector::Injector(Parts parts) : parts_(std::move(parts)) {
+    operator_ = {parts_.names.folder / "operator.yaml", parts_.names.folder / "operator.log",
+                 parts_.names.folder / operators_file};
     parts_.stage.postgres_proxy().on_commit(
         [commits = commits_](const support::ProxiedCommit& commit) {
             return commits->next(commit.application_name);
         });
+    parts_.stage.kafka_proxy().on_answer(
+        [answers = answers_](support::GroupRequest request) { return answers->next(request); });
 }
 
-Injector::~Injector() { parts_.stage.postgres_proxy().on_commit({}); }
+Injector::~Injector() {
+    parts_.stage.postgres_proxy().on_commit({});
+    parts_.stage.kafka_proxy().on_answer({});
+}
 
 void Injector::begin(const FaultPlan& fault) {
     try {
@@ -69,9 +76,9 @@ void Injector::finish() {
         advance();
     }
     strangers_.clear();  // joined
-    for (const auto& [fault, done] : foreign_commits_)
-        count(fault, *done, "the stranger was not let to commit");
-    foreign_commits_.clear();
+    for (const auto& [fault, done] : by_strangers_)
+        count(fault, *done, "the stranger was not let to do it, or has not finished it");
+    by_strangers_.clear();
 }
 
 bool Injector::another_is_on(FaultKind kind) const {
@@ -127,6 +134,31 @@ void Injector::dispatch(const FaultPlan& fault) {
         case FaultKind::read_only: return make_read_only(fault);
         case FaultKind::connections_full: return fill_connections(fault);
         case FaultKind::fail_over: return fail_over(fault);
+        case FaultKind::long_table_lock: return lock_table_for_long(fault);
+        case FaultKind::create_index:
+        case FaultKind::add_column:
+        case FaultKind::alter_column_type: return change_table(fault);
+        case FaultKind::disk_full: return fill_disk(fault);
+        case FaultKind::restore: return restore_server(fault);
+        case FaultKind::operator_pause:
+        case FaultKind::operator_skip:
+        case FaultKind::operator_forward:
+        case FaultKind::operator_back:
+        case FaultKind::operator_retire:
+        case FaultKind::operator_import:
+        case FaultKind::operator_forget:
+        case FaultKind::operator_replay:
+        case FaultKind::operator_redrive: return command(fault);
+        case FaultKind::migrate_again: return migrate_again(fault);
+        case FaultKind::commit_error:
+        case FaultKind::group_error: return change_answers(fault);
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step: return step_clock(fault);
+        case FaultKind::leader_move: return move_leaders(fault);
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry: return trouble_one_topic(fault);
+        case FaultKind::added_beside_reach: return add_partitions_beside_reach(fault);
     }
 }
 

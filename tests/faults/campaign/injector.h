@@ -11,9 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/faults/campaign/answer_faults.h"
 #include "tests/faults/campaign/commit_faults.h"
 #include "tests/faults/campaign/feeder.h"
 #include "tests/faults/campaign/fleet.h"
+#include "tests/faults/campaign/operator.h"
+#include "tests/faults/campaign/small_disk.h"
 #include "tests/faults/campaign/stage.h"
 #include "tests/faults/campaign/tally.h"
 #include "tests/support/database.h"
@@ -32,6 +35,7 @@ class Injector {
         Feeder& feeder;
         Tally& tally;
         std::function<void()> before_fail_over;
+        SmallDisk* disk = nullptr;  // none where the seed has none
     };
     explicit Injector(Parts parts);
     ~Injector();
@@ -42,6 +46,23 @@ class Injector {
     // Ends all of it; the stage is healed afterwards.
     void finish();
     bool failed_over() const { return failed_over_; }
+    // From when to when, in microseconds since 1970, commits were made that a fail-over or a
+    // restore has lost.
+    struct LostTime {
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    LostTime lost() const { return lost_; }
+    // Of a topic, and when it was in trouble, or from when on it must stand still.
+    struct TopicTime {
+        std::size_t topic = 0;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    const std::vector<TopicTime>& troubles() const { return troubles_; }
+    const std::vector<TopicTime>& standstills() const { return standstills_; }
+    // Says again what was killed under way. Everything must be healed.
+    void say_again();
 
   private:
     struct Ongoing {
@@ -65,6 +86,11 @@ class Injector {
     void byte_cut(const FaultPlan& fault, support::CuttingProxy& proxy);
     void black_hole(const FaultPlan& fault, support::CuttingProxy& proxy);
     void slow_down(const FaultPlan& fault, support::CuttingProxy& proxy);
+    void change_answers(const FaultPlan& fault);
+    void step_clock(const FaultPlan& fault);
+    void move_leaders(const FaultPlan& fault);
+    void await_moved(const FaultPlan& fault, int broker, int led);
+    int led_by(int broker);
     void at_commits(const FaultPlan& fault, support::CommitFault what);
 
     bool broker_away(const FaultPlan& fault);
@@ -79,24 +105,57 @@ class Injector {
     void stop_postgres(const FaultPlan& fault);
     void lock_table(const FaultPlan& fault);
     void lock_fences(const FaultPlan& fault);
-    void hold_lock(const FaultPlan& fault, const std::string& statement);
+    void hold_lock(const FaultPlan& fault, const std::string& statement,
+                   const std::function<void()>& released = {});
     void terminate_backends(const FaultPlan& fault);
     void make_read_only(const FaultPlan& fault);
     void fill_connections(const FaultPlan& fault);
     void fail_over(const FaultPlan& fault);
+    void fill_disk(const FaultPlan& fault);
+    void restore_server(const FaultPlan& fault);
+    bool every_partition_has_a_fence();
+    void lock_table_for_long(const FaultPlan& fault);
+    void change_table(const FaultPlan& fault);
+    void command(const FaultPlan& fault);
+    // Each answers whether it took effect.
+    std::function<bool()> work_of(const FaultPlan& fault, std::size_t topic, int partition);
+    std::function<bool()> pass_range(const FaultPlan& fault, std::size_t topic, int partition);
+    std::function<bool()> import_keys(const FaultPlan& fault, std::size_t topic);
+    std::function<bool()> forget_key(const FaultPlan& fault, std::size_t topic);
+    std::function<bool()> kill_under_way(const FaultPlan& fault, const std::string& topic);
+    void by_a_stranger(const FaultPlan& fault, std::function<bool()> work);
+    void migrate_again(const FaultPlan& fault);
+    void trouble_one_topic(const FaultPlan& fault);
+    void trouble_until(const FaultPlan& fault, std::size_t topic, const std::string& end,
+                       const std::string& said,
+                       std::shared_ptr<support::Database> holder = nullptr);
+    void add_partitions_beside_reach(const FaultPlan& fault);
+    std::string dsn() const { return parts_.stage.direct_dsn() + " connect_timeout=2"; }
     // A superuser's session of the campaign's own.
     std::unique_ptr<support::Database> session();
     bool another_is_on(FaultKind kind) const;
 
     Parts parts_;
     std::shared_ptr<CommitFaults> commits_ = std::make_shared<CommitFaults>();
+    std::shared_ptr<AnswerFaults> answers_ = std::make_shared<AnswerFaults>();
     std::vector<Ongoing> ongoing_;
     std::vector<std::jthread> strangers_;
-    std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> foreign_commits_;
+    std::vector<std::pair<FaultPlan, std::shared_ptr<std::atomic<bool>>>> by_strangers_;
     std::future<bool> starting_broker_;
+    std::future<void> moved_;
     bool started_again_ = false;
     Clock::time_point broker_killed_{};
     bool failed_over_ = false;
+    LostTime lost_;
+    std::vector<TopicTime> troubles_;
+    std::vector<TopicTime> standstills_;
+    struct Again {
+        FaultPlan fault;
+        std::vector<std::string> words;
+        std::shared_ptr<std::atomic<bool>> killed;
+    };
+    std::vector<Again> again_;
+    Operator operator_;
 };
 
 }  // namespace onceward::campaign

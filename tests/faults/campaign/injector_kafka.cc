@@ -74,6 +74,43 @@ void Injector::freeze_broker(const FaultPlan& fault) {
     });
 }
 
+int Injector::led_by(int broker) {
+    int led = 0;
+    for (const std::string& topic : parts_.names.topics)
+        led += parts_.stage.kafka().led_by(topic, broker);
+    return led;
+}
+
+// It leaves in order, so that its partitions are led by others at once; when it is back it leads
+// them again.
+void Injector::move_leaders(const FaultPlan& fault) {
+    if (moved_.valid()) {
+        parts_.tally.nothing(fault.kind, "another broker is away");
+        return;
+    }
+    const int number = 2 + static_cast<int>(fault.target % 2);
+    const int led = led_by(number);
+    parts_.stage.other_broker(number).stop();
+    go_on(fault, [this, fault, number, led] {
+        // A process ends with the thread that launched it.
+        parts_.stage.other_broker(number).launch();
+        moved_ = std::async(std::launch::async,
+                            [this, number] { parts_.stage.other_broker(number).await(); });
+        await_moved(fault, number, led);
+    });
+}
+
+void Injector::await_moved(const FaultPlan& fault, int broker, int led) {
+    if (moved_.wait_for(20ms) != std::future_status::ready) {
+        ongoing_.push_back({fault, Clock::now() + 50ms, {}, [this, fault, broker, led] {
+                                await_moved(fault, broker, led);
+                            }});
+        return;
+    }
+    moved_.get();
+    count(fault, led > 0, "it led nothing");
+}
+
 void Injector::commit_as_stranger(const FaultPlan& fault) {
     support::ForeignCommit commit;
     commit.bootstrap_servers = parts_.stage.direct_bootstrap_servers();
@@ -87,7 +124,7 @@ void Injector::commit_as_stranger(const FaultPlan& fault) {
     commit.limit = 6000ms;
     auto done = std::make_shared<std::atomic<bool>>(false);
     parts_.tally.write("foreign_commit begins");
-    foreign_commits_.emplace_back(fault, done);
+    by_strangers_.emplace_back(fault, done);
     strangers_.emplace_back([commit, done] {
         try {
             *done = support::commit_as_a_member(commit);
@@ -99,7 +136,7 @@ void Injector::commit_as_stranger(const FaultPlan& fault) {
 
 void Injector::add_partitions(const FaultPlan& fault) {
     if (broker_away(fault)) return;
-    if (another_is_on(FaultKind::fail_over)) {
+    if (another_is_on(FaultKind::fail_over) || another_is_on(FaultKind::restore)) {
         parts_.tally.nothing(fault.kind, "its fence would be lost");
         return;
     }
@@ -113,7 +150,7 @@ void Injector::add_partitions(const FaultPlan& fault) {
 void Injector::trim(const FaultPlan& fault) {
     if (broker_away(fault)) return;
     // After a fail-over the fence may go back, and what it then needs must be there.
-    if (parts_.plan.standby) {
+    if (parts_.plan.goes_back()) {
         parts_.tally.nothing(fault.kind, "the fence may go back");
         return;
     }

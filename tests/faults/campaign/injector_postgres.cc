@@ -1,5 +1,6 @@
 // The faults of the database server.
 #include "tests/faults/campaign/injector.h"
+#include "tests/faults/campaign/request_log.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 
@@ -54,7 +55,8 @@ void Injector::lock_fences(const FaultPlan& fault) {
 }
 
 // Counted only where somebody came to wait for it.
-void Injector::hold_lock(const FaultPlan& fault, const std::string& statement) {
+void Injector::hold_lock(const FaultPlan& fault, const std::string& statement,
+                         const std::function<void()>& released) {
     const std::shared_ptr<Database> holder = session();
     holder->execute("BEGIN");
     holder->execute(statement);
@@ -64,8 +66,9 @@ void Injector::hold_lock(const FaultPlan& fault, const std::string& statement) {
     const auto waited = std::make_shared<bool>(false);
     go_on(
         fault,
-        [this, fault, holder, waited] {
+        [this, fault, holder, waited, released] {
             count(fault, *waited, "nobody waited");
+            if (released) released();
             holder->execute("ROLLBACK");
         },
         [observer, waiters, waited] {
@@ -149,7 +152,13 @@ void Injector::fail_over(const FaultPlan& fault) {
     go_on(fault, [this, fault] {
         parts_.before_fail_over();
         failed_over_ = true;
+        // What committed before that is on the standby. The margin: commits are numbered in another
+        // order than the one of their times.
+        lost_.from_us = parts_.stage.standby_number(
+            "SELECT (extract(epoch FROM coalesce(pg_last_xact_replay_timestamp(),"
+            " to_timestamp(0))) * 1000000)::bigint - 200000");
         const std::int64_t lost = parts_.stage.fail_over();
+        lost_.to_us = microseconds_now();
         parts_.tally.write("fail_over: " + std::to_string(lost) + " bytes of the log were lost");
         parts_.tally.count(fault.kind);
     });

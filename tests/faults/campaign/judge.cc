@@ -21,6 +21,21 @@ std::string name_of(Policy policy) {
     return "";
 }
 
+// When topics were in trouble, and from when on they stand still.
+void add_times(nlohmann::json& complete, const Names& names, const Judged& judged) {
+    for (const Injector::TopicTime& trouble : judged.troubles)
+        complete["troubles"].push_back({{"topic", names.topics[trouble.topic]},
+                                        {"from_us", trouble.from_us},
+                                        {"to_us", trouble.to_us}});
+    for (const Judged::Halted& halted : judged.halted) {
+        const std::string& topic = names.topics[halted.since.topic];
+        complete["standstills"].push_back({{"topic", topic}, {"from_us", halted.since.from_us}});
+        for (int partition = 0; partition < halted.partitions; ++partition)
+            complete["halted"].push_back(
+                {{"topic", topic}, {"partition", partition}, {"said", halted.said}});
+    }
+}
+
 }  // namespace
 
 void write_scene(const Plan& plan, const Names& names, const Stage& stage, const Judged& judged) {
@@ -30,6 +45,7 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
     for (std::size_t i = 0; i < names.topics.size(); ++i) {
         const TopicPlan& topic = plan.workload.topics[i];
         sinks.push_back({{"topic", names.topics[i]}, {"table", names.table(i)}, {"key", "key"}});
+        if (plan.trial == Trial::schema_changes) sinks.back()["transaction"] = written_by;
         json entry{{"name", names.topics[i]},
                    {"tombstones", name_of(topic.tombstones)},
                    {"without_key", name_of(topic.on_missing)},
@@ -40,6 +56,7 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
             entry["operation"] = "shared";
             entry["ledger"] = names.group + "-shared";
         }
+        if (plan.ledger.per_partition) entry["reach"] = "partition";
         topics.push_back(entry);
     }
     const json scene{
@@ -56,16 +73,22 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         {"retention_ms", plan.ledger.retention.count()},
         {"failed_over", judged.failed_over},
         {"committed_offset_moved", judged.committed_offset_moved},
+        {"rewound", judged.rewound},
         {"secrets", {{"folder", "."}, {"canaries", {stage.canary()}}, {"except", json::array()}}}};
     json complete = scene;
     if (plan.outside == Outside::webhook || plan.outside == Outside::http)
         complete["calls"] = calls_file;
     if (plan.outside == Outside::http)
         complete["requests"] = {{"file", requests_file}, {"table", names.request_table()}};
+    if (judged.lost.to_us != 0)
+        complete["lost"] = {{"from_us", judged.lost.from_us}, {"to_us", judged.lost.to_us}};
+    if (std::filesystem::exists(names.folder / operators_file))
+        complete["operators"] = operators_file;
+    add_times(complete, names, judged);
     complete["sample"] = {
         {"every_ms", 400},
         // What a fail-over loses of the audit only a look before it has seen.
-        {"owners_every", plan.standby ? 1 : 5},
+        {"owners_every", plan.loses_commits() ? 1 : 5},
         // A process that lives for seconds is still opening what it needs. That memory stays flat
         // over minutes is shown by tests/faults/soak_main.cc.
         {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};

@@ -16,8 +16,11 @@ namespace {
 void run_one(std::unique_ptr<Stage>& stage, std::uint64_t seed, const LaneOptions& options,
              SeedResult& result) {
     const auto folder = options.folder / ("seed-" + std::to_string(seed));
-    if (!stage) stage = std::make_unique<Stage>();
     const Plan plan = draw_plan(seed);
+    if (!stage || stage->brokers() != plan.brokers) {
+        stage.reset();
+        stage = std::make_unique<Stage>(plan.brokers);
+    }
     result = run_seed(*stage, plan, folder);
     // Nothing was violated and nothing judged: a broker or a server of the campaign's own failed.
     if (!result.without_verdict.empty() && result.violations.size() == 1) {
@@ -25,7 +28,8 @@ void run_one(std::unique_ptr<Stage>& stage, std::uint64_t seed, const LaneOption
         first += "-without-verdict";
         std::filesystem::remove_all(first);
         std::filesystem::rename(folder, first);
-        stage = std::make_unique<Stage>();
+        stage.reset();
+        stage = std::make_unique<Stage>(plan.brokers);
         std::string why = result.without_verdict;
         result = run_seed(*stage, plan, folder);
         result.without_verdict = std::move(why);

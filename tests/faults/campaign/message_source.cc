@@ -13,7 +13,8 @@ constexpr std::uint64_t recent_keys = 120;
 MessageSource::MessageSource(const Plan& plan, std::function<int(std::size_t)> partitions)
     : plan_(plan),
       partitions_(std::move(partitions)),
-      draws_(Draws(plan.seed).branch("messages")) {}
+      draws_(Draws(plan.seed).branch("messages")),
+      keys_before_(plan.workload.topics.size()) {}
 
 std::optional<Portion> MessageSource::next() {
     const WorkloadPlan& workload = plan_.workload;
@@ -39,9 +40,23 @@ Drawn MessageSource::draw(const std::vector<Drawn>& before, std::size_t size) {
     drawn.message.partition =
         static_cast<int>(draws_.below(static_cast<std::uint64_t>(partitions_(drawn.topic))));
     std::string key = draw_key(before, size);
+    if (plan_.ledger.per_partition)
+        drawn.message.partition = draw_partition(drawn.topic, key);
     if (drawn.nature != Nature::without_key) drawn.key = std::move(key);
     write(drawn);
     return drawn;
+}
+
+// The key's own, as of a producer that hashes it. One that is known does not move when partitions
+// are added: what becomes of those that move is not promised.
+int MessageSource::draw_partition(std::size_t topic, const std::string& key) {
+    const int first = plan_.workload.topics[topic].partitions;
+    const int now = partitions_(topic);
+    std::uint64_t& before = keys_before_[topic];
+    if (now > first && before == 0) before = keys_ == 0 ? 1 : keys_ - 1;
+    const std::uint64_t number = std::stoull(key.substr(key.find('-') + 1));
+    const bool fresh = before != 0 && number > before;
+    return static_cast<int>(number % static_cast<std::uint64_t>(fresh ? now : first));
 }
 
 Nature MessageSource::draw_nature() {

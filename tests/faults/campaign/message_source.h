@@ -49,6 +49,7 @@ class MessageSource {
     Drawn draw(const std::vector<Drawn>& before, std::size_t size);
     std::string draw_key(const std::vector<Drawn>& before, std::size_t size);
     Nature draw_nature();
+    int draw_partition(std::size_t topic, const std::string& key);
     void write(Drawn& drawn);
 
     const Plan& plan_;
@@ -56,6 +57,8 @@ class MessageSource {
     Draws draws_;
     std::uint64_t drawn_ = 0;
     std::uint64_t keys_ = 0;
+    // How many keys there were before a topic had more partitions than at first.
+    std::vector<std::uint64_t> keys_before_;
 };
 
 // The bytes of a payload; `amount` as it shall stand there, which need not be a number.

@@ -12,6 +12,8 @@ namespace onceward::campaign {
 inline constexpr const char* calls_file = "calls.ndjson";
 // What clients have sent to routes.
 inline constexpr const char* requests_file = "requests.ndjson";
+// What an operator has done to keys.
+inline constexpr const char* operators_file = "operators.ndjson";
 // How many more workers there are at most than the fleet's own: they join and leave.
 inline constexpr int guest_slots = 3;
 
@@ -29,6 +31,10 @@ struct Names {
     // Where requests take effect.
     std::string request_table() const { return schema + ".request_effects"; }
     std::string request_function() const { return schema + ".charge"; }
+    // What the clock of the worker process of that slot is wrong by (Trial::clocks).
+    std::filesystem::path clock(int slot) const {
+        return folder / ("clock-" + std::to_string(slot));
+    }
     // What the worker process of that slot is called in PostgreSQL, and in its calls.
     static std::string worker(int slot) { return "onceward-worker-" + std::to_string(slot); }
 };

@@ -129,6 +129,31 @@ milliseconds draw_length(Draws& draws, FaultKind kind) {
         case FaultKind::add_partitions:
         case FaultKind::trim:
         case FaultKind::terminate_backend: return milliseconds(100);
+        case FaultKind::long_table_lock:
+        case FaultKind::create_index:
+        case FaultKind::add_column:
+        case FaultKind::alter_column_type:
+        case FaultKind::disk_full:
+        case FaultKind::restore:
+        case FaultKind::operator_pause:
+        case FaultKind::operator_skip:
+        case FaultKind::operator_forward:
+        case FaultKind::operator_back:
+        case FaultKind::operator_retire:
+        case FaultKind::operator_import:
+        case FaultKind::operator_forget:
+        case FaultKind::operator_replay:
+        case FaultKind::operator_redrive:
+        case FaultKind::migrate_again:
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry:
+        case FaultKind::commit_error:
+        case FaultKind::group_error:
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step:
+        case FaultKind::leader_move:
+        case FaultKind::added_beside_reach: break;  // plan_trials.cc
     }
     return milliseconds(0);
 }
@@ -171,7 +196,32 @@ std::uint32_t draw_amount(Draws& draws, FaultKind kind) {
         case FaultKind::terminate_backend:
         case FaultKind::read_only:
         case FaultKind::connections_full:
-        case FaultKind::fail_over: break;
+        case FaultKind::fail_over:
+        case FaultKind::long_table_lock:
+        case FaultKind::create_index:
+        case FaultKind::add_column:
+        case FaultKind::alter_column_type:
+        case FaultKind::disk_full:
+        case FaultKind::restore:
+        case FaultKind::operator_pause:
+        case FaultKind::operator_skip:
+        case FaultKind::operator_forward:
+        case FaultKind::operator_back:
+        case FaultKind::operator_retire:
+        case FaultKind::operator_import:
+        case FaultKind::operator_forget:
+        case FaultKind::operator_replay:
+        case FaultKind::operator_redrive:
+        case FaultKind::migrate_again:
+        case FaultKind::trouble_lock:
+        case FaultKind::trouble_rights:
+        case FaultKind::trouble_retry:
+        case FaultKind::commit_error:
+        case FaultKind::group_error:
+        case FaultKind::worker_clock_step:
+        case FaultKind::postgres_clock_step:
+        case FaultKind::leader_move:
+        case FaultKind::added_beside_reach: break;
     }
     return static_cast<std::uint32_t>(draws.between(1, 3));
 }
@@ -286,6 +336,7 @@ Plan draw_plan(std::uint64_t seed) {
         place(FaultKind::postgres_kill, 30);
     }
     draw_outside(root.branch("beyond the tables"), plan);
+    draw_trial(root.branch("trials"), plan);
     std::stable_sort(
         plan.faults.begin(), plan.faults.end(),
         [](const FaultPlan& left, const FaultPlan& right) { return left.at < right.at; });

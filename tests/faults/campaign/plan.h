@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dedup/steps.h"
+#include "tests/faults/campaign/draws.h"
 #include "tests/faults/campaign/fault_kind.h"
 
 namespace onceward::campaign {
@@ -27,6 +28,21 @@ enum class Repeats : std::uint8_t { any, hot, recent, mirrored };
 // What there is outside of topics and the sinks' tables: a record in a topic for each effect, a
 // call in its place, or requests that come to the workers' own front doors, beside the messages.
 enum class Outside : std::uint8_t { nothing, outbox, webhook, http };
+
+// What a seed is about besides its faults. Each has faults of its own (plan_trials.cc).
+enum class Trial : std::uint8_t {
+    nothing,
+    schema_changes,  // somebody changes the sinks' tables under load
+    own_codes,       // the sinks raise codes that are not PostgreSQL's own
+    disk_full,
+    restore,
+    operators,  // somebody uses the commands
+    trouble,    // of several topics one is in trouble
+    clocks,        // of workers and of the server; they are set
+    leader_moves,  // on three brokers, beside producers with open transactions
+    group_errors,  // the broker answers the group protocol with error codes
+    reach,      // ledgers reach one partition each, and partitions may be added
+};
 
 struct TopicPlan {
     int partitions = 1;
@@ -59,7 +75,8 @@ struct LedgerPlan {
     milliseconds retention{0};
     milliseconds rotate_after{0};
     int rotate_claims = 0;
-    bool log = false;  // else a table
+    bool log = false;            // else a table
+    bool per_partition = false;  // reach: partition
 };
 
 struct FleetPlan {
@@ -98,8 +115,13 @@ struct Plan {
     milliseconds fault_phase{0};
     std::vector<FaultPlan> faults;  // by time
     bool standby = false;           // PostgreSQL has one, to fail over to
+    int brokers = 1;
     Outside outside = Outside::nothing;
     RequestPlan requests;
+    Trial trial = Trial::nothing;
+    // Whether a fence may go back, so that what it has passed must stay in the log.
+    bool goes_back() const { return loses_commits() || trial == Trial::operators; }
+    bool loses_commits() const { return standby || trial == Trial::restore; }
 };
 
 // Steps that a request comes by as well: it has no fence and no offset.
@@ -110,6 +132,11 @@ inline constexpr std::array<Step, 5> request_steps{Step::before_begin, Step::aft
 Plan draw_plan(std::uint64_t seed);
 // "outbox" and so on; empty for nothing.
 std::string_view name_of(Outside outside);
+// "own_codes" and so on; empty for nothing.
+std::string_view name_of(Trial trial);
+// Adds a trial, or a fail-over to a seed with routes or calls. From a stream of its own: a seed
+// that draws none of it is what it was before.
+void draw_trial(Draws draws, Plan& plan);
 // For people, one thing a line; the same plan gives the same text.
 std::string to_text(const Plan& plan);
 

@@ -62,6 +62,23 @@ std::string_view text_of(Outside outside) {
     return "";
 }
 
+std::string_view text_of(Trial trial) {
+    switch (trial) {
+        case Trial::nothing: return "";
+        case Trial::schema_changes: return "the sinks' tables are changed under load\n";
+        case Trial::own_codes: return "the sinks raise codes of their own\n";
+        case Trial::disk_full: return "PostgreSQL's tables are on a small disk\n";
+        case Trial::restore: return "PostgreSQL is restored from a copy of before\n";
+        case Trial::operators: return "an operator uses the commands\n";
+        case Trial::trouble: return "of several topics one is in trouble\n";
+        case Trial::group_errors: return "the broker answers the group with error codes\n";
+        case Trial::clocks: return "clocks are set\n";
+        case Trial::leader_moves: return "of three brokers each leaves, beside transactions\n";
+        case Trial::reach: return "a ledger reaches one partition\n";
+    }
+    return "";
+}
+
 std::string text_of(const RequestPlan& requests) {
     if (requests.clients == 0) return "";
     return "requests: of " + std::to_string(requests.clients) + " clients, " +
@@ -77,6 +94,23 @@ std::string_view name_of(Outside outside) {
         case Outside::outbox: return "outbox";
         case Outside::webhook: return "webhook";
         case Outside::http: return "http";
+    }
+    return "";
+}
+
+std::string_view name_of(Trial trial) {
+    switch (trial) {
+        case Trial::nothing: return "";
+        case Trial::schema_changes: return "schema_changes";
+        case Trial::own_codes: return "own_codes";
+        case Trial::disk_full: return "disk_full";
+        case Trial::restore: return "restore";
+        case Trial::operators: return "operators";
+        case Trial::trouble: return "trouble";
+        case Trial::group_errors: return "group_errors";
+        case Trial::clocks: return "clocks";
+        case Trial::leader_moves: return "leader_moves";
+        case Trial::reach: return "reach";
     }
     return "";
 }
@@ -105,8 +139,8 @@ std::string to_text(const Plan& plan) {
          << " workers, " << name_of(plan.fleet.assignor)
          << (plan.fleet.static_members ? ", static members" : "") << ", batches of "
          << plan.fleet.batch_messages << (plan.standby ? "; PostgreSQL with a standby" : "") << "\n"
-         << text_of(plan.outside) << text_of(plan.requests) << "faults: " << plan.faults.size()
-         << " within " << plan.fault_phase.count() << " ms\n";
+         << text_of(plan.outside) << text_of(plan.requests) << text_of(plan.trial)
+         << "faults: " << plan.faults.size() << " within " << plan.fault_phase.count() << " ms\n";
     for (const FaultPlan& fault : plan.faults) {
         text << "  at " << fault.at.count() << " ms " << campaign::name_of(fault.kind) << " for "
              << fault.lasts.count() << " ms, target " << fault.target << ", amount "

@@ -48,7 +48,7 @@ nlohmann::json to_json(const TierSum& tier) {
 }
 
 std::string kinds_of(const SeedResult& sum) {
-    std::string text = "Seeds with what is outside of their tables:";
+    std::string text = "Seeds of a kind of their own:";
     for (const auto& [kind, count] : sum.kinds) text += " " + kind + " " + grouped(count) + ",";
     text.back() = ';';
     return text + " requests sent over HTTP: " + grouped(sum.requests) + ".";

@@ -39,6 +39,7 @@ class Exchange {
     // Throws std::runtime_error where nobody listens; then nothing was sent.
     Exchange(RequestLog& log, const Request& request, std::uint16_t door)
         : log_(log), request_(request), connection_(door) {
+        answer_.sent_us = microseconds_now();
         try {
             connection_.send(bytes_of(request));
         } catch (const std::runtime_error&) {
@@ -56,7 +57,8 @@ class Exchange {
         if (!response) return false;
         answer_ = {.status = response->status,
                    .replayed = response->headers.contains("idempotent-replayed"),
-                   .body = response->body};
+                   .body = response->body,
+                   .sent_us = answer_.sent_us};
         return definitive(answer_);
     } catch (const std::exception&) {
         return false;

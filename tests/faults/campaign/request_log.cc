@@ -1,6 +1,7 @@
 #include "tests/faults/campaign/request_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -27,6 +28,12 @@ bool called_on(const Request& request) {
     return request.key.starts_with(std::string(upstream_route) + "/");
 }
 
+std::int64_t microseconds_now() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
 RequestLog::RequestLog(const std::filesystem::path& file) : file_(file) {}
 
 void RequestLog::note(const Request& request, const RequestAnswer& answer) {
@@ -35,6 +42,10 @@ void RequestLog::note(const Request& request, const RequestAnswer& answer) {
     if (answer.replayed) line["r"] = true;
     if (called_on(request)) line["u"] = true;
     if (!answer.body.empty()) line["a"] = answer.body;
+    if (answer.sent_us != 0) {
+        line["from"] = answer.sent_us;
+        line["to"] = microseconds_now();
+    }
     const std::lock_guard lock(mutex_);
     file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     sent_.insert(request);

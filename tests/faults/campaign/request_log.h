@@ -3,6 +3,7 @@
 // line as tests/faults/checker/produced_list.h has it. Thread-safe; close() throws
 // std::runtime_error where it could not be written.
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -26,9 +27,13 @@ struct RequestAnswer {
     int status = 0;  // 0: none came
     bool replayed = false;
     std::string body;
+    std::int64_t sent_us = 0;  // when the request went, in microseconds since 1970; 0: not known
 };
 // Whoever gets that need not send the request again.
 bool definitive(const RequestAnswer& answer);
+
+// By the clock that the database has as well: both are of this machine.
+std::int64_t microseconds_now();
 
 class RequestLog {
   public:

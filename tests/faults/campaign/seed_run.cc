@@ -1,5 +1,6 @@
 #include "tests/faults/campaign/seed_run.h"
 
+#include <algorithm>
 #include <fstream>
 #include <list>
 
@@ -11,6 +12,7 @@
 #include "tests/faults/campaign/judge.h"
 #include "tests/faults/campaign/message_source.h"
 #include "tests/faults/campaign/request_clients.h"
+#include "tests/faults/campaign/small_disk.h"
 #include "tests/faults/campaign/tally.h"
 #include "tests/faults/campaign/watcher.h"
 #include "tests/faults/checker/load_postgres.h"
@@ -30,6 +32,7 @@ constexpr milliseconds quiet_limit{90'000};
 // Within it each request is told what became of it.
 constexpr milliseconds answer_limit{30'000};
 constexpr milliseconds drain_limit{20'000};
+constexpr milliseconds says_so_limit{20'000};
 constexpr milliseconds slow_look{250};
 constexpr int published_partitions = 3;
 constexpr std::size_t kept_log_bytes = 1'000'000;
@@ -102,8 +105,7 @@ class SeedRun {
     void judge(SeedResult& result) {
         const DeadlockWatch deadlocks(stage_.postgres());
         Judged judged;
-        for (const FaultPlan& fault : plan_.faults)
-            judged.committed_offset_moved |= fault.kind == FaultKind::foreign_commit;
+        for (const FaultPlan& fault : plan_.faults) judged.take(fault.kind);
         write_scene(plan_, names_, stage_, judged);
         ended("prepare", result);
         Watcher& watcher = watcher_.emplace(names_.folder / "scene.json");
@@ -112,9 +114,9 @@ class SeedRun {
         Feeder feeder(plan_, names_, stage_.direct_bootstrap_servers());
         if (!names_.doors.empty())
             clients_.emplace(plan_, names_.doors, names_.folder / requests_file);
-        judged.failed_over = inject(fleet, feeder, watcher);
+        inject(fleet, feeder, watcher, judged);
         ended("faults", result);
-        quiet(fleet, feeder, result);
+        quiet(fleet, feeder, judged, result);
         if (hook_) hook_->finish();
         for (const std::string& line : watcher.finish()) tally_.violation(line);
         watcher_.reset();
@@ -124,6 +126,7 @@ class SeedRun {
         if (seen > 0)
             tally_.violation("F20: the server met " + std::to_string(seen) + " deadlocks (40P01)");
         write_scene(plan_, names_, stage_, judged);
+        if (plan_.trial == Trial::own_codes) count_own_codes();
         run_checker(names_, result);
         take(result);
         ended("judge", result);
@@ -139,7 +142,10 @@ class SeedRun {
         for (std::size_t i = 0; i < plan_.workload.topics.size(); ++i) {
             names_.topics.push_back(support::unique_name("topic"));
             stage_.kafka().create_topic(names_.topics[i], plan_.workload.topics[i].partitions);
-            (*schema_).user_table("sink_" + std::to_string(i), sink_columns);
+            const std::string table =
+                (*schema_).user_table("sink_" + std::to_string(i), sink_columns(plan_.trial));
+            if (plan_.trial == Trial::own_codes)
+                (*schema_).database().execute(own_code_trigger(table));
         }
         if (plan_.outside == Outside::outbox) {
             names_.published = support::unique_name("published");
@@ -151,7 +157,22 @@ class SeedRun {
         }
         if (plan_.outside == Outside::http) open_routes();
         checker::install_audit(stage_.direct_dsn(), names_.schema);
+        if (plan_.trial == Trial::disk_full) move_to_small_disk();
+        if (plan_.trial == Trial::operators) {
+            std::ofstream(names_.folder / "operator.yaml") << worker_configuration(
+                plan_, names_, {stage_.direct_bootstrap_servers(), stage_.direct_dsn()}, 0);
+        }
+        if (plan_.trial == Trial::clocks) stage_.use_false_clock();
         if (plan_.standby) stage_.start_standby();
+    }
+
+    // Nobody may mount on some machines; then the disk has room all the time.
+    void move_to_small_disk() try {
+        disk_.emplace(stage_.postgres(), stage_.direct_dsn());
+        disk_->take_schema(names_.schema);
+    } catch (const std::exception& error) {
+        disk_.reset();
+        tally_.write(std::string("no small disk: ") + error.what());
     }
 
     void open_routes() {
@@ -161,10 +182,9 @@ class SeedRun {
         (*schema_).database().execute(request_function(names_));
     }
 
-    // Answers whether there was a fail-over.
-    bool inject(Fleet& fleet, Feeder& feeder, Watcher& watcher) {
-        Injector injector(
-            {plan_, names_, stage_, fleet, feeder, tally_, [&] { watcher.expect_fail_over(); }});
+    void inject(Fleet& fleet, Feeder& feeder, Watcher& watcher, Judged& judged) {
+        Injector injector({plan_, names_, stage_, fleet, feeder, tally_,
+                           [&] { watcher.expect_fail_over(); }, disk_ ? &*disk_ : nullptr});
         for (int slot = 0; slot < plan_.fleet.processes; ++slot) fleet.start(slot);
         auto begin = Clock::now();
         std::size_t next = 0;
@@ -180,10 +200,33 @@ class SeedRun {
             return Clock::now() >= begin + plan_.fault_phase && next == plan_.faults.size();
         });
         injector.finish();
-        return injector.failed_over();
+        if (plan_.trial == Trial::operators) {
+            stage_.heal();
+            injector.say_again();
+        }
+        judged.failed_over = injector.failed_over();
+        judged.lost = injector.lost();
+        judged.troubles = injector.troubles();
+        for (const Injector::TopicTime& since : injector.standstills())
+            judged.halted.push_back({since, feeder.partitions(since.topic), false});
     }
 
-    void quiet(Fleet& fleet, Feeder& feeder, SeedResult& result) {
+    // A worker's log, of whichever one it is.
+    bool says_it_stopped(const std::string& topic) {
+        return support::eventually(says_so_limit, [&] {
+            for (int slot = 0; slot < plan_.fleet.processes; ++slot) {
+                std::ifstream file(names_.folder / ("worker-" + std::to_string(slot) + ".log"));
+                for (std::string line; std::getline(file, line);) {
+                    if (line.find("keys may have moved") != std::string::npos &&
+                        line.find(topic) != std::string::npos)
+                        return true;
+                }
+            }
+            return false;
+        });
+    }
+
+    void quiet(Fleet& fleet, Feeder& feeder, Judged& judged, SeedResult& result) {
         tally_.write("quiet begins");
         const auto begin = Clock::now();
         stage_.heal();
@@ -191,11 +234,19 @@ class SeedRun {
         if (!fleet.settle(settle_limit)) tally_.violation("I12: the fleet did not come back");
         feeder.finish();
         if (clients_) told_all(clients_->finish(answer_limit));
-        const auto waiting = [&] { return behind(feeder.last_offsets()); };
+        auto last = plan_.trial == Trial::operators ? ends_of(feeder) : feeder.last_offsets();
+        for (const Judged::Halted& halted : judged.halted) {
+            std::erase_if(last, [&](const auto& one) {
+                return one.first.first == halted.since.topic;
+            });
+        }
+        const auto waiting = [&] { return behind(last); };
         const bool drained = support::eventually(quiet_limit, [&] {
             fleet.look();
             return waiting().empty();
         });
+        for (Judged::Halted& halted : judged.halted)
+            halted.said = says_it_stopped(names_.topics[halted.since.topic]);
         result.quiet_seconds = seconds_since(begin);
         if (!drained) tally_.violation("I12: the lag did not go to 0: " + waiting());
         tally_.write("quiet ends");
@@ -210,6 +261,7 @@ class SeedRun {
     // A broker that is killed looks through all that it has when it starts again: what seeds leave
     // behind would make each a bit slower than the one before.
     void clean() {
+        if (plan_.trial == Trial::clocks) stage_.use_true_clock();
         std::vector<std::string> topics = names_.topics;
         topics.push_back(names_.side_topic);
         if (!names_.published.empty()) topics.push_back(names_.published);
@@ -222,10 +274,27 @@ class SeedRun {
         }
     }
 
+    void count_own_codes() {
+        rejected_by_own_codes_ =
+            support::Database(stage_.direct_dsn())
+                .number("SELECT count(*) FROM " + names_.schema +
+                        ".dead_letters WHERE sqlstate IN (" + listed_own_codes() + ")");
+    }
+
     void told_all(const std::vector<std::string>& untold) {
         if (untold.empty()) return;
         tally_.violation("I12: " + std::to_string(untold.size()) +
                          " requests were not told what became of them, such as " + untold.front());
+    }
+
+    // With what an operator has sent again.
+    std::map<std::pair<std::size_t, int>, std::int64_t> ends_of(const Feeder& feeder) {
+        std::map<std::pair<std::size_t, int>, std::int64_t> ends;
+        for (const auto& [partition, offset] : feeder.last_offsets()) {
+            const auto& [topic, number] = partition;
+            ends[partition] = stage_.kafka().offsets(names_.topics[topic], number).second - 1;
+        }
+        return ends;
     }
 
     // The partitions whose fence has not passed the last message that a reader can see; then what
@@ -253,6 +322,7 @@ class SeedRun {
     void take(SeedResult& result) {
         const std::string_view kind = name_of(plan_.outside);
         if (!kind.empty()) result.kinds[std::string(kind)] = 1;
+        if (trial_took_effect()) result.kinds[std::string(name_of(plan_.trial))] = 1;
         for (const auto& [kind, count] : tally_.faults()) {
             result.faults[std::string(name_of(kind))] = count;
             if (kind == FaultKind::kill_outside || kind == FaultKind::kill_at_step)
@@ -262,9 +332,20 @@ class SeedRun {
         for (const std::string& line : tally_.violations()) result.violations.push_back(line);
     }
 
+    // A seed is one of its kind only where that was seen.
+    bool trial_took_effect() {
+        if (plan_.trial == Trial::nothing) return false;
+        if (plan_.trial == Trial::own_codes) return rejected_by_own_codes_ > 0;
+        if (plan_.trial == Trial::reach) return true;
+        return std::ranges::any_of(tally_.faults(), [](const auto& fault) {
+            return fault.first >= FaultKind::long_table_lock && fault.second > 0;
+        });
+    }
+
     Clock::time_point phase_begin_ = Clock::now();
     Stage& stage_;
     const Plan& plan_;
+    std::optional<SmallDisk> disk_;  // outlives the schema that lies on it
     SeedSchema schema_;
     Names names_;
     Tally tally_;
@@ -273,6 +354,7 @@ class SeedRun {
     std::optional<RequestClients> clients_;
     std::optional<support::Database> session_;
     std::optional<Watcher> watcher_;
+    std::int64_t rejected_by_own_codes_ = 0;
 };
 
 // The stage, and its logs with it, does not outlive such a seed.

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "tests/faults/campaign/false_clock.h"
 #include "tests/support/database.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
@@ -16,7 +17,8 @@ using Protocol = support::CuttingProxy::Protocol;
 constexpr std::uintmax_t room_for_a_server = 2ULL << 30;
 
 // The proxy in front must know the port before the broker starts.
-support::KafkaBrokerOptions broker_options(std::uint16_t port, std::uint16_t advertised) {
+support::KafkaBrokerOptions broker_options(int brokers, std::uint16_t port,
+                                           std::uint16_t advertised) {
     support::KafkaBrokerOptions options;
     options.port = port;
     options.advertised_port = advertised;
@@ -27,6 +29,16 @@ support::KafkaBrokerOptions broker_options(std::uint16_t port, std::uint16_t adv
                           "group.consumer.heartbeat.interval.ms=150",
                           // A broker that was killed is let in again when its last session is over.
                           "broker.session.timeout.ms=4000", "broker.heartbeat.interval.ms=500"};
+    if (brokers == 1) return options;
+    const std::string copies = std::to_string(brokers);
+    for (const std::string& line :
+         {"offsets.topic.replication.factor=" + copies,
+          "transaction.state.log.replication.factor=" + copies,
+          // Who comes back leads again at once what it led before.
+          std::string("leader.imbalance.check.interval.seconds=1"),
+          std::string("leader.imbalance.per.broker.percentage=0"),
+          std::string("replica.lag.time.max.ms=2000")})
+        options.properties.push_back(line);
     return options;
 }
 
@@ -52,16 +64,31 @@ PrivatePostgresOptions server_options() {
     return options;
 }
 
+// With its owner and its rights.
+void copy_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+    ChildOptions options;
+    options.command = {"cp", "-a", from.string(), to.string()};
+    run_to_end(std::move(options), 60s);
+}
+
 }  // namespace
 
-Stage::Stage()
-    : kafka_proxy_(Protocol::bytes, broker_port_.number()),
+Stage::Stage(int brokers)
+    : kafka_proxy_(Protocol::kafka, broker_port_.number()),
       postgres_proxy_(Protocol::postgres),
       direct_proxy_(Protocol::bytes),
-      broker_(broker_options(broker_port_.number(), kafka_proxy_.port())),
+      broker_(broker_options(brokers, broker_port_.number(), kafka_proxy_.port())),
       kafka_(broker_.direct_bootstrap_servers()),
       canary_(support::unique_name("canary-secret")),
       postgres_(std::make_unique<PrivatePostgres>(server_options())) {
+    for (int number = 2; number <= brokers; ++number) {
+        support::KafkaBrokerOptions options = broker_options(brokers, 0, 0);
+        options.node = number;
+        options.cluster = broker_.cluster();
+        options.controller_port = broker_.controller_port();
+        others_.push_back(std::make_unique<support::KafkaBroker>(options));
+    }
+    kafka_.set_copies(brokers);
     postgres_proxy_.set_target(postgres_->port());
     direct_proxy_.set_target(postgres_->port());
     support::create_worker_role(postgres_->dsn());
@@ -114,9 +141,35 @@ std::int64_t Stage::fail_over() {
     return lost;
 }
 
+void Stage::use_false_clock() {
+    std::filesystem::remove(clock());
+    postgres_->set_environment(false_clock(clock()));
+    postgres_->restart();
+}
+
+void Stage::use_true_clock() {
+    postgres_->set_environment({});
+    postgres_->restart();
+}
+
+void Stage::take_copy() {
+    postgres_->stop(PrivatePostgres::Stop::fast);
+    drop_copy();
+    copy_files(data(), copy());
+    postgres_->start();
+}
+
+void Stage::restore_copy() {
+    postgres_->kill_now();
+    std::filesystem::remove_all(data());
+    std::filesystem::rename(copy(), data());
+    postgres_->start();
+}
+
 void Stage::heal() {
     for (support::CuttingProxy* proxy : {&postgres_proxy_, &kafka_proxy_}) {
         proxy->on_commit({});
+        proxy->on_answer({});
         proxy->cut_nowhere();
         proxy->delay(0ms);
         proxy->limit(0);
@@ -128,7 +181,9 @@ void Stage::heal() {
     kafka_proxy_.cut_all();
     broker_.thaw();
     broker_.start();
+    for (const auto& other : others_) other->start();
     postgres_->start();
+    drop_copy();
     support::Database database(postgres_->dsn() +
                                " options='-c default_transaction_read_only=off'");
     database.execute("ALTER SYSTEM RESET default_transaction_read_only");

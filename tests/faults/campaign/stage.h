@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/embedded/private_postgres.h"
 #include "cli/embedded/reserved_port.h"
@@ -17,7 +18,8 @@ namespace onceward::campaign {
 
 class Stage {
   public:
-    Stage();
+    // Of several brokers the first one has the controller, and the workers come in through it.
+    explicit Stage(int brokers = 1);
 
     // What workers connect to. The password is a canary: it may stand in no log.
     Addresses addresses() const;
@@ -28,6 +30,11 @@ class Stage {
 
     support::Kafka& kafka() { return kafka_; }
     support::KafkaBroker& broker() { return broker_; }
+    int brokers() const { return 1 + static_cast<int>(others_.size()); }
+    // From 2 on.
+    support::KafkaBroker& other_broker(int number) {
+        return *others_.at(static_cast<std::size_t>(number) - 2);
+    }
     support::CuttingProxy& kafka_proxy() { return kafka_proxy_; }
     support::CuttingProxy& postgres_proxy() { return postgres_proxy_; }
     PrivatePostgres& postgres() { return *postgres_; }
@@ -41,16 +48,30 @@ class Stage {
     // bytes of its log were lost.
     std::int64_t fail_over();
     void drop_standby() { standby_.reset(); }
+    // Stops the server, copies all of its files, and starts it.
+    void take_copy();
+    // Kills the server and puts the copy in its place: what was committed since then is gone.
+    void restore_copy();
+
+    // Each restarts the server. Its clock is wrong by what the file says (false_clock.h).
+    void use_false_clock();
+    void use_true_clock();
+    std::filesystem::path clock() const { return postgres_->folder() / "clock"; }
 
     // Everything up, nothing in the way, whatever was done to it.
     void heal();
 
   private:
+    std::filesystem::path data() const { return postgres_->folder() / "data"; }
+    std::filesystem::path copy() const { return postgres_->folder() / "copy"; }
+    void drop_copy() const { std::filesystem::remove_all(copy()); }
+
     ReservedPort broker_port_;
     support::CuttingProxy kafka_proxy_;
     support::CuttingProxy postgres_proxy_;
     support::CuttingProxy direct_proxy_;  // follows the primary, and does nothing else
     support::KafkaBroker broker_;
+    std::vector<std::unique_ptr<support::KafkaBroker>> others_;
     support::Kafka kafka_;
     std::string canary_;
     std::unique_ptr<PrivatePostgres> postgres_;

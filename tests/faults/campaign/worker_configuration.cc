@@ -70,6 +70,7 @@ void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
          << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
          << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
     if (leases) file << "      lease: 1500ms\n";
+    if (plan.ledger.per_partition) file << "      reach: partition\n";
     if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
 }
 
@@ -152,10 +153,37 @@ std::string request_function(const Names& names) {
            "WITH ORDINALITY AS r (request, place) ORDER BY r.place RETURNING number; END $$";
 }
 
-const char* const sink_columns =
-    "message_id bigint NOT NULL, key text, account text, amount bigint CHECK (amount >= 0),"
-    "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
-    "landed bigint GENERATED ALWAYS AS IDENTITY";
+std::string sink_columns(Trial trial) {
+    const bool changes = trial == Trial::schema_changes;
+    return std::string("message_id bigint NOT NULL, key text, account text, amount ") +
+           (changes ? "int" : "bigint") +
+           " CHECK (amount >= 0),"
+           "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
+           "landed bigint GENERATED ALWAYS AS IDENTITY" +
+           // A table that is written anew loses each row's xmin.
+           (changes ? std::string(", ") + written_by + " xid8 NOT NULL DEFAULT pg_current_xact_id()"
+                    : "");
+}
+
+std::string own_code_of(std::uint64_t message_id) {
+    return own_codes[message_id % own_codes.size()];
+}
+
+std::string listed_own_codes() {
+    std::string codes;
+    for (const char* code : own_codes)
+        codes += (codes.empty() ? "'" : ", '") + std::string(code) + "'";
+    return codes;
+}
+
+std::string own_code_trigger(const std::string& table) {
+    return "CREATE FUNCTION " + table +
+           "_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.amount < 0 THEN "
+           "RAISE EXCEPTION 'refused by a rule of its own' USING ERRCODE = (ARRAY[" +
+           listed_own_codes() + "])[1 + NEW.message_id % " + std::to_string(own_codes.size()) +
+           "]; END IF; RETURN NEW; END $$; CREATE TRIGGER refuse BEFORE INSERT ON " + table +
+           " FOR EACH ROW EXECUTE FUNCTION " + table + "_refuse()";
+}
 
 support::Properties group_properties(const FleetPlan& fleet) {
     support::Properties properties{{"max.poll.interval.ms", "2000"}};

@@ -32,6 +32,12 @@ CREATE TABLE {schema}.checker_generation_drops (
     fences jsonb NOT NULL
 );
 
+-- Rows of dead letters are changed later, by redrives and rewinds; this is who made them.
+CREATE TABLE {schema}.checker_dead_letters (
+    dead_letter bigint NOT NULL,
+    transaction xid8 NOT NULL
+);
+
 CREATE TABLE {schema}.checker_lease_moves (
     sequence bigint GENERATED ALWAYS AS IDENTITY,
     ledger integer NOT NULL,
@@ -125,3 +131,14 @@ CREATE TRIGGER checker_lease_moved AFTER UPDATE ON {schema}.leases
         IS DISTINCT FROM (NEW.owner_token, NEW.state, NEW.lease_until, NEW.attempts,
             NEW.claimed_at))
     EXECUTE FUNCTION {schema}.checker_note_lease();
+
+CREATE FUNCTION {schema}.checker_note_dead_letter() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO {schema}.checker_dead_letters VALUES (NEW.dead_letter, pg_current_xact_id());
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER checker_dead_letter_made AFTER INSERT ON {schema}.dead_letters
+    FOR EACH ROW EXECUTE FUNCTION {schema}.checker_note_dead_letter();

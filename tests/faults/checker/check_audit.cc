@@ -22,7 +22,9 @@ class Owners {
             const bool fresh =
                 sessions_.emplace(move.new_owner, move.by_operator ? 0 : move.session).second;
             if (!fresh) return Found::old_owner;
-            return move.new_epoch > move.old_epoch ? Found::right : Found::same_epoch;
+            // An operator who retires a fence leaves it to nobody, and moves nothing.
+            const bool retired = move.by_operator && move.new_next == move.old_next;
+            return move.new_epoch > move.old_epoch || retired ? Found::right : Found::same_epoch;
         }
         if (move.new_next == move.old_next || move.by_operator) return Found::right;
         const auto taken = sessions_.find(move.new_owner);

@@ -126,15 +126,18 @@ class Calls {
         if (done && !answered) unanswered_.at(where);
         check_failure(called, where);
         const int attempts = called.lease == nullptr ? 0 : called.lease->attempts;
-        if (static_cast<int>(called.calls.size()) > attempts) {
+        const auto counted =
+            std::ranges::count_if(called.calls, [](const Call* call) { return !call->lost; });
+        if (counted > attempts) {
             more_.at([&] {
-                return where() + ": " + std::to_string(called.calls.size()) + " calls, " +
+                return where() + ": " + std::to_string(counted) + " calls, " +
                        std::to_string(attempts) + " tries";
             });
         }
         for (const Call* call : called.calls) {
             if (call->key != called.calls.front()->key) two_keys_.at(where);
-            if (joined_.evidence().settings.audited) check_standing(*call, called, where);
+            const bool seen = joined_.evidence().settings.audited && !call->lost;
+            if (seen) check_standing(*call, called, where);
         }
         if (called.calls.empty()) return;
         if (!downstream_.insert(called.calls.front()->key).second) shared_.at(where);

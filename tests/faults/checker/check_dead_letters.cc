@@ -40,6 +40,7 @@ Violations check_dead_letters(const Joined& joined) {
     Finding two("I11", "a message has two dead letters");
     Finding unlike("I11", "a dead letter differs from what was produced");
     Finding incomplete("I11", "a dead letter is incomplete");
+    Finding other_code("I11", "a dead letter names another SQLSTATE than the sink raised");
     std::set<std::tuple<std::string, Place>> seen;
     for (const DeadLetter& letter : joined.evidence().dead_letters) {
         const auto where = [&] { return joined.describe(letter.place); };
@@ -54,12 +55,17 @@ Violations check_dead_letters(const Joined& joined) {
             unlike.at(where);
         }
         const std::string part = missing_part(letter, *message);
+        const std::string& raised = message->produced->sqlstate;
+        if (!raised.empty() && letter.sqlstate != raised) {
+            other_code.at([&] { return where() + ": " + letter.sqlstate + ", not " + raised; });
+        }
         if (!part.empty()) incomplete.at([&] { return where() + " lacks its " + part; });
     }
     of_none.into(violations);
     two.into(violations);
     unlike.into(violations);
     incomplete.into(violations);
+    other_code.into(violations);
     Finding missing("I11", "a message that must be rejected has no dead letter");
     for (const auto& [name, view] : joined.partitions()) {
         for (const Message& message : view.messages) {

@@ -74,6 +74,19 @@ void check_keys(const Joined& joined, Violations& violations) {
         });
     }
     twice.into(violations);
+    Finding known("I1", "a key was applied that an operator had imported before");
+    for (const auto& [name, view] : joined.partitions()) {
+        for (const Message& message : view.messages) {
+            if (message.key < 0 || joined.times_applied(message) == 0) continue;
+            const KeyCommand* import =
+                joined.keys()[static_cast<std::size_t>(message.key)].imported;
+            if (import == nullptr || import->what != KeyCommand::What::imported) continue;
+            if (joined.applied_at(message) > import->to_us) {
+                known.at([&] { return joined.describe(message); });
+            }
+        }
+    }
+    known.into(violations);
 }
 
 void check_messages(const Joined& joined, Violations& violations) {

@@ -65,6 +65,8 @@ Violations check_lag(const Joined& joined);           // I12
 Violations check_secrets(const Evidence& evidence);   // I14
 Violations check_order(const Joined& joined);         // I15
 Violations check_totals(const Joined& joined);        // I16
+Violations check_trouble(const Joined& joined);       // I18, from the audit's rows
+Violations check_standstills(const Joined& joined);   // I1, where added partitions stop a topic
 // I17: a key of a request has one effect, one claim and one answer, whatever was cut off between.
 Violations check_requests(const Evidence& evidence);
 // Keys that were answered with success and have no effect, and effects beyond a key's first.

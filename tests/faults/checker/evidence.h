@@ -53,6 +53,7 @@ struct ProducedMessage {
     // When the broker's answer was here, in microseconds since 1970; 0: not known. Retention alone
     // is judged by it.
     std::int64_t acknowledged_us = 0;
+    std::string sqlstate{};  // what the table refuses its row with; empty: any
 };
 
 // One message that a reader of committed messages finds. Control records and aborted messages are
@@ -215,6 +216,7 @@ struct Call {
     std::string worker{};       // who called
     std::int64_t at_us = 0;     // by the same clock as the database's
     int status = 0;             // of the answer; 0: there was none
+    bool lost = false;          // its lease may have been lost by a fail-over or a restore
 };
 
 // A request to a route, each time that it was sent. `body` tells one body of a key from another,
@@ -228,6 +230,9 @@ struct Request {
     std::string answer{};                  // its body
     std::optional<std::int64_t> effect{};  // the number of the effect that the answer names
     bool called = false;                   // its route leads to an upstream
+    // From when to when it was on its way; 0: not known.
+    std::int64_t sent_us = 0;
+    std::int64_t ended_us = 0;
 };
 
 // A call that an upstream has read, and that was made for a request. The upstream honours the key:
@@ -237,6 +242,8 @@ struct RouteCall {
     std::string body{};     // which of the key's bodies
     std::string key{};      // that goes along with it
     int status = 0;         // of the answer; 0: there was none
+    std::int64_t at_us = 0;
+    bool lost = false;  // as with a Call
 };
 
 // A row that a request has made. The table has no unique constraint.
@@ -265,6 +272,32 @@ struct StoredAnswer {
 struct CommittedOffset {
     PartitionName name{};
     std::int64_t offset = 0;
+};
+
+// What an operator has done to a key, between these times.
+struct KeyCommand {
+    // A key that was claimed by an import, or may have been where that did not end well; one whose
+    // claim was taken out by `forget`, or may have been.
+    enum class What : std::uint8_t { imported, perhaps_imported, forgotten };
+    What what = What::imported;
+    int topic = 0;
+    std::string key{};
+    std::int64_t from_us = 0;
+    std::int64_t to_us = 0;
+};
+
+// One topic is in trouble of its own for that time: its table is locked, for instance. All others
+// must go on.
+struct Trouble {
+    int topic = 0;
+    std::int64_t from_us = 0;
+    std::int64_t to_us = 0;
+};
+
+// From then on nobody may move a fence of the topic.
+struct Standstill {
+    int topic = 0;
+    std::int64_t from_us = 0;
 };
 
 // A partition that stands still on purpose; `said`: by log, metric or readiness.
@@ -303,6 +336,9 @@ struct Settings {
     // None: longer than the run.
     std::optional<std::int64_t> retention_us{};
     bool failed_over = false;             // to a server that may have lost the last commits
+    // Between these times the commits were made that it may have lost.
+    std::int64_t lost_from_us = 0;
+    std::int64_t lost_to_us = 0;
     bool committed_offset_moved = false;  // others moved the group's offset in Kafka
     bool rewound = false;                 // an operator moved a fence
     bool audited = false;                 // audit.sql was installed before the first worker
@@ -336,9 +372,18 @@ struct Evidence {
     std::vector<RequestClaim> request_claims{};
     std::vector<StoredAnswer> stored_answers{};
     std::vector<CommittedOffset> committed{};
+    std::vector<KeyCommand> key_commands{};
     std::vector<Halted> halted{};
+    std::vector<Trouble> troubles{};
+    std::vector<Standstill> standstills{};
+    // Of the fences that replays have, under groups of their own.
+    std::vector<FenceMove> replay_moves{};
     std::vector<SecretFound> secrets{};
 };
+
+// What a client was told while commits were made that are lost, it was told of nothing: it knows no
+// more than one without an answer. Calls of that time may be without a lease.
+void excuse_what_was_lost(Evidence& evidence);
 
 // The log as the produced list tells it: for whoever has no Kafka, with places that are all known.
 // `ends`: where a partition ends in control records or aborted messages.

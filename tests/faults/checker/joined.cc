@@ -174,6 +174,21 @@ void Joined::join_keys() {
             }
         }
     }
+    join_commands(numbers);
+}
+
+void Joined::join_commands(const std::unordered_map<std::string, int>& numbers) {
+    for (const KeyCommand& command : evidence_.key_commands) {
+        const auto found = numbers.find(key_name(
+            {.place = {.topic = command.topic}, .key_kind = "key", .key = command.key}));
+        if (found == numbers.end()) continue;  // no message had that key
+        Key& key = keys_[static_cast<std::size_t>(found->second)];
+        if (command.what == KeyCommand::What::forgotten) {
+            key.forgotten.push_back(&command);
+        } else if (key.imported == nullptr || command.what == KeyCommand::What::imported) {
+            key.imported = &command;
+        }
+    }
 }
 
 // The place of a lease is that of the message by which its key was claimed last.
@@ -189,8 +204,8 @@ void Joined::join_failures() {
 
 // Keys are one for topics that share an operation and a ledger; with `reach: partition` each
 // partition has its own.
-int Joined::key_of(const ProducedMessage& message, std::unordered_map<std::string, int>& numbers) {
-    if (message.nature == Nature::without_key || message.key.empty()) return -1;
+std::string Joined::key_name(const ProducedMessage& message) const {
+    if (message.nature == Nature::without_key || message.key.empty()) return "";
     const TopicSettings& settings = topic(message.place.topic);
     std::string name;
     const auto append = [&name](const std::string& part) {
@@ -203,6 +218,12 @@ int Joined::key_of(const ProducedMessage& message, std::unordered_map<std::strin
     if (settings.per_partition) append(settings.name + std::to_string(message.place.partition));
     append(message.key_kind);
     append(message.key);
+    return name;
+}
+
+int Joined::key_of(const ProducedMessage& message, std::unordered_map<std::string, int>& numbers) {
+    std::string name = key_name(message);
+    if (name.empty()) return -1;
     const auto [found, added] = numbers.try_emplace(std::move(name), keys_.size());
     if (added) keys_.push_back({.sample = &message});
     return found->second;
@@ -218,7 +239,8 @@ Outcome Joined::outcome(const Message& message) const {
     const TopicSettings& settings = topic(message.place.topic);
     const Nature nature = message.produced->nature;
     const Key* key = message.key < 0 ? nullptr : &keys_[static_cast<std::size_t>(message.key)];
-    const bool key_ended = key != nullptr && (key->applied > 0 || key->failed);
+    const bool key_ended =
+        key != nullptr && (key->applied > 0 || key->failed || key->imported != nullptr);
     if (times_applied(message) > 0) return Outcome::applied;
     if (message.dead_letters > 0) {
         return nature == Nature::good && differs(message) ? Outcome::conflict

@@ -60,6 +60,8 @@ struct Key {
     const ProducedMessage* sample = nullptr;
     bool must_be_applied = false;  // a message of it that can be applied was passed
     bool failed = false;           // its lease has ended so: what comes under it is a duplicate
+    const KeyCommand* imported = nullptr;          // it need not have an effect of its own
+    std::vector<const KeyCommand*> forgotten{};    // after each it may have one more
     int applied = 0;
     const ProducedMessage* applied_by = nullptr;  // one of those that were applied
 };
@@ -109,6 +111,9 @@ class Joined {
     void join_failures();
     void settle_outcomes();
     Outcome outcome(const Message& message) const;
+    void join_commands(const std::unordered_map<std::string, int>& numbers);
+    // What tells it from others; empty: none.
+    std::string key_name(const ProducedMessage& message) const;
     int key_of(const ProducedMessage& message, std::unordered_map<std::string, int>& numbers);
     Message* find(const Place& place);
 

@@ -63,7 +63,8 @@ bool Joined::can_be_applied(const Message& message) const {
 
 bool Joined::is_lost(const Key& key) const {
     const bool unknown = generations_dropped_ && topic(key.sample->place.topic).upsert;
-    return key.must_be_applied && key.applied == 0 && !key.failed && !unknown;
+    return key.must_be_applied && key.applied == 0 && !key.failed && key.imported == nullptr &&
+           !unknown;
 }
 
 bool Joined::differs(const Message& message) const {
@@ -86,7 +87,13 @@ const FenceMove* Joined::move_over(const Place& place, Transaction transaction) 
         if (found != moves.end() && fits(*found)) return *found;
     }
     const auto found = std::ranges::find_if(moves, fits);
-    return found == moves.end() ? nullptr : *found;
+    if (found != moves.end()) return *found;
+    // What an operator has skipped may be applied by a replay.
+    const auto replayed =
+        std::ranges::find_if(evidence_.replay_moves, [&](const FenceMove& move) {
+            return move.name == place.in() && fits(&move);
+        });
+    return replayed == evidence_.replay_moves.end() ? nullptr : &*replayed;
 }
 
 std::int64_t Joined::applied_at(const Message& message) const {

@@ -44,7 +44,7 @@ std::vector<std::string> unchecked(const Joined& joined) {
     const Evidence& evidence = joined.evidence();
     std::vector<std::string> texts;
     if (!evidence.settings.audited) {
-        texts.push_back("I4, I5 and the chain of I2: audit.sql was not installed");
+        texts.push_back("I4, I5, I18 and the chain of I2: audit.sql was not installed");
         if (evidence.settings.retention_us && joined.generations_dropped()) {
             texts.push_back("I8: audit.sql was not installed");
         }
@@ -90,6 +90,8 @@ Verdict judge(const Evidence& evidence) {
     take(check_secrets(evidence));
     take(check_order(joined));
     take(check_totals(joined));
+    take(check_trouble(joined));
+    take(check_standstills(joined));
     take(check_requests(evidence));
     take(check_route_calls(evidence));
     return verdict;

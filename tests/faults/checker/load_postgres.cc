@@ -172,11 +172,23 @@ class Loader {
         }
     }
 
+    bool audited() {
+        const Rows installed =
+            session_.query("SELECT to_regclass($1) IS NOT NULL",
+                           {session_.identifier(source_.schema) + ".checker_dead_letters"});
+        return installed.text(0, 0) == "t";
+    }
+
     void read_dead_letters() {
         const Rows rows = query(
-            "SELECT topic, partition, record_offset, xmin, identity, record_timestamp IS NOT NULL,"
-            " record_key, headers, payload, error_class, sqlstate, reason, attempts"
-            " FROM {schema}.dead_letters WHERE consumer_group = $1 ORDER BY dead_letter",
+            "SELECT topic, partition, record_offset, " +
+                std::string(audited() ? "coalesce((SELECT transaction::text FROM"
+                                        " {schema}.checker_dead_letters AS made WHERE"
+                                        " made.dead_letter = d.dead_letter), d.xmin::text)"
+                                      : "xmin") +
+                ", identity, record_timestamp IS NOT NULL,"
+                " record_key, headers, payload, error_class, sqlstate, reason, attempts"
+                " FROM {schema}.dead_letters AS d WHERE consumer_group = $1 ORDER BY dead_letter",
             {source_.consumer_group});
         evidence_.dead_letters.clear();
         for (int row = 0; row < rows.size(); ++row) {
@@ -229,8 +241,10 @@ class Loader {
         const int number = topic(sink.topic);
         if (number < 0) throw std::runtime_error("a sink of an unknown topic: " + sink.topic);
         std::string sql = "SELECT " + column(sink.id) + ", " + column(sink.partition) + ", " +
-                          column(sink.offset) + ", xmin, " + column(sink.landed) + ", " +
-                          column(sink.key) + ", " + column(sink.target) + " FROM " + sink.table;
+                          column(sink.offset) + ", " +
+                          (sink.transaction.empty() ? "xmin" : column(sink.transaction)) + ", " +
+                          column(sink.landed) + ", " + column(sink.key) + ", " +
+                          column(sink.target) + " FROM " + sink.table;
         std::vector<std::string> values;
         if (!sink.topic_column.empty()) {
             sql += " WHERE " + column(sink.topic_column) + " = $1";
@@ -250,14 +264,13 @@ class Loader {
     }
 
     void read_audit() {
-        const Rows installed =
-            session_.query("SELECT to_regclass($1) IS NOT NULL",
-                           {session_.identifier(source_.schema) + ".checker_fence_moves"});
-        evidence_.settings.audited = installed.text(0, 0) == "t";
+        evidence_.settings.audited = audited();
         evidence_.moves.clear();
         evidence_.drops.clear();
         if (!evidence_.settings.audited) return;
         evidence_.moves = read_fence_moves(session_, source_, evidence_.topics, 0);
+        evidence_.replay_moves =
+            read_fence_moves(session_, source_, evidence_.topics, 0, MovesOf::replays);
         const Rows drops = query(
             "SELECT ledger, generation, (extract(epoch FROM sealed_at) * 1000000)::bigint,"
             " (extract(epoch FROM dropped_at) * 1000000)::bigint, fences"
@@ -287,14 +300,17 @@ class Loader {
 
 std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
                                         const std::vector<TopicSettings>& topics,
-                                        std::int64_t newest) {
+                                        std::int64_t newest, MovesOf whose) {
     std::unordered_map<std::string, int> numbers;
     for (std::size_t i = 0; i < topics.size(); ++i) numbers[topics[i].name] = static_cast<int>(i);
     std::string sql =
         "SELECT sequence, topic, partition, xmin, session, old_owner, new_owner, old_epoch,"
         " new_epoch, old_next, new_next, applied, duplicates, conflicts, dead_lettered, skipped,"
         " (extract(epoch FROM at) * 1000000)::bigint, by_operator"
-        " FROM {schema}.checker_fence_moves WHERE consumer_group = $1 ORDER BY sequence DESC";
+        " FROM {schema}.checker_fence_moves WHERE ";
+    sql += whose == MovesOf::the_group ? "consumer_group = $1"
+                                       : "starts_with(consumer_group, $1 || ' replay ')";
+    sql += " ORDER BY sequence DESC";
     if (newest > 0) sql += " LIMIT " + std::to_string(newest);
     const Rows rows =
         session.query(with_schema(sql, session.identifier(source.schema)), {source.consumer_group});

@@ -21,6 +21,9 @@ struct SinkTable {
     std::string key;           // the idempotency key as text or bytea
     std::string target;        // upsert: the column that rows are unique by
     std::string topic_column;  // where topics share a table
+    // An xid8 with the transaction that wrote the row. Without it that is the row's xmin, which a
+    // table that is written anew loses.
+    std::string transaction;
 };
 
 struct DatabaseSource {
@@ -47,9 +50,11 @@ void read_leases(PgSession& session, const std::string& schema,
 // answers of the ledgers that routes feed. In a REPEATABLE READ transaction of its own.
 void load_request_effects(const DatabaseSource& source, const std::string& table,
                           Evidence& evidence);
+// The group's own fences, or those that its replays have.
+enum class MovesOf : std::uint8_t { the_group, replays };
 // The audit's rows, oldest first; `newest`: no more than so many of the latest, 0: all.
 std::vector<FenceMove> read_fence_moves(PgSession& session, const DatabaseSource& source,
                                         const std::vector<TopicSettings>& topics,
-                                        std::int64_t newest);
+                                        std::int64_t newest, MovesOf whose = MovesOf::the_group);
 
 }  // namespace onceward::checker

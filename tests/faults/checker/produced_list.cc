@@ -1,5 +1,6 @@
 #include "tests/faults/checker/produced_list.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
@@ -52,6 +53,7 @@ ProducedMessage message_of(const json& line, const std::unordered_map<std::strin
     message.fingerprint = line.value("f", "");
     message.target = line.value("r", "");
     message.acknowledged_us = line.value("at", std::int64_t{0});
+    message.sqlstate = line.value("s", "");
     return message;
 }
 
@@ -96,6 +98,7 @@ std::string produced_line(const ProducedMessage& message,
     if (!message.fingerprint.empty()) line["f"] = message.fingerprint;
     if (!message.target.empty()) line["r"] = message.target;
     if (message.acknowledged_us != 0) line["at"] = message.acknowledged_us;
+    if (!message.sqlstate.empty()) line["s"] = message.sqlstate;
     try {
         return line.dump();
     } catch (const json::type_error&) {  // no UTF-8
@@ -126,7 +129,8 @@ void read_calls(std::istream& lines, Evidence& evidence) {
             evidence.route_calls.push_back({.request = line["q"].get<std::string>(),
                                             .body = line.at("b").get<std::string>(),
                                             .key = line.at("k").get<std::string>(),
-                                            .status = line.value("s", 0)});
+                                            .status = line.value("s", 0),
+                                            .at_us = line.value("at", std::int64_t{0})});
             return;
         }
         evidence.calls.push_back({.message = line.at("id").get<std::uint64_t>(),
@@ -151,7 +155,9 @@ void read_requests(std::istream& lines, Evidence& evidence) {
                         .status = line.value("s", 0),
                         .replayed = line.value("r", false),
                         .answer = line.value("a", ""),
-                        .called = line.value("u", false)};
+                        .called = line.value("u", false),
+                        .sent_us = line.value("from", std::int64_t{0}),
+                        .ended_us = line.value("to", std::int64_t{0})};
         const json answer = json::parse(request.answer, nullptr, false);
         if (answer.is_object()) {
             request.problem = answer.value("type", "");
@@ -161,6 +167,36 @@ void read_requests(std::istream& lines, Evidence& evidence) {
         }
         evidence.requests.push_back(std::move(request));
     });
+}
+
+void read_key_commands(std::istream& lines, Evidence& evidence) {
+    each_line(lines, "list of commands", [&](const json& line) {
+        using What = KeyCommand::What;
+        const std::string what = line.at("do").get<std::string>();
+        const std::string topic = line.at("t").get<std::string>();
+        const auto found = std::ranges::find(evidence.topics, topic, &TopicSettings::name);
+        if (found == evidence.topics.end()) throw std::runtime_error("unknown topic " + topic);
+        KeyCommand command{.topic = static_cast<int>(found - evidence.topics.begin()),
+                           .key = line.at("k").get<std::string>(),
+                           .from_us = line.at("from").get<std::int64_t>(),
+                           .to_us = line.at("to").get<std::int64_t>()};
+        if (what == "import") {
+            command.what = What::imported;
+        } else if (what == "import_tried") {
+            command.what = What::perhaps_imported;
+        } else if (what == "forget") {
+            command.what = What::forgotten;
+        } else {
+            throw std::runtime_error("unknown command " + what);
+        }
+        evidence.key_commands.push_back(std::move(command));
+    });
+}
+
+void load_key_commands(const std::filesystem::path& file, Evidence& evidence) {
+    std::ifstream lines = opened(file);
+    evidence.key_commands.clear();
+    read_key_commands(lines, evidence);
 }
 
 void load_requests(const std::filesystem::path& file, Evidence& evidence) {

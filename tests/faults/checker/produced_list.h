@@ -36,9 +36,15 @@ void load_calls(const std::filesystem::path& file, Evidence& evidence);
 //   {"k":"charges/a-9","b":"1","s":200,"r":true,"a":"{\"effect\": 17}"}
 // k: the key; b: which of the key's bodies it was; s: the status of the answer, left out where none
 // came; r: the answer says that it is a replayed one, default false; a: the answer's body; u: its
-// route leads to an upstream, default false. An
+// route leads to an upstream, default false; from, to: when it was on its way. An
 // object there may have `type`, of a problem, and `effect`, the number of the row that it tells of.
 void read_requests(std::istream& lines, Evidence& evidence);
 void load_requests(const std::filesystem::path& file, Evidence& evidence);
+
+// What an operator has done to keys, in the same form:
+//   {"do":"forget","t":"topic","k":"key-7","from":1700000000000000,"to":1700000000500000}
+// do: forget, import, or import_tried where it may have been done in part.
+void read_key_commands(std::istream& lines, Evidence& evidence);
+void load_key_commands(const std::filesystem::path& file, Evidence& evidence);
 
 }  // namespace onceward::checker

@@ -107,6 +107,7 @@ SinkTable sink_of(const json& object) {
     members.take("key", sink.key);
     members.take("target", sink.target);
     members.take("topic_column", sink.topic_column);
+    members.take("transaction", sink.transaction);
     members.end();
     return sink;
 }
@@ -153,18 +154,43 @@ void take_sample(const json& object, SampleOptions& sample) {
     members.end();
 }
 
+int topic_in(const json& name, const Evidence& evidence) {
+    const std::string topic = name.get<std::string>();
+    const auto found = std::ranges::find(evidence.topics, topic, &TopicSettings::name);
+    if (found == evidence.topics.end()) throw std::runtime_error("scene: no topic " + topic);
+    return static_cast<int>(found - evidence.topics.begin());
+}
+
 void take_halted(const json& list, Evidence& evidence) {
     for (const json& object : list) {
         Members members(object, "halted");
         Halted halted;
-        const std::string topic = members.need("topic").get<std::string>();
-        const auto found = std::ranges::find(evidence.topics, topic, &TopicSettings::name);
-        if (found == evidence.topics.end()) throw std::runtime_error("scene: no topic " + topic);
-        halted.name.topic = static_cast<int>(found - evidence.topics.begin());
+        halted.name.topic = topic_in(members.need("topic"), evidence);
         members.take("partition", halted.name.partition);
         members.take("said", halted.said);
         members.end();
         evidence.halted.push_back(halted);
+    }
+}
+
+void take_troubles(const json& list, Evidence& evidence) {
+    for (const json& object : list) {
+        Members members(object, "troubles");
+        Trouble trouble{.topic = topic_in(members.need("topic"), evidence)};
+        members.take("from_us", trouble.from_us);
+        members.take("to_us", trouble.to_us);
+        members.end();
+        evidence.troubles.push_back(trouble);
+    }
+}
+
+void take_standstills(const json& list, Evidence& evidence) {
+    for (const json& object : list) {
+        Members members(object, "standstills");
+        Standstill still{.topic = topic_in(members.need("topic"), evidence)};
+        members.take("from_us", still.from_us);
+        members.end();
+        evidence.standstills.push_back(still);
     }
 }
 
@@ -186,6 +212,9 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
         scene.request_table = of_requests.need("table").get<std::string>();
         of_requests.end();
     }
+    if (const json* operators = members.find("operators")) {
+        scene.operators = folder / operators->get<std::string>();
+    }
     for (const json& topic : members.need("topics")) {
         scene.evidence.topics.push_back(topic_of(topic));
     }
@@ -194,10 +223,18 @@ Scene scene_of(const json& object, const std::filesystem::path& folder) {
         settings.retention_us = retention->get<std::int64_t>() * 1000;
     }
     members.take("failed_over", settings.failed_over);
+    if (const json* lost = members.find("lost")) {
+        Members of_lost(*lost, "lost");
+        of_lost.take("from_us", settings.lost_from_us);
+        of_lost.take("to_us", settings.lost_to_us);
+        of_lost.end();
+    }
     members.take("committed_offset_moved", settings.committed_offset_moved);
     members.take("rewound", settings.rewound);
     members.take("one_session_each", settings.one_session_each);
     if (const json* halted = members.find("halted")) take_halted(*halted, scene.evidence);
+    if (const json* troubles = members.find("troubles")) take_troubles(*troubles, scene.evidence);
+    if (const json* still = members.find("standstills")) take_standstills(*still, scene.evidence);
     if (const json* secrets = members.find("secrets")) {
         Members of_secrets(*secrets, "secrets");
         scene.secrets_folder = folder / of_secrets.need("folder").get<std::string>();
@@ -240,6 +277,8 @@ Evidence gather(const Scene& scene) {
         load_requests(scene.requests, evidence);
         load_request_effects(scene.postgres, scene.request_table, evidence);
     }
+    excuse_what_was_lost(evidence);
+    if (!scene.operators.empty()) load_key_commands(scene.operators, evidence);
     if (!scene.published.empty()) load_published(scene.kafka, scene.published, evidence);
     if (!scene.secrets_folder.empty()) {
         evidence.secrets = find_secrets(scene.secrets_folder, scene.canaries, scene.secrets_except);

@@ -13,6 +13,20 @@ bool beyond_the_window(const Joined& joined, const Message& first, const Message
            second.produced->acknowledged_us > applied + *retention;
 }
 
+// Whether an operator took the claim out between the two; each time allows one effect more.
+bool forgotten_between(const Joined& joined, const Message& first, const Message& second,
+                       std::vector<const KeyCommand*>& left) {
+    const std::int64_t before = joined.applied_at(first);
+    const std::int64_t after = joined.applied_at(second);
+    if (before == 0 || after == 0) return false;
+    const auto found = std::ranges::find_if(left, [&](const KeyCommand* command) {
+        return command->to_us >= before && command->from_us <= after;
+    });
+    if (found == left.end()) return false;
+    left.erase(found);
+    return true;
+}
+
 }  // namespace
 
 std::vector<TwiceApplied> twice_applied(const Joined& joined) {
@@ -34,7 +48,10 @@ std::vector<TwiceApplied> twice_applied(const Joined& joined) {
     }
     for (auto& [key, messages] : suspects) {
         std::ranges::sort(messages, {}, [&](const Message* m) { return joined.applied_at(*m); });
+        std::vector<const KeyCommand*> forgotten =
+            joined.keys()[static_cast<std::size_t>(key)].forgotten;
         for (std::size_t i = 1; i < messages.size(); ++i) {
+            if (forgotten_between(joined, *messages[i - 1], *messages[i], forgotten)) continue;
             if (!beyond_the_window(joined, *messages[i - 1], *messages[i])) {
                 found.push_back({key, messages[i]->place});
             }
