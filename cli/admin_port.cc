@@ -52,7 +52,8 @@ void AdminPort::tend() {
         server_ = std::make_unique<AdminServer>(
             *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
                                             [this] { return readiness(status()); },
-                                            [this] { return metrics(); }});
+                                            [this] { return metrics(); },
+                                            slots_.status().group});
         log_info("admin.listening",
                  {{"host", server_->address().host}, {"port", server_->address().port}});
     } catch (const AdminError& error) {

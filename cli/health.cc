@@ -33,6 +33,12 @@ int ask(const HealthOptions& options) {
     }
     const AdminAnswer answer =
         ask_admin_port(*configuration.admin, options.ready ? "/readyz" : "/livez", timeout);
+    if (answer.process != name_of(configuration.group)) {
+        std::cerr << "onceward: " << to_text(*configuration.admin)
+                  << " is held by a process of another group than `" << configuration.group
+                  << "`, or not by Onceward; this configuration's process has no admin port\n";
+        return exit_failure;
+    }
     std::cout << answer.body;
     return answer.status == 200 ? exit_ok : exit_failure;
 }

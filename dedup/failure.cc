@@ -95,6 +95,11 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
     return FailureAction::stop;
 }
 
+bool may_be_about_one(const PostgresError::Diagnosis& diagnosis) {
+    const std::string& code = diagnosis.sqlstate;
+    return code != "42501" && code != "23514" && !code.starts_with("XX");
+}
+
 bool may_pass(std::string_view sqlstate) {
     return sqlstate == "23503" || among(sqlstate.substr(0, 2), users_own) || of_the_user(sqlstate);
 }

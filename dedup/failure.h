@@ -24,6 +24,12 @@ enum class Origin : std::uint8_t { ours, sink };
 // worth a few tries.
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
 
+// Whether an error whose action is `stop` can be about one message, if the others of its batch pass:
+// code of the user's own may meet a missing table or column for one row alone. False for what an
+// operator repairs and then passes as it is: a missing privilege (42501), a missing partition (23514
+// without a constraint), and damage inside PostgreSQL (XX).
+bool may_be_about_one(const PostgresError::Diagnosis& diagnosis);
+
 // Whether the same row may be taken later, though nothing about the message changes: what the
 // user's own functions and triggers raise (P0, 38, 39, and codes of their own such as SH001), and a
 // foreign key whose other row is not there yet (23503). No other rejection passes: a value that

@@ -11,8 +11,6 @@ namespace {
 // If more messages of a batch than these get an error of the table or the role, then the table or
 // the role is at fault, and none of the messages goes to the dead letters.
 constexpr std::size_t most_stopped = 3;
-// An error inside PostgreSQL, such as a damaged page, is never about a message.
-constexpr std::string_view internal_error = "XX";
 
 using Messages = std::span<const Message* const>;
 
@@ -84,7 +82,8 @@ class Search {
     } catch (const PostgresError& error) {
         const FailureAction action = classify(error.diagnosis(), Origin::sink, target_.earlier);
         if (action != FailureAction::reject && action != FailureAction::stop) throw;
-        if (error.sqlstate().starts_with(internal_error)) throw;
+        const bool stops = action == FailureAction::stop;
+        if (stops && !target_.tried_again && !may_be_about_one(error.diagnosis())) throw;
         refused(messages, action,
                 {nullptr, action, error.sqlstate(), error.diagnosis().message, error.summary()});
         return false;

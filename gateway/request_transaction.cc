@@ -67,7 +67,10 @@ std::optional<std::vector<Refusal>> RequestTransaction::search(
     for (const RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
     origin_ = Origin::sink;
     return search.run(transaction,
-                      {.sink = parts_.sink, .context = parts_.context, .earlier = earlier},
+                      {.sink = parts_.sink,
+                       .context = parts_.context,
+                       .earlier = earlier,
+                       .tried_again = true},
                       messages);
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "dedup/digest.h"
 #include "dedup/log.h"
 #include "gateway/server.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* process_header = "Onceward-Process";
 constexpr const char* json_type = "application/json";
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -70,8 +72,8 @@ struct AdminServer::State {
             response.headers.emplace_back("Allow", "GET, HEAD");
             return answer(std::move(response));
         }
-        if (path == "/livez") return answer(verdict_of(sources.live));
-        if (path == "/readyz") return answer(verdict_of(sources.ready));
+        if (path == "/livez") return answer(signed_by_me(verdict_of(sources.live)));
+        if (path == "/readyz") return answer(signed_by_me(verdict_of(sources.ready)));
         if (path != "/metrics") return answer(plain_response(404, "not here\n"));
         const std::lock_guard lock(mutex);
         waiting.push_back(std::move(answer));
@@ -83,6 +85,12 @@ struct AdminServer::State {
     } catch (const std::exception& error) {
         log_error("admin.internal", {{"error", error.what()}});
         return plain_response(500, "no answer\n");
+    }
+
+    // Another process may hold the port that one expects to have itself.
+    HttpResponse signed_by_me(HttpResponse response) const {
+        response.headers.emplace_back(process_header, name_of(sources.group));
+        return response;
     }
 
     // All that wait share what is read for them.
@@ -131,6 +139,8 @@ AdminServer::~AdminServer() {
     state_->server.stop(500ms);
 }
 
+std::string name_of(const std::string& group) { return hex(digest_of_bytes(group)); }
+
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
                            std::chrono::milliseconds timeout) {
     static std::once_flag once;
@@ -151,9 +161,21 @@ AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path
     curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
     curl_easy_setopt(raw, CURLOPT_NOSIGNAL, 1L);
     const CURLcode code = curl_easy_perform(raw);
+    if (code == CURLE_COULDNT_CONNECT) {
+        throw AdminError("nothing listens at " + to_text(address) +
+                         ": the process does not run, or its `admin.listen` is another one");
+    }
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        throw AdminError("whatever listens at " + to_text(address) + " has not answered within " +
+                         std::to_string(timeout.count()) + " ms");
+    }
     if (code != CURLE_OK) {
         throw AdminError("no answer from " + to_text(address) + path + ": " +
                          curl_easy_strerror(code));
+    }
+    curl_header* name = nullptr;
+    if (curl_easy_header(raw, process_header, 0, CURLH_HEADER, -1, &name) == CURLHE_OK) {
+        answer.process = name->value;
     }
     long status = 0;
     curl_easy_getinfo(raw, CURLINFO_RESPONSE_CODE, &status);

@@ -25,6 +25,7 @@ class AdminServer {
         std::function<HealthVerdict()> live;
         std::function<HealthVerdict()> ready;
         std::function<std::string()> metrics;  // Prometheus's text format
+        std::string group = {};                // the consumer group, or the routes' service
     };
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);
@@ -39,11 +40,14 @@ class AdminServer {
 };
 
 // Asks a process's admin port, as `onceward health` does: its answer's body, and whether it is
-// well. Throws AdminError where nobody answers within `timeout`.
+// well. Throws AdminError if nothing listens there, or nobody answers within `timeout`.
 struct AdminAnswer {
     int status = 0;
     std::string body;
+    std::string process;  // name_of() its group; '' if it is not Onceward
 };
+// What an answer's header `Onceward-Process` says, for any name of a group: 32 hex digits.
+std::string name_of(const std::string& group);
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
                            std::chrono::milliseconds timeout);
 

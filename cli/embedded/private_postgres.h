@@ -29,7 +29,7 @@ struct PrivatePostgresOptions {
     // for temporary files.
     std::filesystem::path parent;
     // `NAME=value` entries put over the environment of the server.
-    std::vector<std::string> environment;
+    std::vector<std::string> environment = {};
     // Server and folder stay when the object and the process are gone, for people who want to look.
     bool keep = false;
 };

@@ -31,6 +31,15 @@ class AdminPortTest : public ::testing::Test {
                          }}};
 };
 
+TEST_F(AdminPortTest, AVerdictNamesItsProcess) {
+    AdminServer mine({"127.0.0.1", 0}, {.live = [] { return HealthVerdict{}; },
+                                        .ready = [] { return HealthVerdict{}; },
+                                        .metrics = [] { return std::string(); },
+                                        .group = "mine"});
+    EXPECT_EQ(ask_admin_port(mine.address(), "/livez", 5s).process, name_of("mine"));
+    EXPECT_NE(ask("/livez").process, name_of("mine"));
+}
+
 TEST_F(AdminPortTest, SlowConnectionsKeepNobodyFromAnAnswer) {
     std::vector<std::unique_ptr<RawClient>> slow;
     for (int i = 0; i < 8; ++i) {

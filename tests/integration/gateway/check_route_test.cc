@@ -13,7 +13,7 @@ class CheckedRoutes : public RouteScene {
 TEST_F(CheckedRoutes, TheirServerAndTheirSinksAreLookedAt) {
     const Outcome good = check();
     EXPECT_EQ(good.exit_code, 0) << good.output;
-    EXPECT_THAT(good.output, HasSubstr("database: reached, fit for a worker"));
+    EXPECT_THAT(good.output, HasSubstr("database: reached, with settings that suit"));
     EXPECT_THAT(good.output,
                 HasSubstr("sink of route POST /orders/{id}: its columns and types fit"));
     database().execute("ALTER TABLE " + table_ + " DROP COLUMN id");
@@ -34,7 +34,7 @@ TEST_F(CheckedRoutes, AlsoWhereAllTopicsAreOnAnotherServer) {
            "    key: {preset: idempotency-key}\n    sink: {table: refunds, columns: {id: /id}}\n";
     const Outcome checked = check();
     EXPECT_EQ(checked.exit_code, 78) << checked.output;
-    EXPECT_THAT(checked.output, HasSubstr("good: postgres: reached, fit for a worker"));
+    EXPECT_THAT(checked.output, HasSubstr("good: postgres: reached, with settings that suit"));
     EXPECT_THAT(checked.output, HasSubstr("error: databases[0]: PostgreSQL says"));
 }
 

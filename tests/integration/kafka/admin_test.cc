@@ -58,11 +58,12 @@ class AdminScene {
         return sum;
     }
     // The exit code of `onceward health` with this argument.
-    int health(const std::string& argument, std::uint16_t port) const {
+    int health(const std::string& argument, std::uint16_t port,
+               const std::string& group = "") const {
         const auto folder = std::filesystem::temp_directory_path() / support::unique_name("health");
         std::filesystem::create_directories(folder);
         std::ofstream(folder / "onceward.yaml")
-            << "group: any\nkafka: {bootstrap_servers: \"localhost:1\"}\npostgres: {dsn: "
+            << "group: '" << (group.empty() ? scene_.group() : group) << "'\nkafka: {bootstrap_servers: \"localhost:1\"}\npostgres: {dsn: "
                "\"host=localhost\"}\nadmin: {listen: \"127.0.0.1:"
             << port << "\"}\ntopics:\n  - name: any\n    key: {preset: idempotency-key}\n"
             << "    sink: {table: any, columns: {id: /id}}\n";
@@ -131,6 +132,7 @@ TEST(AdminPort, WhilePostgresRefusesItLivesAndIsNotReady) {
     ASSERT_TRUE(admin.becomes("/readyz", 200)) << admin.get("/readyz").body;
     const std::uint16_t port = admin.address().port;
     EXPECT_EQ(admin.health("--ready", port), 0);
+    EXPECT_EQ(admin.health("--ready", port, "another group"), 1);
     support::Database& database = admin.scene().database();
     const std::string role = std::string("ALTER ROLE ") + support::worker_role;
     database.execute(role + " CONNECTION LIMIT 0");

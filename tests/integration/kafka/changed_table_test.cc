@@ -78,6 +78,34 @@ TEST(ChangedTables, ATypeThatCopyTakesSilentlyGetsTheRightValues) {
     EXPECT_EQ(scene.database().number("SELECT count(*) FROM effects WHERE 'key-' || id <> key"), 0);
 }
 
+// The sink is prepared again and goes on, without an error in the log.
+TEST(ChangedTables, AChangeThatFitsStopsNothing) {
+    Scene scene;
+    Worker& worker = scene.start(slow(scene));
+    scene.send(50);
+    ASSERT_TRUE(scene.all_applied());
+    const CapturedLog log;
+    scene.database().execute("ALTER TABLE effects DROP COLUMN id; "
+                             "ALTER TABLE effects ADD COLUMN id bigint");
+    scene.send(50);
+    EXPECT_TRUE(scene.all_applied(within));
+    EXPECT_TRUE(log.says("topic.target_changed", 0ms));
+    EXPECT_FALSE(log.says("topic.stopped", 0ms)) << log.text();
+    EXPECT_TRUE(worker.status().halted.empty());
+}
+
+TEST(ChangedTables, AStoppedTopicNamesTheOffsetsOfItsBatch) {
+    Scene scene;
+    scene.start(slow(scene));
+    scene.send(50);
+    ASSERT_TRUE(scene.all_applied());
+    const CapturedLog log;
+    scene.database().execute("REVOKE INSERT ON effects FROM PUBLIC, onceward_test_worker");
+    scene.send(1);
+    ASSERT_TRUE(log.says("topic.stopped"));
+    EXPECT_TRUE(log.says("batch=\"0:50-51\"", 0ms)) << log.text();
+}
+
 TEST(ChangedTables, AnAddedConstraintSendsTheRowsThatBreakItToTheDeadLetters) {
     Scene scene;
     scene.start(slow(scene));

@@ -226,7 +226,7 @@ TEST_F(TwoDatabases, WhileOneIsAwayOnlyItsTopicsWait) {
     const Answer checked = onceward({"check", "--connect"});
     EXPECT_EQ(checked.exit_code, 78);
     EXPECT_THAT(checked.output, HasSubstr(":5:5: error: databases[0]: PostgreSQL says:"));
-    EXPECT_THAT(checked.output, HasSubstr("postgres: reached, fit for a worker"));
+    EXPECT_THAT(checked.output, HasSubstr("postgres: reached, with settings that suit"));
     const Answer migrated = onceward({"migrate", "up"});
     EXPECT_EQ(migrated.exit_code, 1) << "one is away, the other is looked at all the same";
     EXPECT_THAT(migrated.output, HasSubstr("postgres: schema " + schema_ + " is at version"));

@@ -26,7 +26,7 @@ class ServerByHand : public Operator {
             {"pause", {"pause", "orders"}},
             {"resume", {"resume", "orders"}},
             {"offsets --set",
-             {"offsets", "--topic", "orders", "--partition", "0", "--set", "1",
+             {"offsets", "--topic", "orders", "--partition", "0", "--set", "1", "--reason", "a",
               "--yes"}},
             {"offsets skip",
              {"offsets", "skip", "--topic", "orders", "--partition", "0", "--offset", "0", "--to",

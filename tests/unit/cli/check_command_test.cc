@@ -57,6 +57,48 @@ TEST(CheckCommand, FindingsCanBeReadByPrograms) {
     EXPECT_NE(findings[0].at("message").get<std::string>().find("ONCEWARD_DSN"), std::string::npos);
 }
 
+std::string file_with(const std::string& text) {
+    const auto path = std::filesystem::path(testing::TempDir()) / "check_command_mistake.yaml";
+    std::ofstream(path) << text;
+    return path.string();
+}
+
+nlohmann::json findings_of(const std::string& text) {
+    return nlohmann::json::parse(run("check --json -c " + file_with(text)).output).at("findings");
+}
+
+TEST(CheckCommand, AListAtTheTopIsOneFinding) {
+    EXPECT_EQ(findings_of("- group: orders\n").size(), 1U);
+}
+
+TEST(CheckCommand, AnUnknownMechanismIsRefusedWhereItStands) {
+    const auto findings = findings_of(
+        "group: orders\npostgres: {dsn: host=localhost}\nkafka:\n  bootstrap_servers: a:9092\n"
+        "  properties:\n    security.protocol: SASL_SSL\n    sasl.mechanism: PLAN\ntopics:\n"
+        "  - {name: a, key: {preset: idempotency-key}, sink: {table: a, columns: {id: /id}}}\n");
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].at("line"), 7);
+    EXPECT_NE(findings[0].at("message").get<std::string>().find("did you mean `PLAIN`?"),
+              std::string::npos);
+}
+
+TEST(CheckCommand, BrokersAreNeededOnlyWhereSomethingAsksThem) {
+    const std::string start = "group: shop\npostgres: {dsn: host=localhost}\n";
+    const std::string route = "http:\n  routes:\n    - method: POST\n      path: /orders\n";
+    EXPECT_EQ(findings_of(start + route + "      sink: {table: orders, columns: {id: /id}}\n"),
+              nlohmann::json::array());
+    EXPECT_EQ(findings_of(start + route + "      topic: orders\n").size(), 1U);
+}
+
+TEST(Program, AMistypedCommandIsNamedWithTheNearestOne) {
+    const auto said = [](const std::string& arguments) {
+        return run(arguments + " 2>&1 >/dev/null #").output;
+    };
+    EXPECT_NE(said("ofsets").find("`ofsets`; did you mean `offsets`?"), std::string::npos);
+    EXPECT_NE(said("dlq lst").find("`lst` of `dlq`; did you mean `list`?"), std::string::npos);
+    EXPECT_EQ(run("dlq lst").exit_code, 64);
+}
+
 TEST(CheckCommand, AMissingFileExits78) {
     EXPECT_EQ(run("check -c no-such-file.yaml").exit_code, 78);
 }

@@ -46,6 +46,8 @@ TEST(Units, TimesNeedAZone) {
     EXPECT_EQ(parse_timestamp("1970-01-01T00:00:00.25Z"), 250ms);
     EXPECT_EQ(parse_timestamp("1970-01-01T02:00:00+02:00"), 0ms);
     EXPECT_EQ(parse_timestamp("1969-12-31T22:00:00-02:00"), 0ms);
+    // As PostgreSQL prints it, and so do the commands.
+    EXPECT_EQ(parse_timestamp("1970-01-01 02:00:00.25+02"), 250ms);
     for (const char* wrong : {"2026-01-31", "2026-01-31T12:00:00", "2026-02-30T00:00:00Z",
                               "2026-01-31T25:00:00Z", "yesterday"}) {
         EXPECT_FALSE(parse_timestamp(wrong)) << wrong;

@@ -18,6 +18,16 @@ TEST(ConnectionString, ItsVariablesNameWhatItNames) {
                                      "PGDATABASE=events", "PGSSLMODE=require"));
 }
 
+TEST(ConnectionString, ATypicalMistakeIsNamedAndNoValueIsShown) {
+    EXPECT_NE(connection_string_hint(Secret("jdbc:postgresql://there/events")).find("jdbc:"),
+              std::string::npos);
+    EXPECT_NE(connection_string_hint(Secret("$ONCEWARD_DSN")).find("${NAME}"), std::string::npos);
+    const std::string hint = connection_string_hint(Secret("host=a usr=me password=secret"));
+    EXPECT_NE(hint.find("`user`"), std::string::npos);
+    EXPECT_EQ(hint.find("secret"), std::string::npos);
+    EXPECT_EQ(connection_string_hint(Secret("host=a password=x hunter2=y")), "");
+}
+
 TEST(ConnectionString, WhatIsNoneHasNoVariables) {
     EXPECT_FALSE(valid_connection_string(Secret("host")));
     EXPECT_THAT(environment_of(Secret("host")), IsEmpty());

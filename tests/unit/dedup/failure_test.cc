@@ -98,6 +98,15 @@ TEST(Failure, ACodeThatNobodyListedStops) {
 }
 
 // The SQL standard leaves these classes to implementations, and services put their own codes there.
+TEST(Failure, WhatAnOperatorRepairsIsNeverAboutOneMessage) {
+    for (const char* code : {"42501", "23514", "XX000", "XX001"}) {
+        EXPECT_FALSE(may_be_about_one(error(code))) << code;
+    }
+    for (const char* code : {"42P01", "42703", "0A000"}) {
+        EXPECT_TRUE(may_be_about_one(error(code))) << code;
+    }
+}
+
 TEST(Failure, AUsersOwnSqlstateIsAboutOneMessage) {
     expect_all({"SH001", "ZZ999", "I0001", "50001", "99999", "56000", "72001", "U0001"},
                FailureAction::reject, FailureAction::stop);
