@@ -161,8 +161,9 @@ void add_check(CLI::App& program, Commands& commands) {
                      "With --sample: so many records may be rejected without a failure")
         ->capture_default_str();
     command->add_flag("--json", options->json, "Print one JSON object: findings, good, samples");
-    command->footer("Exit codes: 0 nothing wrong, 65 more records than --max-rejected would be rejected, 78 the "
-                    "configuration is wrong.");
+    command->footer(
+        "Exit codes: 0 nothing wrong, 65 more records than --max-rejected would be rejected, 78 "
+        "the configuration is wrong.");
     commands.add(*command, [options] { return check(*options); });
 }
 

@@ -336,7 +336,8 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
                     "unmappable, sink, conflict, behind, hot_key")
         ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
                                "unmappable", "sink", "conflict", "behind", "hot_key"}));
-    command.add_option("--since", options.since, "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
+    command.add_option("--since", options.since,
+                       "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
     command.add_option("--until", options.until, "Rejected before then");
     command.add_option("--key", options.key, "Only this idempotency key, or this record key");
     command.add_option("--number", options.numbers, "Only these, by the numbers of `dlq list`");

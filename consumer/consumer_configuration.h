@@ -10,8 +10,8 @@
 
 namespace onceward {
 
-// What a client calls back, on the thread that polls it: librdkafka's opaque pointer leads to one of
-// these, or is null.
+// What a client calls back, on the thread that polls it. librdkafka's opaque pointer leads to one
+// of these, or is null.
 struct ClientCallbacks {
     std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> rebalance;
     // The connections' failures, which are logged already.

@@ -16,7 +16,7 @@
 namespace onceward {
 namespace {
 
-struct Refusal {
+struct RefusedProperty {
     std::string_view name;
     std::string_view
         harmless;  // the one value that may stand, as it is what is set anyway; '' for none
@@ -27,39 +27,41 @@ constexpr std::string_view commits =
     "offsets are committed only behind the transaction that wrote the messages. Remove it.";
 
 constexpr std::array refusals = {
-    Refusal{"enable.auto.commit", "false", commits},
-    Refusal{"auto.commit.enable", "false", commits},
-    Refusal{"auto.commit.interval.ms", "", commits},
-    Refusal{"enable.auto.offset.store", "false", commits},
-    Refusal{"offset.store.method", "", commits},
-    Refusal{"offset.store.path", "", commits},
-    Refusal{"offset.store.sync.interval.ms", "", commits},
-    Refusal{
+    RefusedProperty{"enable.auto.commit", "false", commits},
+    RefusedProperty{"auto.commit.enable", "false", commits},
+    RefusedProperty{"auto.commit.interval.ms", "", commits},
+    RefusedProperty{"enable.auto.offset.store", "false", commits},
+    RefusedProperty{"offset.store.method", "", commits},
+    RefusedProperty{"offset.store.path", "", commits},
+    RefusedProperty{"offset.store.sync.interval.ms", "", commits},
+    RefusedProperty{
         "auto.offset.reset", "error",
         "librdkafka would skip messages without an error. Write `start` and `on_out_of_range` at "
         "the topic."},
-    Refusal{"isolation.level", "read_committed",
+    RefusedProperty{"isolation.level", "read_committed",
             "messages of aborted transactions would be applied. Remove it."},
-    Refusal{"check.crcs", "true", "a damaged batch would be read as if it were sound. Remove it."},
-    Refusal{"enable.partition.eof", "true",
+    RefusedProperty{"check.crcs", "true",
+                    "a damaged batch would be read as if it were sound. Remove it."},
+    RefusedProperty{"enable.partition.eof", "true",
             "the end of a partition must be known to move past control records. Remove it."},
-    Refusal{"group.id", "", "the group has an option of its own. Write `group` at the top level."},
-    Refusal{
+    RefusedProperty{"group.id", "",
+                    "the group has an option of its own. Write `group` at the top level."},
+    RefusedProperty{
         "group.instance.id", "",
         "two workers must not share one. Write `kafka.instance_id`; the worker's number is added."},
-    Refusal{"bootstrap.servers", "",
+    RefusedProperty{"bootstrap.servers", "",
             "the brokers have an option of their own: `kafka.bootstrap_servers`."},
-    Refusal{"metadata.broker.list", "",
+    RefusedProperty{"metadata.broker.list", "",
             "the brokers have an option of their own: `kafka.bootstrap_servers`."},
-    Refusal{"allow.auto.create.topics", "false",
+    RefusedProperty{"allow.auto.create.topics", "false",
             "a misspelt topic would be made, and wait empty for ever. Create topics first."},
-    Refusal{"plugin.library.paths", "",
+    RefusedProperty{"plugin.library.paths", "",
             "foreign code between Kafka and the worker could drop messages unseen. Remove it."},
-    Refusal{"test.mock.num.brokers", "",
+    RefusedProperty{"test.mock.num.brokers", "",
             "the worker would read from a broker inside itself. Remove it."},
-    Refusal{"transactional.id", "",
+    RefusedProperty{"transactional.id", "",
             "it belongs to producers; the worker's transaction is PostgreSQL's. Remove it."},
-    Refusal{"enable.gapless.guarantee", "", "it belongs to producers. Remove it."},
+    RefusedProperty{"enable.gapless.guarantee", "", "it belongs to producers. Remove it."},
 };
 
 bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
@@ -97,7 +99,7 @@ const std::vector<std::string>& known_names() {
 }  // namespace
 
 std::string refused_property(const std::string& name, const std::string& value) {
-    for (const Refusal& refusal : refusals) {
+    for (const RefusedProperty& refusal : refusals) {
         if (name != refusal.name) continue;
         if (!refusal.harmless.empty() && lower(value) == refusal.harmless) return {};
         return "`" + name + "` is refused: " + std::string(refusal.reason);

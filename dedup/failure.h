@@ -24,10 +24,10 @@ enum class Origin : std::uint8_t { ours, sink };
 // worth a few tries.
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
 
-// Whether an error whose action is `stop` can be about one message, if the others of its batch pass:
-// code of the user's own may meet a missing table or column for one row alone. False for what an
-// operator repairs and then passes as it is: a missing privilege (42501), a missing partition (23514
-// without a constraint), and damage inside PostgreSQL (XX).
+// Whether an error whose action is `stop` can be about one message, if the others of its batch
+// pass: code of the user's own may meet a missing table or column for one row alone. False for what
+// an operator repairs, and then the message passes as it is: a missing privilege (42501), a missing
+// partition (23514 without a constraint), and damage inside PostgreSQL (XX).
 bool may_be_about_one(const PostgresError::Diagnosis& diagnosis);
 
 // Whether the same row may be taken later, though nothing about the message changes: what the

@@ -7,8 +7,8 @@
 
 namespace onceward {
 
-// Returns `; did you mean `x`?` for the nearest of `known`, '' if none is near. Upper and lower case
-// count as the same.
+// Returns `; did you mean `x`?` for the nearest of `known`, '' if none is near. Upper and lower
+// case count as the same.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace onceward

@@ -146,10 +146,12 @@ void check_mechanism(const Configuration& configuration, Report& report) {
         if (found == configuration.kafka.properties.end()) continue;
         const std::string& mechanism = found->second.reveal();
         if (std::ranges::find(sasl_mechanisms, mechanism) != sasl_mechanisms.end()) continue;
+        const std::string hint = did_you_mean(mechanism, sasl_mechanisms);
         report.error_at(of(name),
-                        "There is no mechanism `" + mechanism + "`" +
-                            did_you_mean(mechanism, sasl_mechanisms) +
-                            ". Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, "
+                        // Its text is not shown: a wrong variable's may be a password.
+                        "There is no such mechanism" +
+                            (hint.empty() ? "." : hint) +
+                            " Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, "
                             "`OAUTHBEARER` and `GSSAPI`.");
     }
 }

@@ -71,6 +71,9 @@ std::string elsewhere(const std::string& name, const std::string& path) {
         return (topic && place.starts_with("http.")) ||
                (front_door && place.starts_with("topics[]."));
     });
+    // Of equally near ones the one that is less deep.
+    std::ranges::stable_sort(
+        places, {}, [](const std::string& place) { return std::ranges::count(place, '.'); });
     const auto nearest = std::ranges::max_element(
         places, {}, [&](const std::string& place) { return common_parts(here, place); });
     return nearest == places.end() ? "" : *nearest;

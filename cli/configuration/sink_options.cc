@@ -13,9 +13,9 @@ const OptionSpec sink_entries[] = {
     {.path = "topics[].sink.function",
      .meaning = "A function of yours, `name` or `schema.name`, that takes one `jsonb[]` and is "
                 "called once for each batch, in its transaction: an object for each message. It "
-                "returns one row for each, with a column `ordinality` (from 1) in any order; without "
-                "that column it is called with one message at a time if its results count. A row "
-                "is the message's result: `result_status`, `result_failed`, "
+                "returns one row for each, with a column `ordinality` (from 1) in any order; "
+                "without that column it is called with one message at a time if its results count. "
+                "A row is the message's result: `result_status`, `result_failed`, "
                 "`result_headers` and `result_body` are what they say, and without the last all "
                 "other columns are the body, as one JSON object.",
      .bind = [](To& to, const In& value) { to.function->function = value.text; }},

@@ -1,11 +1,13 @@
 #include "tests/support/postgres.h"
 
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <memory>
 
 #include "cli/embedded/private_postgres.h"
 #include "dedup/migration.h"
+#include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 
 namespace onceward::support {
@@ -79,6 +81,26 @@ std::string FreshSchema::user_table(const std::string& table, const std::string&
     database_->execute("CREATE TABLE " + qualified + " (" + columns + "); GRANT SELECT, INSERT, " +
                        "UPDATE, DELETE ON " + qualified + " TO " + worker_role);
     return qualified;
+}
+
+bool commits_wait_for_a_standby(const std::string& superuser_dsn) {
+    Database looker(superuser_dsn);
+    return eventually(std::chrono::seconds(20), [&] {
+        Database probe(superuser_dsn);
+        auto commit = std::async(std::launch::async,
+                                 [&] { probe.execute("COMMENT ON SCHEMA public IS 'probe'"); });
+        bool waits = false;
+        eventually(std::chrono::seconds(2), [&] {
+            waits = looker.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
+                                  "'SyncRep'") > 0;
+            return waits || commit.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+        });
+        // The only thing that ends such a wait.
+        looker.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+        commit.get();
+        return waits;
+    });
 }
 
 }  // namespace onceward::support

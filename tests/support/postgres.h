@@ -25,6 +25,10 @@ inline constexpr const char* worker_password = "worker";
 // Creates the role that the tests' workers run under on another server, such as one with a standby.
 void create_worker_role(const std::string& superuser_dsn);
 
+// Waits until a COMMIT on that server waits for a standby. A session that shows
+// synchronous_standby_names is no proof: only the checkpointer's own reload makes commits wait.
+bool commits_wait_for_a_standby(const std::string& superuser_dsn);
+
 // A migrated schema with a name of its own, dropped by the destructor. Declare it before the
 // sessions that use it.
 class FreshSchema {

@@ -144,8 +144,7 @@ TEST(CommitWithoutItsStandby, IsDecidedByTheTakeOverAndNeverByASelect) {
                                "' OR wait_event_type = '" + event + "')") == 1;
     };
     server.set("synchronous_standby_names", "missing");
-    ASSERT_TRUE(eventually(
-        10s, [&] { return database.value("SHOW synchronous_standby_names") == "missing"; }));
+    ASSERT_TRUE(commits_wait_for_a_standby(server.dsn()));
     std::thread first([&] {
         try {
             worker.process();

@@ -1,4 +1,4 @@
-// Which messages of a batch the sink refuses, how that is found out, and what becomes of the others.
+// Which messages of a batch the sink refuses, how they are found, and what happens to the others.
 
 #include <algorithm>
 

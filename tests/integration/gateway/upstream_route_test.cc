@@ -146,10 +146,8 @@ TEST_F(UpstreamRouteTest, NoCallIsMadeBeforeTheStandbyHasItsLease) {
     options_.upstream.concurrency = 1;
     serve(made);
     ASSERT_EQ(ask("first"), "201 made body");
-    Database& database = schema.database();
     primary.set("synchronous_standby_names", "missing");
-    ASSERT_TRUE(eventually(
-        10s, [&] { return database.value("SHOW synchronous_standby_names") == "missing"; }));
+    ASSERT_TRUE(commits_wait_for_a_standby(primary.dsn()));
     auto answer = submit(order("a", "body"));
     EXPECT_FALSE(eventually(3s, [&] { return server_->calls().size() > 1; }));
     primary.set("synchronous_standby_names", "");

@@ -63,7 +63,8 @@ class AdminScene {
         const auto folder = std::filesystem::temp_directory_path() / support::unique_name("health");
         std::filesystem::create_directories(folder);
         std::ofstream(folder / "onceward.yaml")
-            << "group: '" << (group.empty() ? scene_.group() : group) << "'\nkafka: {bootstrap_servers: \"localhost:1\"}\npostgres: {dsn: "
+            << "group: '" << (group.empty() ? scene_.group() : group)
+            << "'\nkafka: {bootstrap_servers: \"localhost:1\"}\npostgres: {dsn: "
                "\"host=localhost\"}\nadmin: {listen: \"127.0.0.1:"
             << port << "\"}\ntopics:\n  - name: any\n    key: {preset: idempotency-key}\n"
             << "    sink: {table: any, columns: {id: /id}}\n";

@@ -229,10 +229,10 @@ TEST_F(FunctionSinkTest, AnAnswerThatHttpCannotGiveIsRefused) {
 }
 
 TEST_F(FunctionSinkTest, AnyOtherNumberOfRowsDoesNotFit) {
-    create("SETOF jsonb", "SELECT messages[1]");
+    create("SETOF jsonb", "SELECT messages[1] UNION ALL SELECT messages[1]");
     TestMessages messages;
     add(messages, {1, 2});
-    EXPECT_THAT(refusal(messages), HasSubstr("returned 1 rows for 2 messages"));
+    EXPECT_THAT(refusal(messages), HasSubstr("returned 2 rows for 1 messages"));
     schema_.database().execute("DROP FUNCTION f(jsonb[])");
     create("TABLE (ordinality bigint)", "SELECT 1::bigint FROM unnest(messages)");
     EXPECT_THAT(refusal(messages), HasSubstr("`ordinality` 1 twice"));

@@ -82,6 +82,16 @@ TEST(CheckCommand, AnUnknownMechanismIsRefusedWhereItStands) {
               std::string::npos);
 }
 
+TEST(CheckCommand, AnOptionThatStandsTooDeepIsSentToTheNearestPlace) {
+    const auto findings = findings_of(
+        "group: shop\npostgres: {dsn: host=localhost}\nhttp:\n  routes:\n    - method: POST\n"
+        "      path: /orders\n      sink: {table: orders, columns: {id: /id}, format: raw}\n");
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_NE(findings[0].at("message").get<std::string>().find("`http.routes[].format`"),
+              std::string::npos)
+        << findings[0];
+}
+
 TEST(CheckCommand, BrokersAreNeededOnlyWhereSomethingAsksThem) {
     const std::string start = "group: shop\npostgres: {dsn: host=localhost}\n";
     const std::string route = "http:\n  routes:\n    - method: POST\n      path: /orders\n";

@@ -97,7 +97,6 @@ TEST(Failure, ACodeThatNobodyListedStops) {
                FailureAction::stop, FailureAction::stop);
 }
 
-// The SQL standard leaves these classes to implementations, and services put their own codes there.
 TEST(Failure, WhatAnOperatorRepairsIsNeverAboutOneMessage) {
     for (const char* code : {"42501", "23514", "XX000", "XX001"}) {
         EXPECT_FALSE(may_be_about_one(error(code))) << code;
@@ -107,6 +106,7 @@ TEST(Failure, WhatAnOperatorRepairsIsNeverAboutOneMessage) {
     }
 }
 
+// The SQL standard leaves these classes to implementations, and services put their own codes there.
 TEST(Failure, AUsersOwnSqlstateIsAboutOneMessage) {
     expect_all({"SH001", "ZZ999", "I0001", "50001", "99999", "56000", "72001", "U0001"},
                FailureAction::reject, FailureAction::stop);
