@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "cli/check/connect.h"
 #include "cli/check/sample.h"
@@ -221,6 +226,20 @@ TEST_F(CheckConnect, ASampleTakesTheNewestOfEachPartition) {
     }
     EXPECT_THAT(places, testing::UnorderedElementsAre(std::pair(0, 18), std::pair(0, 19),
                                                       std::pair(1, 18), std::pair(1, 19)));
+}
+
+TEST_F(CheckConnect, ASampleWithRejectedRecordsFailsUnlessSoManyMayBe) {
+    support::kafka().produce(topic_, {message("a", R"({"id": "a", "amount": "x"})"),
+                                      message("b", R"({"id": "b", "amount": 1})")});
+    const auto file = std::filesystem::path(testing::TempDir()) / support::unique_name("check");
+    std::ofstream(file) << text();
+    const auto exit_code = [&](const std::string& more) {
+        const std::string command = std::string(ONCEWARD_EXECUTABLE) + " check --sample 10 -c " +
+                                    file.string() + more + " >/dev/null 2>&1";
+        return WEXITSTATUS(std::system(command.c_str()));
+    };
+    EXPECT_EQ(exit_code(""), 65);
+    EXPECT_EQ(exit_code(" --max-rejected 1"), 0);
 }
 
 TEST_F(CheckConnect, KeysInTwoPartitionsAreCountedWhereThatIsTheReach) {

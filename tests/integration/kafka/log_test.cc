@@ -46,6 +46,19 @@ TEST(Log, TrimmedPastTheFenceHalts) {
     EXPECT_EQ(skipped(scene), "");
 }
 
+TEST(Log, WhatCannotBeDecodedOrMappedHasALineWithoutItsPayload) {
+    Scene scene;
+    scene.start();
+    const CapturedLog log;
+    scene.kafka().produce(scene.topic(), {{.partition = 0,
+                                           .key = {},
+                                           .payload = "canary",
+                                           .headers = {{"Idempotency-Key", "a"}}}});
+    EXPECT_TRUE(log.says("messages.rejected"));
+    EXPECT_THAT(log.text(), HasSubstr("messages=1 partition=0 offset=0 class=\"undecodable\""));
+    EXPECT_EQ(log.text().find("canary"), std::string::npos);
+}
+
 // After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned anew, by
 // each protocol's rules.
 class OutOfRange : public testing::TestWithParam<std::string> {};

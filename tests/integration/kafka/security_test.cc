@@ -1,13 +1,19 @@
 // TLS and SASL against a real broker, and brokers that cannot be used.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/check/connect.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/kafka_broker.h"
 
 namespace onceward::kafka_tests {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 void secure(KafkaOptions& kafka, support::KafkaBroker& broker, const std::string& mechanism,
             const std::string& password) {
@@ -51,6 +57,34 @@ TEST(Refused, AWrongPasswordIsNamedNeverPrintedAndLosesNothing) {
     EXPECT_EQ(scene.applied(), 0);
     scene.start();
     scene.expect_all_once();
+}
+
+std::string finding_of_check(const std::function<void(KafkaOptions&)>& change) {
+    Configuration configuration;
+    configuration.kafka.group = "check";
+    change(configuration.kafka);
+    configuration.topics.emplace_back().name = "any";
+    const ConnectResult result = check_brokers(configuration);
+    return result.findings.empty() ? "" : result.findings.front().message;
+}
+
+TEST(Refused, CheckNamesAWrongPasswordAndAPortWithoutLogin) {
+    EXPECT_THAT(finding_of_check([](KafkaOptions& kafka) {
+                    secure(kafka, support::shared_broker(), "SCRAM-SHA-512", "canary-wrong");
+                }),
+                AllOf(HasSubstr("The brokers refuse the login"), Not(HasSubstr("canary"))));
+    EXPECT_THAT(finding_of_check([](KafkaOptions& kafka) {
+                    secure(kafka, support::shared_broker(), "PLAIN", "any");
+                    kafka.bootstrap_servers = support::shared_broker().bootstrap_servers();
+                    kafka.properties["security.protocol"] = "SASL_PLAINTEXT";
+                    kafka.properties.erase("ssl.ca.location");
+                }),
+                HasSubstr("The brokers refuse the login, or this port takes none"));
+    EXPECT_THAT(finding_of_check([](KafkaOptions& kafka) {
+                    secure(kafka, support::shared_broker(), "PLAIN", "any");
+                    kafka.properties.erase("ssl.ca.location");
+                }),
+                HasSubstr("No TLS connection with the brokers comes about"));
 }
 
 TEST(Refused, AnExpiredCertificateIsNamed) {

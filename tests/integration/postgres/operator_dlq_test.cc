@@ -115,6 +115,7 @@ TEST_F(DeadLetters, AreListedByTopicClassTimeAndKey) {
     EXPECT_THAT(found({"--state", "redriven"}), IsEmpty());
     EXPECT_EQ(dlq({"list", "--topic", "orders", "--class", "behind"}).exit_code, 3);
     EXPECT_EQ(dlq({"list", "--since", "yesterday"}).exit_code, 64);
+    EXPECT_EQ(dlq({"list", "--since", "1h"}).exit_code, 0);
     const Outcome misspelt = dlq({"list", "--class", "sinks"});
     EXPECT_EQ(misspelt.exit_code, 64) << "it would pass for a class without letters";
     EXPECT_THAT(misspelt.output, HasSubstr("hot_key"));
