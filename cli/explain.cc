@@ -110,7 +110,7 @@ bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
     return ledgers.empty() || any_of(ledgers, has_it);
 }
 
-// Of each ledger that could know the key and does not.
+// Prints a line for each ledger that could know the key and does not.
 void print_where_not_applied(const nlohmann::json& found) {
     for (const auto& ledger : found["ledgers"]) {
         const auto since = ledger["claims_since"].get<std::string>();

@@ -35,9 +35,9 @@ struct FenceMovePlan {
     std::vector<std::string> warnings;
 };
 
-// Why messages from there on may be applied a second time: a ledger may have let go of their
-// claims. Empty if it holds them. `only`: of this ledger; else of all that the topic feeds. Without
-// a `log` nobody knows how old a message is.
+// Returns why messages from that offset on may be applied a second time: a ledger may have dropped
+// their claims. Empty if it holds them. `only`: checks this ledger alone, else all that the topic
+// feeds. Without a `log` the age of a message is not known.
 std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only);

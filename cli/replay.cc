@@ -117,7 +117,7 @@ void plan_partition(Connection& connection, LogView& log, const OperatorSetup& s
                 partition.partition, plan.range.begin, planned);
 }
 
-// Of one that is open: what it has still to read, from its own fences.
+// What an open replay still has to read, from its own fences.
 Planned plan_rest(Connection& connection, LogView& log, const OperatorSetup& setup,
                   const TopicConfiguration& topic, const KnownReplay& known, bool dedup) {
     Planned planned;
@@ -317,7 +317,7 @@ void add_replay(CLI::App& program, Commands& commands) {
     command->add_flag("--without-dedup", arguments->without_dedup,
                       "Apply each message again, whatever is claimed; claims stay as they are");
     command->add_flag("--may-repeat", arguments->may_repeat,
-                      "Also where the ledger may have let go of the range's claims, so that its "
+                      "Go on though the ledger may have dropped claims of the range, so that its "
                       "messages are applied a second time");
     command->add_flag("--again", arguments->again,
                       "Also where the same was applied again without dedup before");

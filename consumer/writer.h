@@ -89,6 +89,7 @@ class Writer {
     bool retry(Topic& topic, const ProcessingError& error, Clock::time_point begun);
     void abandon_leaving(Topic& topic);
     void refused(Topic& topic, const std::string& why);
+    std::size_t let_wait(const Topic& topic, Clock::time_point until, const std::string& why = "");
     bool target_changed(Topic& topic);
     void set_aside(Topic& topic, const PostgresError& error, Clock::duration tried);
     void stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,

@@ -57,13 +57,8 @@ void Writer::refused(Topic& topic, const std::string& why) {
     topic.processor->abandon();
     if (!target_changed(topic)) return stop_topic(topic, why, options_.first_retry);
     topic.ready = false;
-    exchange_.with([&](Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.of_topic(topic.options->name)) {
-            assignment.wait(partition, Clock::now());
-        }
-    });
+    let_wait(topic, Clock::now());
     log_info("topic.target_changed", {{"topic", topic.options->name}, {"error", why}});
-    source_.wake();
 }
 
 bool Writer::target_changed(Topic& topic) {
@@ -118,19 +113,23 @@ void Writer::set_aside(Topic& topic, const PostgresError& error, Clock::duration
     const auto now = Clock::now();
     const auto until = aside_.next_try(now, tried, backoff(topic.retries, longest_retry));
     const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(until - now);
-    const std::size_t partitions = exchange_.with([&](Assignment& assignment) {
-        const std::vector<TopicPartition> mine = assignment.of_topic(topic.options->name);
-        for (const TopicPartition& partition : mine) {
-            assignment.wait(partition, until, error.summary());
-        }
-        return mine.size();
-    });
+    const std::size_t partitions = let_wait(topic, until, error.summary());
     log_warning("topic.waits", {{"topic", topic.options->name},
                                 {"partitions", partitions},
                                 {"error", error.summary()},
                                 {"tries", topic.retries},
                                 {"retry_ms", pause.count()}});
+}
+
+// Returns how many partitions wait; they are read again from their fences.
+std::size_t Writer::let_wait(const Topic& topic, Clock::time_point until, const std::string& why) {
+    const std::size_t partitions = exchange_.with([&](Assignment& assignment) {
+        const std::vector<TopicPartition> mine = assignment.of_topic(topic.options->name);
+        for (const TopicPartition& partition : mine) assignment.wait(partition, until, why);
+        return mine.size();
+    });
     source_.wake();
+    return partitions;
 }
 
 // Only the message's partition waits. The fence stays before the message, and reading begins there

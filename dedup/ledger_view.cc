@@ -9,7 +9,7 @@ namespace onceward {
 namespace {
 
 constexpr std::int64_t largest_counted = 8LL * 1024 * 1024;
-// Of a `lease` ledger so many rows are counted, and more are estimated from a sample.
+// Up to this many rows of a `lease` ledger are counted; larger ones are estimated from a sample.
 constexpr std::int64_t most_leases_counted = 100'000;
 
 }  // namespace

@@ -60,7 +60,7 @@ struct RetentionHolder {
     std::string topic;
     std::int64_t partition = 0;
     std::optional<std::string> watermark;
-    // Of an open replay, which holds everything back until it ends; its partition says nothing.
+    // The number of an open replay, if one holds everything back; then `partition` has no meaning.
     std::optional<std::int64_t> replay;
     std::string started_by;
     std::string started_at;

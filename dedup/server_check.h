@@ -2,19 +2,12 @@
 // Whether a server is one that a worker may write to. Asked on every new session, since a fail-over
 // or a reload changes the answer. Thread-safe beyond its Connection.
 
-#include <stdexcept>
 #include <string>
 
 #include "dedup/postgres/connection.h"
+#include "dedup/postgres/server_refused.h"
 
 namespace onceward {
-
-// The server is up and would break the guarantee. The text says what to change; trying again does
-// not help by itself.
-class ServerRefused : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 // Throws ServerRefused for: PostgreSQL before 14 (no client_connection_check_interval and no
 // pg_locks.waitstart, so that nothing frees a frozen worker's locks); synchronous_commit, fsync or

@@ -19,7 +19,7 @@ constexpr std::uint32_t jsonb_type = 3802;
 constexpr std::uint32_t jsonb_array_type = 3807;
 constexpr char jsonb_version = 1;
 
-// Of HTTP: what is lower is no final answer.
+// HTTP's statuses; those below 200 are no final answers.
 constexpr int lowest_status = 200;
 constexpr int highest_status = 599;
 constexpr int reset_content = 205;

@@ -54,7 +54,7 @@ struct RelayState {
 // What the routes of a process say that keep keys.
 struct FrontDoorState {
     std::string postgres_failure;  // empty while their PostgreSQL answers
-    // Of routes to a sink: how many batches ran into statement_timeout.
+    // By route to a sink: how many of its transactions ran into statement_timeout.
     std::map<std::string, std::int64_t> timed_out = {};
 };
 

@@ -64,7 +64,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         substitute(*root, folder, options, report);
         read_configuration(*root, result.configuration, report);
         resolve_paths(result.configuration, folder);
-        // Of another root nothing was read, not even the defaults.
+        // Nothing was read of a root that is no mapping, not even the defaults.
         if (root->kind == Node::Kind::mapping) check_combinations(result.configuration, report);
     }
     result.findings = report.sorted();

@@ -71,7 +71,7 @@ std::string elsewhere(const std::string& name, const std::string& path) {
         return (topic && place.starts_with("http.")) ||
                (front_door && place.starts_with("topics[]."));
     });
-    // Of equally near ones the one that is less deep.
+    // If several are equally near, the least nested one.
     std::ranges::stable_sort(
         places, {}, [](const std::string& place) { return std::ranges::count(place, '.'); });
     const auto nearest = std::ranges::max_element(

@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "dedup/log.h"
-#include "dedup/server_check.h"
+#include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
 
 namespace onceward {

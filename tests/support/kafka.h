@@ -43,7 +43,7 @@ class Kafka {
     bool answers(std::chrono::milliseconds limit);
 
     void create_topic(const std::string& topic, int partitions, const Properties& config = {});
-    // Of the topics that are created from now on.
+    // The replication factor of topics that are created from now on.
     void set_copies(int copies) { copies_ = copies; }
     // How many partitions of the topic that broker leads.
     int led_by(const std::string& topic, int broker);

@@ -27,7 +27,7 @@ void check_topics(const std::string& what, const rd_kafka_topic_result_t** resul
         check_kafka(rd_kafka_topic_result_error(result), what);
 }
 
-// Of how many partitions the brokers tell such a leader, 0 where the topic is unknown.
+// Returns how many partitions have such a leader; 0 if the topic is unknown.
 template <class Wanted>
 int partition_count(rd_kafka_t* handle, const std::string& topic, Wanted wanted) {
     rd_kafka_topic_t* local = rd_kafka_topic_new(handle, topic.c_str(), nullptr);

@@ -36,7 +36,7 @@ class Fleet {
     // A slot that has a running worker nothing is done to; -1 where there is none.
     int free_slot(std::uint32_t target) const;
     bool is_free(int slot) const;
-    // Of the worker in that slot, which must have one.
+    // REQUIRES: the worker in that slot runs.
     pid_t process(int slot) const { return workers_.at(slot).process->pid(); }
     // The broker has been away for longer than a restart takes: who leaves now may say that its
     // drain is overdue, and end with 1.

@@ -53,7 +53,7 @@ class Injector {
         std::int64_t to_us = 0;
     };
     LostTime lost() const { return lost_; }
-    // Of a topic, and when it was in trouble, or from when on it must stand still.
+    // When a topic was in trouble, or from when on it must stand still.
     struct TopicTime {
         std::size_t topic = 0;
         std::int64_t from_us = 0;

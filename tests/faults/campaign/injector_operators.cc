@@ -173,7 +173,7 @@ std::function<bool()> Injector::kill_under_way(const FaultPlan& fault, const std
     };
 }
 
-// Of keys that the producer comes to later, if it gets so far.
+// Imports keys that the producer sends later, if it gets that far.
 std::function<bool()> Injector::import_keys(const FaultPlan& fault, std::size_t topic) {
     return [by = operator_, fault, name = parts_.names.topics[topic], &names = parts_.names,
             dsn = dsn()] {

@@ -34,7 +34,7 @@ support::KafkaBrokerOptions broker_options(int brokers, std::uint16_t port,
     for (const std::string& line :
          {"offsets.topic.replication.factor=" + copies,
           "transaction.state.log.replication.factor=" + copies,
-          // Who comes back leads again at once what it led before.
+          // A broker that returns becomes leader again at once.
           std::string("leader.imbalance.check.interval.seconds=1"),
           std::string("leader.imbalance.per.broker.percentage=0"),
           std::string("replica.lag.time.max.ms=2000")})

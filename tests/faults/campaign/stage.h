@@ -18,7 +18,7 @@ namespace onceward::campaign {
 
 class Stage {
   public:
-    // Of several brokers the first one has the controller, and the workers come in through it.
+    // The first broker is the controller, and the workers connect to it first.
     explicit Stage(int brokers = 1);
 
     // What workers connect to. The password is a canary: it may stand in no log.

@@ -376,7 +376,7 @@ struct Evidence {
     std::vector<Halted> halted{};
     std::vector<Trouble> troubles{};
     std::vector<Standstill> standstills{};
-    // Of the fences that replays have, under groups of their own.
+    // Moves of the fences of replays, which are under groups of their own.
     std::vector<FenceMove> replay_moves{};
     std::vector<SecretFound> secrets{};
 };

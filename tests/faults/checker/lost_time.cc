@@ -3,7 +3,7 @@
 namespace onceward::checker {
 namespace {
 
-// Whoever had a lease may have stood still for so long before its call came.
+// A worker with a lease may have been frozen for that long before it made its call.
 constexpr std::int64_t longest_call_us = 5'000'000;
 
 }  // namespace

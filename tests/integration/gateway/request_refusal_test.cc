@@ -1,4 +1,4 @@
-// Requests that PostgreSQL refuses, or is too slow for, and what becomes of those beside them.
+// What happens to requests that PostgreSQL refuses or is too slow for, and to the others.
 
 #include <gmock/gmock.h>
 
