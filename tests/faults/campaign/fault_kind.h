@@ -68,6 +68,7 @@ enum class FaultKind : std::uint8_t {
     postgres_clock_step,  // the same, of the server
     leader_move,          // of three brokers one leaves, and comes back
     added_beside_reach,  // partitions, to a topic whose ledger reaches one partition
+    recreate_topic,      // deleted, created again and adopted, after the verdict
 };
 
 struct FaultName {
@@ -76,7 +77,7 @@ struct FaultName {
     int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
 };
 
-inline constexpr std::array<FaultName, 60> fault_names{{
+inline constexpr std::array<FaultName, 61> fault_names{{
     {FaultKind::kill_outside, "kill_outside", 30},
     {FaultKind::kill_at_step, "kill_at_step", 10},
     {FaultKind::freeze, "freeze", 9},
@@ -137,6 +138,7 @@ inline constexpr std::array<FaultName, 60> fault_names{{
     {FaultKind::postgres_clock_step, "postgres_clock_step", 0},
     {FaultKind::leader_move, "leader_move", 0},
     {FaultKind::added_beside_reach, "added_beside_reach", 0},
+    {FaultKind::recreate_topic, "recreate_topic", 0},
 }};
 
 constexpr std::string_view name_of(FaultKind kind) {

@@ -11,8 +11,7 @@ using namespace std::chrono_literals;
 using support::CommitFault;
 
 Injector::Injector(Parts parts) : parts_(std::move(parts)) {
-    operator_ = {parts_.names.folder / "operator.yaml", parts_.names.folder / "operator.log",
-                 parts_.names.folder / operators_file};
+    operator_ = operator_of(parts_.names);
     parts_.stage.postgres_proxy().on_commit(
         [commits = commits_](const support::ProxiedCommit& commit) {
             return commits->next(commit.application_name);
@@ -159,6 +158,7 @@ void Injector::dispatch(const FaultPlan& fault) {
         case FaultKind::trouble_rights:
         case FaultKind::trouble_retry: return trouble_one_topic(fault);
         case FaultKind::added_beside_reach: return add_partitions_beside_reach(fault);
+        case FaultKind::recreate_topic: return;  // after the verdict
     }
 }
 

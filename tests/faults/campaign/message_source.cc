@@ -74,7 +74,9 @@ Nature MessageSource::draw_nature() {
 
 std::string MessageSource::draw_key(const std::vector<Drawn>& before, std::size_t size) {
     const WorkloadPlan& workload = plan_.workload;
-    const auto named = [](std::uint64_t number) { return "key-" + std::to_string(number); };
+    const auto named = [&](std::uint64_t number) {
+        return workload.key_prefix + std::to_string(number);
+    };
     // Mirrored: the second half of a portion has the keys of the first one, from its end on.
     const std::size_t index = before.size();
     if (workload.repeats == Repeats::mirrored && index >= (size + 1) / 2 &&

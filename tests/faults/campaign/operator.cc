@@ -20,6 +20,11 @@ constexpr milliseconds patience{20'000};
 
 }  // namespace
 
+Operator operator_of(const Names& names) {
+    return {names.folder / "operator.yaml", names.folder / "operator.log",
+            names.folder / operators_file};
+}
+
 int Operator::run(const std::vector<std::string>& words,
                   std::optional<milliseconds> killed_after) const {
     ChildOptions options;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/faults/campaign/names.h"
+
 namespace onceward::campaign {
 
 struct Operator {
@@ -26,5 +28,8 @@ struct Operator {
     void note(const std::string& what, const std::string& topic, const std::string& key,
               std::int64_t from_us) const;
 };
+
+// With the operator's own configuration and log in the seed's folder.
+Operator operator_of(const Names& names);
 
 }  // namespace onceward::campaign

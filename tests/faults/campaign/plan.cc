@@ -153,7 +153,8 @@ milliseconds draw_length(Draws& draws, FaultKind kind) {
         case FaultKind::worker_clock_step:
         case FaultKind::postgres_clock_step:
         case FaultKind::leader_move:
-        case FaultKind::added_beside_reach: break;  // plan_trials.cc
+        case FaultKind::added_beside_reach:
+        case FaultKind::recreate_topic: break;  // plan_trials.cc
     }
     return milliseconds(0);
 }
@@ -221,7 +222,8 @@ std::uint32_t draw_amount(Draws& draws, FaultKind kind) {
         case FaultKind::worker_clock_step:
         case FaultKind::postgres_clock_step:
         case FaultKind::leader_move:
-        case FaultKind::added_beside_reach: break;
+        case FaultKind::added_beside_reach:
+        case FaultKind::recreate_topic: break;
     }
     return static_cast<std::uint32_t>(draws.between(1, 3));
 }

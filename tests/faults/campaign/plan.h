@@ -58,6 +58,7 @@ struct WorkloadPlan {
     bool one_operation = false;
     KeyPlace key = KeyPlace::header;
     Repeats repeats = Repeats::any;
+    std::string key_prefix = "key-";  // a number follows
     int messages = 0;
     int portion = 0;  // messages handed to the producer at once
     // Of a thousand messages.

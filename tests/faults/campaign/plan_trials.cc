@@ -84,6 +84,8 @@ void use_operators(Draws& draws, Plan& plan) {
     place(FaultKind::operator_retire, {800, 9000}, {200, 1500});
     place(FaultKind::operator_import, {800, 5000}, {100, 100});
     place(FaultKind::migrate_again, {1000, 12'000}, {100, 100});
+    // Listed as the last one: what it does follows the verdict (recreated_topic.h).
+    place(FaultKind::recreate_topic, {13'998, 13'999}, {100, 100});
     if (draws.percent(50)) {
         plan.ledger.log = false;
         place(FaultKind::operator_skip, {1000, 6000}, {100, 100});

@@ -11,6 +11,7 @@
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/judge.h"
 #include "tests/faults/campaign/message_source.h"
+#include "tests/faults/campaign/recreated_topic.h"
 #include "tests/faults/campaign/request_clients.h"
 #include "tests/faults/campaign/small_disk.h"
 #include "tests/faults/campaign/tally.h"
@@ -128,11 +129,20 @@ class SeedRun {
         write_scene(plan_, names_, stage_, judged);
         if (plan_.trial == Trial::own_codes) count_own_codes();
         run_checker(names_, result);
+        if (plan_.trial == Trial::operators && result.violations.empty() &&
+            tally_.violations().empty())
+            recreate_topic(fleet, feeder.partitions(0));
         take(result);
         ended("judge", result);
         // Else the stage is not used again.
         if (result.violations.empty()) clean();
         ended("clean", result);
+    }
+
+    void recreate_topic(Fleet& fleet, int partitions) {
+        fleet.on_start({});
+        RecreatedTopic{plan_, names_, stage_, fleet, operator_of(names_), tally_, partitions}.run();
+        fleet.stop(drain_limit);
     }
 
     void prepare() {
