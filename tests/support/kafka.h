@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,7 @@ class Kafka {
     int led_by(const std::string& topic, int broker);
     // Returns when the topic is gone from the metadata.
     void delete_topic(const std::string& topic);
+    std::set<std::string> topics();
     // Moves the log's start to `before_offset`.
     void delete_records(const std::string& topic, int partition, std::int64_t before_offset);
     void add_partitions(const std::string& topic, int new_total);

@@ -60,6 +60,15 @@ int Kafka::led_by(const std::string& topic, int broker) {
                            [broker](std::int32_t leader) { return leader == broker; });
 }
 
+std::set<std::string> Kafka::topics() {
+    const struct rd_kafka_metadata* metadata = nullptr;
+    check_kafka(rd_kafka_metadata(handle_.get(), 1, nullptr, &metadata, 10'000), "topics");
+    std::set<std::string> names;
+    for (int i = 0; i < metadata->topic_cnt; ++i) names.insert(metadata->topics[i].topic);
+    rd_kafka_metadata_destroy(metadata);
+    return names;
+}
+
 void Kafka::create_topic(const std::string& topic, int partitions, const Properties& config) {
     char error[512];
     const KafkaOwned<rd_kafka_NewTopic_t> request(

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/bench/consumption.h"
@@ -11,6 +12,7 @@
 #include "cli/bench/targets.h"
 #include "dedup/migration.h"
 #include "tests/integration/mock/program.h"
+#include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
 #include "tests/support/postgres.h"
 
@@ -63,6 +65,23 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
     EXPECT_EQ(found, wanted) << outcome.output;
     EXPECT_THAT(read(page), HasSubstr("not run: it needs a peer"));
     EXPECT_TRUE(std::filesystem::is_empty(temporary()));
+}
+
+// It would stay on the user's broker for ever.
+TEST_F(BenchCommand, OneWhoseOutputIsClosedDeletesItsTopic) {
+    const std::set<std::string> before = support::kafka().topics();
+    ChildOptions options;
+    options.command = {"/bin/bash", "-c",
+                       ONCEWARD_EXECUTABLE " bench --quick --row 1 --row 13 --bootstrap-server " +
+                           support::kafka_bootstrap_servers() + " 2>&1 | head -n 1"};
+    options.environment = {"TMPDIR=" + temporary().string()};
+    options.output = output_file();
+    ChildProcess pipeline(options);
+    ASSERT_TRUE(pipeline.wait(std::chrono::minutes{2}).has_value()) << "it is still running";
+    EXPECT_EQ(std::ranges::count(read(output_file()), '\n'), 1) << read(output_file());
+    EXPECT_TRUE(support::eventually(std::chrono::seconds{20}, [&] {
+        return support::kafka().topics() == before;
+    })) << "a topic of the bench stays";
 }
 
 TEST(BenchTables, WhatIsLoadedStaysWhileOtherRunsComeAndGo) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace onceward {
 namespace {
@@ -42,6 +43,19 @@ TEST(CheckCommand, TheStarterPassesAsItIs) {
     const Answer answer = run("check -c " + starter_file());
     EXPECT_EQ(answer.exit_code, 0);
     EXPECT_NE(answer.output.find("good, 1 warning"), std::string::npos) << answer.output;
+}
+
+// An editor takes the path of its first line as beside the file itself.
+TEST(CheckCommand, TheStarterNamesASchemaThatItsNextLineWrites) {
+    std::istringstream lines(run("init").output);
+    std::string schema;
+    std::string how;
+    std::getline(lines, schema);
+    std::getline(lines, how);
+    EXPECT_EQ(schema, "# yaml-language-server: $schema=./onceward.schema.json");
+    EXPECT_NE(how.find("`onceward config schema > onceward.schema.json`"), std::string::npos)
+        << how;
+    EXPECT_TRUE(nlohmann::json::accept(run("config schema").output));
 }
 
 TEST(CheckCommand, AnUnsetVariableIsAnErrorWithAStrictEnvironment) {
