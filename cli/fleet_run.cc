@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/admin_port.h"
-#include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/compose.h"
 #include "cli/configuration/databases.h"
 #include "cli/end_deadline.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "consumer/relay_book.h"
+#include "consumer/send_failure.h"
 
 namespace onceward {
 namespace {

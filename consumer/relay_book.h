@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "consumer/send_failure.h"
 #include "dedup/digest.h"
 
 namespace onceward {
@@ -35,16 +36,6 @@ struct SentRow {
     Digest id;
     friend bool operator==(const SentRow&, const SentRow&) = default;
 };
-
-// Why Kafka does not have a record.
-enum class SendFailure : std::uint8_t {
-    passing,  // not now: no answer in time, too few replicas, a leader that is away
-    record,   // never this record: too large, not valid. An operator must see to it
-    topic,    // nothing of this topic: it is not there, or this user may not write to it
-};
-std::string_view to_text(SendFailure failure);
-// Of librdkafka's error code. What is not known is passing: the key waits and is tried again.
-SendFailure send_failure(int code);
 
 // How long a key or topic is held after its n-th failure in a row: 1 s, doubled, at most a minute.
 std::chrono::milliseconds hold_after(int failures);

@@ -43,4 +43,14 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
     return response;
 }
 
+HttpResponse response_of(const MessageResult& result) {
+    HttpResponse response;
+    const bool failed = result.kind == MessageResult::Kind::failed;
+    response.status = result.status;
+    if (response.status == 0) response.status = failed ? 422 : result.body.empty() ? 204 : 200;
+    response.headers = result.headers;
+    response.body = result.body;
+    return response;
+}
+
 }  // namespace onceward

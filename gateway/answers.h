@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "dedup/result.h"
 #include "gateway/key_header.h"
 #include "gateway/problem.h"
 
@@ -34,5 +35,9 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
 // Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
 // none that the front door writes itself, and nothing that would break the head.
 bool may_replay(std::string_view name, std::string_view value);
+
+// Makes the answer to a request of the result that a sink gave, or that was stored. A result
+// without a status of its own is 422 if it failed, 204 without a body and 200 with one.
+HttpResponse response_of(const MessageResult& result);
 
 }  // namespace onceward

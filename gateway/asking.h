@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 #include "gateway/in_flight.h"
 
 namespace onceward {

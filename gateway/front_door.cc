@@ -86,10 +86,6 @@ void guarded(Visit& visit, Step step) try {
 
 }  // namespace
 
-void RequestTarget::look(std::size_t, const Digest&, std::function<void(StatusOutcome)> then) {
-    then(ask_again_later());
-}
-
 FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),

@@ -20,7 +20,7 @@
 
 #include "gateway/asking.h"
 #include "gateway/batch_size.h"
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 #include "gateway/request_session.h"
 #include "gateway/status_questions.h"
 

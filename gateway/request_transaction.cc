@@ -185,14 +185,4 @@ std::vector<RequestInBatch*> RequestTransaction::replay(Transaction& transaction
     return open;
 }
 
-HttpResponse response_of(const MessageResult& result) {
-    HttpResponse response;
-    const bool failed = result.kind == MessageResult::Kind::failed;
-    response.status = result.status;
-    if (response.status == 0) response.status = failed ? 422 : result.body.empty() ? 204 : 200;
-    response.headers = result.headers;
-    response.body = result.body;
-    return response;
-}
-
 }  // namespace onceward

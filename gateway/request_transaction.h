@@ -17,7 +17,7 @@
 #include "dedup/result_store.h"
 #include "dedup/sink.h"
 #include "dedup/steps.h"
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 
 namespace onceward {
 
@@ -85,8 +85,5 @@ class RequestTransaction {
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
 };
-
-// A sink's result as the answer to a request; of a sink without results there is nothing to say.
-HttpResponse response_of(const MessageResult& result);
 
 }  // namespace onceward

@@ -9,15 +9,23 @@
 // ever), and does not bound the connections.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 
 #include "gateway/http.h"
-#include "gateway/route_options.h"
-#include "gateway/traffic.h"
+#include "gateway/server_options.h"
 
 namespace onceward {
+
+// What the server's connections are, and what they were.
+struct ServerCounts {
+    std::int64_t open = 0;
+    std::int64_t full = 0;         // times that somebody waited, as there were as many as may be
+    std::int64_t closed_idle = 0;  // for those who waited
+    std::int64_t closed_slow = 0;  // the same, of requests that had not come whole
+};
 
 class ServerError : public std::runtime_error {
   public:

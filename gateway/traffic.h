@@ -25,14 +25,6 @@ struct RequestTimes {
     void observe(double seconds);
 };
 
-// What the server's connections are, and what they were.
-struct ServerCounts {
-    std::int64_t open = 0;
-    std::int64_t full = 0;         // times that somebody waited, as there were as many as may be
-    std::int64_t closed_idle = 0;  // for those who waited
-    std::int64_t closed_slow = 0;  // the same, of requests that had not come whole
-};
-
 struct RouteTraffic {
     // `POST /orders/{id}`, `GET /order-keys` of a status path; '' of requests for no route, and of
     // what the server answers by itself

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gateway/asking.h"
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 #include "gateway/upstream_session.h"
 #include "gateway/upstream_status.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "dedup/header_rules.h"
-#include "gateway/request_transaction.h"
+#include "gateway/answers.h"
 
 namespace onceward {
 namespace {

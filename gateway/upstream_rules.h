@@ -11,7 +11,7 @@
 
 #include "dedup/leases.h"
 #include "dedup/result.h"
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 #include "gateway/route_options.h"
 #include "gateway/upstream_client.h"
 

@@ -11,7 +11,7 @@
 #include "dedup/postgres/transaction.h"
 #include "dedup/server_check.h"
 #include "gateway/request_digest.h"
-#include "gateway/request_transaction.h"
+#include "gateway/answers.h"
 #include "gateway/upstream_rules.h"
 #include "schemas/queries.h"
 

@@ -20,7 +20,7 @@
 #include "dedup/result.h"
 #include "dedup/result_store.h"
 #include "dedup/steps.h"
-#include "gateway/front_door.h"
+#include "gateway/keyed_request.h"
 #include "gateway/upstream_client.h"
 
 namespace onceward {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sinks/table_options.h"
+#include "sinks/column_options.h"
 
 namespace onceward {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dedup/value.h"
-#include "sinks/table_options.h"
+#include "sinks/column_options.h"
 
 namespace onceward {
 

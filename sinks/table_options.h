@@ -7,18 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "dedup/value.h"
+#include "sinks/column_options.h"
 
 namespace onceward {
-
-struct ColumnOptions {
-    std::string name;
-    FieldSource source;
-    // A column with a path that the message lacks: NULL (default), or the message is rejected.
-    bool required = false;
-    // For the config's messages: where this column stands in the file.
-    int line = 0;
-};
 
 struct TableSinkOptions {
     enum class Mode : std::uint8_t {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cli/admin_port.h"
-#include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/end_deadline.h"
 #include "cli/gateway/gateway_options.h"
 #include "cli/gateway/key_set_fetch.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/claims/log_window.h"
-#include "dedup/postgres/transaction.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/postgres/result.h"
 
 namespace onceward {
 
@@ -32,15 +32,5 @@ class ClaimPlaces {
   private:
     std::multimap<std::string, std::size_t, std::less<>> by_digest_;  // as PostgreSQL prints it
 };
-
-// One of a claim's whereabouts in a log.
-struct WantedPlace {
-    std::size_t claim;  // which of the claims
-    LogWindow::Whereabouts at;
-};
-// A statement for each generation of the log; 40001 where a table went meanwhile.
-std::vector<std::vector<ClaimPlace>> log_places(Transaction& transaction, int ledger,
-                                                std::span<const Claim> claims,
-                                                std::span<const WantedPlace> wanted);
 
 }  // namespace onceward

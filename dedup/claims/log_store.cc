@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dedup/claims/claim_places.h"
+#include "dedup/claims/log_places.h"
 #include "dedup/claims/log_reader.h"
 #include "dedup/claims/segment_reader.h"
 #include "dedup/mutants.h"

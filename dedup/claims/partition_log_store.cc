@@ -4,7 +4,7 @@
 #include <list>
 #include <stdexcept>
 
-#include "dedup/claims/claim_places.h"
+#include "dedup/claims/log_places.h"
 #include "dedup/claims/log_reader.h"
 #include "dedup/claims/segment_reader.h"
 #include "schemas/queries.h"
