@@ -6,12 +6,12 @@
 #include <thread>
 #include <utility>
 
-#include "consumer/exchange.h"
-#include "consumer/group_observer.h"
-#include "consumer/kafka_source.h"
-#include "consumer/lag_observer.h"
+#include "consumer/kafka/group_observer.h"
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/watch/lag_observer.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {

@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "consumer/intake.h"
-#include "consumer/kafka_options.h"
-#include "dedup/answers.h"
-#include "dedup/batch.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/log_windows.h"
-#include "dedup/effects.h"
-#include "dedup/ledger.h"
-#include "dedup/ledger_options.h"
+#include "dedup/claims/log/log_windows.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/message/batch.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/postgres/connection.h"
-#include "dedup/sink.h"
-#include "dedup/steps.h"
-#include "dedup/topic_policy.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/sink/effects.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <thread>
 
-#include "dedup/claims/make_store.h"
-#include "dedup/kept_answers.h"
-#include "dedup/log.h"
-#include "dedup/migration.h"
+#include "dedup/base/logging.h"
+#include "dedup/leases/effect_answers.h"
+#include "dedup/ledger/make_store.h"
 #include "dedup/processor.h"
-#include "dedup/server_check.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
 
 namespace onceward {
 namespace {

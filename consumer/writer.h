@@ -4,17 +4,17 @@
 
 #include <random>
 
-#include "consumer/aside.h"
-#include "consumer/exchange.h"
-#include "consumer/first_position.h"
-#include "consumer/intake.h"
-#include "consumer/watermarks.h"
-#include "consumer/worker_activity.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/partitions/retention_watermarks.h"
+#include "consumer/partitions/start_position.h"
+#include "consumer/partitions/topic_spacing.h"
+#include "consumer/watch/worker_activity.h"
 #include "consumer/worker_options.h"
-#include "dedup/batch_processor.h"
-#include "dedup/fence.h"
-#include "dedup/lease_processor.h"
-#include "dedup/migration.h"
+#include "dedup/fence/fence.h"
+#include "dedup/leases/lease_processor.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/server/migration.h"
 
 namespace onceward {
 

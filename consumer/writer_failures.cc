@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 
 namespace onceward {
 namespace {

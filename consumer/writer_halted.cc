@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {

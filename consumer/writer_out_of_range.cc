@@ -1,9 +1,9 @@
 // What the writer does where the log does not hold the offset at which the fence stands. Nothing is
 // ever passed without a row in skipped_ranges, in the transaction that moves the fence.
 
-#include "consumer/gap.h"
+#include "consumer/partitions/out_of_range_plan.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/topic_pauses.h"
+#include "dedup/base/logging.h"
+#include "dedup/operator/topic_pauses.h"
 
 namespace onceward {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "consumer/first_position.h"
+#include "consumer/partitions/start_position.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 
 namespace onceward {
 namespace {

@@ -2,7 +2,7 @@
 // waits for the operator. Nothing behind them is taken meanwhile.
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {

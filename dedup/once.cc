@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "dedup/claims/table_store.h"
-#include "dedup/failure.h"
-#include "dedup/fence.h"
-#include "dedup/result_store.h"
-#include "dedup/server_check.h"
+#include "dedup/fence/fence.h"
+#include "dedup/policy/failure.h"
+#include "dedup/results/result_store.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {

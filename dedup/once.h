@@ -20,10 +20,10 @@
 #include <string>
 #include <string_view>
 
-#include "dedup/digest.h"
-#include "dedup/ledger.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/result.h"
+#include "dedup/sink/message_result.h"
 
 namespace onceward {
 

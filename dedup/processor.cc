@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -1,7 +1,7 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
-// outlive it. What it throws stands in dedup/batch_processor.h.
+// outlive it. What it throws stands in dedup/policy/batch_processor.h.
 
 #include <chrono>
 #include <deque>
@@ -13,18 +13,18 @@
 #include <string>
 #include <vector>
 
-#include "dedup/answers.h"
-#include "dedup/batch_processor.h"
+#include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/fold.h"
-#include "dedup/fence.h"
-#include "dedup/hot_keys.h"
-#include "dedup/refusal_search.h"
-#include "dedup/rejection_window.h"
-#include "dedup/retries.h"
-#include "dedup/sink.h"
-#include "dedup/sorted_slice.h"
-#include "dedup/steps.h"
+#include "dedup/claims/distinct_claims.h"
+#include "dedup/fence/fence.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/policy/hot_keys.h"
+#include "dedup/policy/message_retries.h"
+#include "dedup/policy/refusal_search.h"
+#include "dedup/policy/rejection_window.h"
+#include "dedup/policy/slice_outcomes.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward {
 

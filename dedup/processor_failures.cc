@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "dedup/processor.h"
 
 namespace onceward {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "dedup/header_rules.h"
-#include "dedup/log.h"
-#include "gateway/problem_page.h"
-#include "gateway/request_digest.h"
-#include "gateway/visit.h"
+#include "dedup/base/logging.h"
+#include "dedup/sink/http_header_rules.h"
+#include "gateway/http/problem_page.h"
+#include "gateway/request_visit.h"
+#include "gateway/requests/request_digest.h"
 
 namespace onceward {
 namespace {

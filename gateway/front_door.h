@@ -12,13 +12,13 @@
 #include <variant>
 #include <vector>
 
-#include "gateway/answers.h"
-#include "gateway/key_set_cache.h"
-#include "gateway/key_status.h"
-#include "gateway/keyed_request.h"
-#include "gateway/route_options.h"
-#include "gateway/topic_writer.h"
-#include "gateway/traffic.h"
+#include "gateway/checks/key_set_cache.h"
+#include "gateway/requests/answers.h"
+#include "gateway/requests/key_status.h"
+#include "gateway/requests/keyed_request.h"
+#include "gateway/requests/route_options.h"
+#include "gateway/requests/route_traffic.h"
+#include "gateway/requests/topic_writer.h"
 
 namespace onceward {
 

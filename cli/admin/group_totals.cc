@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "dedup/log.h"
-#include "dedup/server_check.h"
+#include "dedup/base/logging.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "cli/configuration/databases.h"
-#include "consumer/relay.h"
+#include "consumer/relay/relay.h"
 #include "consumer/worker.h"
-#include "dedup/ledger_view.h"
-#include "dedup/retention_counts.h"
-#include "gateway/traffic.h"
+#include "dedup/retention/ledger_view.h"
+#include "dedup/retention/retention_counts.h"
+#include "gateway/http/server.h"
+#include "gateway/requests/route_traffic.h"
 
 namespace onceward {
 

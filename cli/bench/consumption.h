@@ -15,7 +15,7 @@
 #include "cli/bench/tables.h"
 #include "cli/bench/workload.h"
 #include "consumer/worker.h"
-#include "sinks/table_options.h"
+#include "sinks/table/table_options.h"
 
 namespace onceward::bench {
 

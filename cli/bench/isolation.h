@@ -4,7 +4,7 @@
 
 #include "cli/bench/measurement.h"
 #include "cli/bench/tables.h"
-#include "dedup/batch.h"
+#include "dedup/message/batch.h"
 
 namespace onceward::bench {
 

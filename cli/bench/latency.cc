@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
-#include "consumer/producer.h"
-#include "dedup/fence.h"
+#include "consumer/produce/producer.h"
+#include "dedup/fence/fence.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {

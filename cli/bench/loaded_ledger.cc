@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cli/bench/consumption.h"
-#include "dedup/claims/log_store.h"
-#include "dedup/ledger.h"
+#include "dedup/claims/log/log_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/postgres/binary.h"
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/bench/format.h"
-#include "cli/text_table.h"
+#include "cli/terminal/text_table.h"
 
 namespace onceward::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/bench/format.h"
 #include "cli/bench/latency.h"
 #include "cli/bench/worker_process.h"
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 
 namespace onceward::bench {
 namespace {

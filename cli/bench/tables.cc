@@ -3,8 +3,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "dedup/fence.h"
-#include "dedup/migration.h"
+#include "dedup/fence/fence.h"
+#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {

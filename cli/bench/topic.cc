@@ -4,8 +4,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "consumer/producer.h"
-#include "consumer/topic_admin.h"
+#include "consumer/kafka/topic_admin.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward::bench {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cli/bench/loaded_ledger.h"
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {

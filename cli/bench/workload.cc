@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward::bench {
 namespace {

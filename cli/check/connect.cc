@@ -1,15 +1,15 @@
 #include "cli/check/connect.h"
 
 #include "cli/check/topic_retention.h"
-#include "cli/compose.h"
+#include "cli/composition/composition.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/units.h"
-#include "cli/known_keys.h"
-#include "cli/log_view.h"
-#include "consumer/kafka_error.h"
-#include "dedup/migration.h"
-#include "dedup/nearest_name.h"
-#include "dedup/server_check.h"
+#include "cli/keys/key_lookup.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/kafka/kafka_error.h"
+#include "dedup/base/nearest_name.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -1,9 +1,9 @@
 // Whether a worker could go on where the fences stand.
 
 #include "cli/check/connect.h"
-#include "cli/log_view.h"
-#include "consumer/gap.h"
-#include "consumer/kafka_error.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/partitions/out_of_range_plan.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/queries.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/compose.h"
-#include "cli/log_view.h"
-#include "consumer/intake.h"
-#include "consumer/sampler.h"
-#include "dedup/explain_statement.h"
+#include "cli/composition/composition.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/kafka/range_reader.h"
+#include "dedup/operator/explain_statement.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "cli/configuration/checks.h"
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

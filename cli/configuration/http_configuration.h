@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/configuration/mark.h"
-#include "gateway/route_options.h"
+#include "gateway/requests/route_options.h"
 
 namespace onceward {
 

@@ -4,7 +4,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/option_table.h"
-#include "consumer/relay.h"
+#include "consumer/relay/relay.h"
 
 namespace onceward {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/demo/fault_plan.h"
 #include "cli/demo/feeder.h"
 #include "cli/demo/fleet.h"
-#include "cli/stop_request.h"
+#include "cli/terminal/stop_request.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/queries.h"
 

@@ -1,7 +1,7 @@
 #include "cli/describe/topic_contract.h"
 
 #include "cli/describe/key_contract.h"
-#include "gateway/describe.h"
+#include "gateway/contract/describe.h"
 
 namespace onceward {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <functional>
 
-#include "cli/dlq/letters.h"
-#include "consumer/producer.h"
+#include "cli/dlq/dead_letters.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cli/embedded/postgres_programs.h"
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 namespace {

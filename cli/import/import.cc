@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/failure.h"
+#include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 

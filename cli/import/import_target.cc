@@ -3,10 +3,10 @@
 #include <memory>
 #include <regex>
 
-#include "cli/usage_error.h"
-#include "consumer/key_text.h"
+#include "cli/terminal/usage_error.h"
+#include "consumer/intake/key_text.h"
 #include "dedup/once.h"
-#include "gateway/request_session.h"
+#include "gateway/to_sink/sink_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "consumer/format_options.h"
-#include "consumer/producer.h"
+#include "consumer/decode/format_options.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward {
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "consumer/sampler.h"
-#include "dedup/answers.h"
-#include "dedup/claims/make_store.h"
-#include "dedup/failure.h"
+#include "consumer/kafka/range_reader.h"
+#include "dedup/ledger/make_store.h"
+#include "dedup/policy/failure.h"
 #include "dedup/processor.h"
-#include "dedup/server_check.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {

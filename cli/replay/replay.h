@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 #include "consumer/worker_options.h"
-#include "dedup/outcome.h"
+#include "dedup/message/outcome.h"
 
 namespace onceward {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dedup/claims/claim_store.h"
-#include "dedup/postgres/result.h"
+#include "dedup/postgres/query_result.h"
 
 namespace onceward {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/outcome.h"
+#include "dedup/message/digest.h"
+#include "dedup/message/outcome.h"
 #include "dedup/postgres/transaction.h"
 
 namespace onceward {

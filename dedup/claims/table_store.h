@@ -3,7 +3,7 @@
 // window. Used by the writer's thread; failures are PostgresErrors.
 
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/presumption.h"
+#include "dedup/claims/copy_presumption.h"
 
 namespace onceward {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 #include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
 
@@ -108,7 +108,7 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
     pid_ = PQbackendPID(raw());
-    // dedup/server_check.h refuses it, and says why
+    // dedup/server/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
     const Result session = query(sql::session_settings,

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "dedup/base/secret.h"
 #include "dedup/postgres/error.h"
 #include "dedup/postgres/parameters.h"
-#include "dedup/postgres/result.h"
-#include "dedup/secret.h"
+#include "dedup/postgres/query_result.h"
 
 struct pg_conn;
 

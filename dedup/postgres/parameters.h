@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 

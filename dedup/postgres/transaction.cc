@@ -1,6 +1,6 @@
 #include "dedup/postgres/transaction.h"
 
-#include "dedup/mutants.h"
+#include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {

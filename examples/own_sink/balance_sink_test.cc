@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "dedup/sink_trial.h"
+#include "dedup/trial/sink_trial.h"
 
 using namespace onceward;
 

@@ -8,8 +8,8 @@
 
 #include "balance_sink.h"
 #include "consumer/worker.h"
-#include "dedup/guard.h"
-#include "sinks/dead_letter_sink.h"
+#include "dedup/server/frozen_session_guard.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 
 using namespace onceward;
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
 #include "sinks/webhook/addresses.h"
 
 namespace onceward {

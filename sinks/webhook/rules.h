@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/effects.h"
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
+#include "dedup/message/digest.h"
+#include "dedup/sink/effects.h"
 
 namespace onceward {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/effects.h"
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
+#include "dedup/sink/effects.h"
 
 namespace onceward {
 

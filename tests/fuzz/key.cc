@@ -1,7 +1,7 @@
 // Whole records through the intake: frame, decoder, key, tenant, validation, digest. Each message
 // has one outcome, and a key's digest depends on nothing but the key.
 
-#include "consumer/intake.h"
+#include "consumer/intake/message_builder.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

@@ -1,8 +1,8 @@
 #include "tests/support/core_harness.h"
 
-#include "dedup/ledger.h"
-#include "dedup/mutants.h"
-#include "sinks/dead_letter_sink.h"
+#include "dedup/base/mutants.h"
+#include "dedup/ledger/ledger.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {

@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "dedup/claims/make_store.h"
-#include "dedup/guard.h"
+#include "dedup/ledger/make_store.h"
 #include "dedup/processor.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/support/postgres.h"
 #include "tests/support/scripted_log.h"
 

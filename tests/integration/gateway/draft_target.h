@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "gateway/upstream_requests.h"
+#include "gateway/to_upstream/upstream_requests.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/support/database.h"
 #include "tests/support/recording_server.h"

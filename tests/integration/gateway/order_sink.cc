@@ -1,6 +1,6 @@
 #include "tests/integration/gateway/order_sink.h"
 
-#include "gateway/request_digest.h"
+#include "gateway/requests/request_digest.h"
 
 namespace onceward::support {
 

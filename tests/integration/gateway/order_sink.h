@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gateway/front_door.h"
-#include "gateway/request_batcher.h"
+#include "gateway/to_sink/sink_batcher.h"
 #include "tests/support/postgres.h"
 
 namespace onceward::support {

@@ -1,6 +1,6 @@
 // Two that believe they own a partition, a frozen one, and tables that change under the worker.
 
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "cli/embedded/child_process.h"
-#include "dedup/guard.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"

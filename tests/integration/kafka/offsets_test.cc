@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/offsets_move.h"
-#include "consumer/kafka_source.h"
+#include "cli/operator/offsets_move.h"
+#include "consumer/kafka/kafka_source.h"
 #include "schemas/queries.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

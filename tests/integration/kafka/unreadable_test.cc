@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

@@ -1,4 +1,4 @@
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "consumer/mock_cluster.h"
-#include "consumer/producer.h"
+#include "consumer/kafka/mock_cluster.h"
+#include "consumer/produce/producer.h"
 #include "tests/support/eventually.h"
 
 namespace onceward {

@@ -2,7 +2,7 @@
 // librdkafka's mock cluster.
 
 #include "cli/dlq/redrive.h"
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/kafka.h"
 

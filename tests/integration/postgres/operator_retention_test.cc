@@ -1,7 +1,7 @@
 // `onceward retention`: what a ledger keeps, what holds it back, and one step by hand.
 
 #include "cli/configuration/units.h"
-#include "dedup/ledger_view.h"
+#include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/integration/postgres/operator_scene.h"
 

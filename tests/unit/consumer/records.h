@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decoder.h"
-#include "consumer/intake.h"
-#include "dedup/sink.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/intake/message_builder.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward::test {
 

@@ -5,7 +5,7 @@
 #include <list>
 #include <numeric>
 
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 #include "tests/faults/campaign/core/member.h"
 #include "tests/faults/campaign/core/verdict.h"
 #include "tests/faults/checker/load_postgres.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dedup/claims/log_windows.h"
-#include "dedup/fence.h"
-#include "dedup/guard.h"
+#include "dedup/claims/log/log_windows.h"
+#include "dedup/fence/fence.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/faults/campaign/core/board.h"
 #include "tests/faults/campaign/core/seed_schema.h"
 #include "tests/faults/campaign/core/workload.h"

@@ -1,0 +1,48 @@
+#pragma once
+// Which partitions nobody owns although the group is at rest, and when a member is to leave and
+// join again so that they are given out. Pure: no I/O, the clock and the dice are handed in; used
+// by one thread.
+//
+// A static member that is restarted gets its old assignment without a rebalance (KIP-345). Where it
+// led the group it is not told that it leads (KIP-814), and takes the partitions that its topics
+// have by then for those it gave out: what was added while it was away waits for another rebalance.
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dedup/base/types.h"
+
+namespace onceward {
+
+// What a member sees of its group at one look.
+struct GroupSight {
+    bool settled = false;  // the group is Stable, and the one who looks is a member of it
+    std::map<std::string, int> partitions;  // how many each of the member's topics has
+    std::set<TopicPartition> owned;         // by any member
+};
+
+class UnownedWatch {
+  public:
+    using Clock = std::chrono::steady_clock;
+    // `every`: between two looks, and the first pause between two rejoins. Shorter, it costs the
+    // brokers two questions more often; longer, the partitions wait: twice that in the middle.
+    explicit UnownedWatch(std::chrono::milliseconds every) : every_(every) {}
+
+    // The partitions for which the member is to rejoin now: those that nobody owned in two looks in
+    // a row at a settled group. `dice`: between 0 and 1.
+    std::vector<TopicPartition> look(Clock::time_point now, const GroupSight& sight, double dice);
+
+    // From one look, or rejoin, to the next, so that the members of a fleet do not act at once.
+    static Clock::duration jittered(std::chrono::milliseconds pause, double dice);
+
+  private:
+    std::chrono::milliseconds every_;
+    std::set<TopicPartition> seen_;  // unowned at the last look
+    int rejoins_ = 0;                // since all partitions had an owner
+    Clock::time_point not_before_{};
+};
+
+}  // namespace onceward
