@@ -64,10 +64,10 @@ std::chrono::milliseconds group_look_every(const KafkaOptions& kafka) {
 struct Worker::State final : SourceListener {
     WorkerOptions options;
     WorkerActivity activity;
-    Exchange exchange;
+    Handoff exchange;
     std::vector<std::unique_ptr<Sink>> sinks;
-    std::vector<std::unique_ptr<Intake>> intakes;
-    std::vector<std::unique_ptr<Intake>> finishers;  // the writer's
+    std::vector<std::unique_ptr<MessageBuilder>> intakes;
+    std::vector<std::unique_ptr<MessageBuilder>> finishers;  // the writer's
     std::vector<std::size_t> record_bytes;           // of each topic, as its last ones had
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
@@ -77,7 +77,7 @@ struct Worker::State final : SourceListener {
     std::thread writer_thread;
     mutable std::mutex mutex;
     std::optional<std::string> finished;
-    FetchTrail trail{Clock::now()};
+    MemorySuspect trail{Clock::now()};
     std::vector<UnreadableRecords> unreadable_records;  // told by the read() under way
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
@@ -91,9 +91,10 @@ struct Worker::State final : SourceListener {
         std::vector<Writer::TopicParts> parts;
         for (const WorkerTopic& topic : options.topics) {
             sinks.push_back(topic.sink());
-            const IntakeOptions intake{options.kafka.group, topic.name, topic.format, topic.key};
-            intakes.push_back(std::make_unique<Intake>(intake, *sinks.back()));
-            finishers.push_back(std::make_unique<Intake>(intake, *sinks.back()));
+            const MessageBuilderOptions intake{options.kafka.group, topic.name, topic.format,
+                                               topic.key};
+            intakes.push_back(std::make_unique<MessageBuilder>(intake, *sinks.back()));
+            finishers.push_back(std::make_unique<MessageBuilder>(intake, *sinks.back()));
             record_bytes.push_back(std::max<std::size_t>(options.batch.bytes / first_at_once, 1));
             parts.push_back({*sinks.back(), *intakes.back(), *finishers.back()});
             if (!topic.dedup) intakes.back()->disable_keys();
@@ -171,10 +172,10 @@ struct Worker::State final : SourceListener {
         for (const Span& span : chunk.spans) {
             trail.came({topic, span.partition}, 0, span.begin, now);
         }
-        if (chunk.bytes < FetchTrail::large) return;
+        if (chunk.bytes < MemorySuspect::large) return;
         for (const Message& message : chunk.messages) {
             const std::size_t bytes = message.record.payload.value_or("").size();
-            if (bytes < FetchTrail::large) continue;
+            if (bytes < MemorySuspect::large) continue;
             trail.came({topic, message.record.partition}, bytes, message.record.offset, now);
         }
     }
@@ -189,7 +190,7 @@ struct Worker::State final : SourceListener {
         }
     }
 
-    Intake& intake_of(const std::string& topic) {
+    MessageBuilder& intake_of(const std::string& topic) {
         const auto found = std::ranges::find(options.topics, topic, &WorkerTopic::name);
         return *intakes[static_cast<std::size_t>(found - options.topics.begin())];
     }
@@ -291,13 +292,13 @@ std::optional<std::string> Worker::finished() const {
 }
 
 std::optional<FetchSuspect> Worker::suspect() const {
-    std::vector<FetchTrail::Open> open;
+    std::vector<MemorySuspect::Open> open;
     state_->exchange.look([&](const Assignment& assignment) {
         for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
             open.push_back({partition, std::nullopt, false});
         }
     });
-    for (FetchTrail::Open& one : open) {
+    for (MemorySuspect::Open& one : open) {
         one.fence = state_->activity.fence(one.partition);
         const std::optional<Offset> end = state_->source->fetched_end(one.partition);
         one.waits = !end || !one.fence || *end > *one.fence;

@@ -36,7 +36,7 @@ struct WorkerTopic {
     // Makes the ledger's store; empty: by ledger.store.
     std::function<std::unique_ptr<ClaimStore>(const RegisteredLedger&)> claims;
     // Whether, and how, the sink's results are stored and replayed; needs ledger.stores_results.
-    std::optional<AnswerOptions> answers = std::nullopt;
+    std::optional<ResultReplayOptions> answers = std::nullopt;
     // Makes what writes replies; called once for each worker, where answers.reply has a topic.
     std::function<std::unique_ptr<Replies>()> replies = {};
     // Only the bench says false: no key, no digest, no claim; everything else as ever.

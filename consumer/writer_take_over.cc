@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "consumer/partitions/start_position.h"
+#include "consumer/partitions/first_position.h"
 #include "consumer/writer.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"

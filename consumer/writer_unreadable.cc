@@ -36,10 +36,10 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
     // over yet: then it begins at the fence once more before it counts.
     const bool counts = *fence == *entry->unreadable;
     const auto verdict = exchange_.with([&](Assignment& assignment) {
-        return counts ? assignment.read_failed(partition, *fence) : ReadTries::Verdict::again;
+        return counts ? assignment.read_failed(partition, *fence) : ReadAttempts::Verdict::again;
     });
     switch (verdict) {
-        case ReadTries::Verdict::again:
+        case ReadAttempts::Verdict::again:
             log_warning("partition.unreadable", {{"topic", partition.topic},
                                                  {"partition", partition.partition.raw()},
                                                  {"offset", fence->raw()},
@@ -48,7 +48,7 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
                 assignment.wait(partition, Clock::now() + read_again_after);
             });
             return;
-        case ReadTries::Verdict::halt:
+        case ReadAttempts::Verdict::halt:
             halt(partition,
                  {HaltReason::unreadable,
                   "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +

@@ -139,9 +139,8 @@ class OnceCall {
                                           .integer(registered_.source)
                                           .text(options_.ledger)
                                           .text(service);
-        const std::vector<Result> known =
-            transaction.pipelined({{sql::once_idle, Parameters{}.text(longest), {}},
-                                   {sql::once_ledger, parameters, {}}});
+        const std::vector<QueryResult> known = transaction.pipelined(
+            {{sql::once_idle, Parameters{}.text(longest), {}}, {sql::once_ledger, parameters, {}}});
         if (known[1].binary_integer(0, 1) == 1) {
             throw ServerRefused(commit_may_be_lost("synchronous_commit"));
         }

@@ -44,7 +44,7 @@ class Processor final : public BatchProcessor {
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.
         std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
         // Where the topic stores results; else nothing of it costs anything.
-        Answers* answers = nullptr;
+        ResultReplay* answers = nullptr;
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -63,16 +63,17 @@ class Processor final : public BatchProcessor {
     // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.
     enum class Attempt : std::uint8_t { committed, missed, cut, again, searched };
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
-    SortedSlice sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
+    SliceOutcomes sort_out(Transaction& transaction, const Slice& slice,
+                           const DistinctClaims* folded);
     bool halts_later(const Slice& slice);
-    void check_cap(const Slice& slice, const SortedSlice& sorted);
-    void write(Transaction& transaction, SortedSlice& sorted);
-    void search(Transaction& transaction, const SortedSlice& sorted);
-    bool advance(Transaction& transaction, const SortedSlice& sorted);
+    void check_cap(const Slice& slice, const SliceOutcomes& sorted);
+    void write(Transaction& transaction, SliceOutcomes& sorted);
+    void search(Transaction& transaction, const SliceOutcomes& sorted);
+    bool advance(Transaction& transaction, const SliceOutcomes& sorted);
     Settlement settle(Transaction& transaction);
-    void find_places(Transaction& transaction, SortedSlice& sorted);
-    void tell(const SortedSlice& sorted);
-    void tell_of_rejected(const SortedSlice& sorted);
+    void find_places(Transaction& transaction, SliceOutcomes& sorted);
+    void tell(const SliceOutcomes& sorted);
+    void tell_of_rejected(const SliceOutcomes& sorted);
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
@@ -95,7 +96,7 @@ class Processor final : public BatchProcessor {
     Committed committed_;
     RejectionWindow rejections_;
     HotKeys hot_keys_;
-    Retries retries_;
+    MessageRetries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to
     std::deque<Slice> pending_;                     // in order; the front is the next transaction

@@ -121,7 +121,7 @@ void Processor::failed(const PostgresError& error, Connection& connection) {
 
 // DANGER: this runs in a transaction that has claimed the keys and is never committed. Without the
 // claims the sink could refuse a row only because another worker has just written that key's row.
-void Processor::search(Transaction& transaction, const SortedSlice& sorted) {
+void Processor::search(Transaction& transaction, const SliceOutcomes& sorted) {
     origin_ = Origin::sink;
     RefusalSearch::Target target{.sink = parts_.sink, .context = context_, .earlier = repeated_};
     if (parts_.answers != nullptr) {

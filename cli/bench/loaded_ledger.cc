@@ -123,7 +123,7 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
 double LoadedLedger::disk_bytes_a_claim() const {
     const std::string current =
         "claims_" + std::to_string(ledger_) + "_" + std::to_string(current_);
-    const Result sizes = tables_.connection().query(
+    const QueryResult sizes = tables_.connection().query(
         sql::bench_ledger_bytes, Parameters{}.text(std::to_string(ledger_)).text(current));
     if (sizes.integer(0, 1) > 0) throw std::runtime_error("the ledger's log was not sealed");
     return static_cast<double>(sizes.integer(0, 0)) / static_cast<double>(claims_);
@@ -159,7 +159,7 @@ std::int64_t LoadedLedger::dead_rows() const {
     const std::string generation = std::to_string(current_);
     std::int64_t dead = 0;
     const auto all_counted = [&] {
-        const Result rows =
+        const QueryResult rows =
             tables_.connection().query(sql::bench_dead_rows, Parameters{}.text(ledger),
                                        {{"ledger", ledger}, {"generation", generation}});
         dead = rows.integer(0, 0);

@@ -60,7 +60,8 @@ std::int64_t Tables::arrived(const char* table) {
 }
 
 void Tables::expect_rows(const char* table, std::int64_t expected, const char* key) {
-    const Result rows = connection_.query(sql::bench_rows, {}, {{"table", table}, {"key", key}});
+    const QueryResult rows =
+        connection_.query(sql::bench_rows, {}, {{"table", table}, {"key", key}});
     if (rows.integer(0, 0) == expected && rows.integer(0, 1) == expected) return;
     throw std::runtime_error("the bench's table holds " + std::string(rows.text(0, 0)) +
                              " rows of " + std::string(rows.text(0, 1)) + " keys, " +

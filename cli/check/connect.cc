@@ -26,7 +26,7 @@ void add_error(ConnectResult& result, Mark mark, const std::string& path, std::s
 }
 
 // A warning: how far back a rewind will ever go, nobody but the operator knows.
-void check_retention(LogView& log, const Configuration& configuration,
+void check_retention(BrokerView& log, const Configuration& configuration,
                      const TopicConfiguration& topic, ConnectResult& result) {
     const std::chrono::seconds claims = configuration.ledgers.at(topic.ledger).retention;
     std::string text;
@@ -44,8 +44,8 @@ void check_retention(LogView& log, const Configuration& configuration,
                                topic.path + ".ledger.retention", std::move(text)});
 }
 
-void check_topic(LogView& log, const Configuration& configuration, const TopicConfiguration& topic,
-                 ConnectResult& result) {
+void check_topic(BrokerView& log, const Configuration& configuration,
+                 const TopicConfiguration& topic, ConnectResult& result) {
     const int partitions = log.partition_count(topic.name);
     if (partitions == 0) {
         const std::string hint = did_you_mean(topic.name, log.topic_names());
@@ -88,7 +88,7 @@ std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError
 }
 
 // Nothing makes the topics that the outbox publishes to: their rows would wait for them.
-void check_outboxes(LogView& log, const TopicConfiguration& topic, ConnectResult& result) {
+void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectResult& result) {
     std::vector<std::string> wanted;
     for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);
     if (replies(topic)) wanted.push_back(topic.answers.reply.topic);
@@ -124,7 +124,7 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
 
 void check_privileges(Connection& connection, const Configuration& configuration,
                       ConnectResult& result) {
-    const Result lacking = connection.query(sql::worker_privileges, {});
+    const QueryResult lacking = connection.query(sql::worker_privileges, {});
     for (int row = 0; row < lacking.rows(); ++row) {
         add_error(
             result, configuration.postgres_mark, configuration.postgres_path,
@@ -142,7 +142,7 @@ ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;
     // Nobody joins the group.
     if (configuration.topics.empty()) return result;
-    LogView log(configuration.kafka);
+    BrokerView log(configuration.kafka);
     try {
         for (const TopicConfiguration& topic : configuration.topics) {
             check_topic(log, configuration, topic, result);

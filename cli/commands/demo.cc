@@ -57,7 +57,7 @@ int run(const DemoArguments& arguments) {
         std::fputs("Starting a private PostgreSQL and a Kafka inside this process ...\n", stderr);
         const demo::Stage stage(options.program);
         demo::Progress progress(options.messages, isatty(STDERR_FILENO) != 0);
-        const demo::Result result = demo::run(stage, options, progress);
+        const demo::QueryResult result = demo::run(stage, options, progress);
         std::fputs((arguments.json ? to_json(result) : to_table(result)).c_str(), stdout);
         std::fflush(stdout);
         if (!result.verdict.good()) explain_failure(stage, result.verdict);

@@ -60,8 +60,8 @@ std::optional<std::chrono::milliseconds> time_of(const char* option, const std::
     return time;
 }
 
-LetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup) {
-    LetterFilter filter;
+DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup) {
+    DeadLetterFilter filter;
     filter.group = group_of(setup, options.group);
     filter.topic = options.topic;
     filter.classes = options.classes;
@@ -136,18 +136,18 @@ int show(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "dlq show", options.topic);
     Connection connection(setup.connection);
     require_version(connection);
-    LetterFilter filter;
+    DeadLetterFilter filter;
     filter.group = group_of(setup, options.group);
     filter.numbers = {options.number};
     filter.limit = 1;
     const std::vector<Letter> letters = select_letters(connection, filter);
-    const std::vector<LetterRecord> records = read_records(connection, filter.numbers);
+    const std::vector<DeadLetterRecord> records = read_records(connection, filter.numbers);
     if (letters.empty() || records.empty()) {
         std::cerr << "onceward: group " << filter.group << " has no dead letter " << options.number
                   << '\n';
         return exit_not_found;
     }
-    const LetterRecord& record = records.front();
+    const DeadLetterRecord& record = records.front();
     nlohmann::json json = to_json(letters.front());
     json["payload"] = text_of(record.payload);
     if (record.fingerprint) json["fingerprint"] = *record.fingerprint;
@@ -259,7 +259,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
 int redrive_letters(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "dlq redrive", options.topic);
     const TopicConfiguration& topic = topic_of(options, setup);
-    LetterFilter filter = filter_of(options, setup);
+    DeadLetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open", "redriving"};
     Connection connection = writing_session(setup);
     require_version(connection);
@@ -302,7 +302,7 @@ int redrive_letters(const DlqOptions& options) {
 
 int discard(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options.common, "dlq discard", options.topic);
-    LetterFilter filter = filter_of(options, setup);
+    DeadLetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open"};
     Connection connection = writing_session(setup);
     require_version(connection);

@@ -33,7 +33,8 @@ bool any_of(const nlohmann::json& list, Question question) {
 
 nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
     nlohmann::json list = nlohmann::json::array();
-    const Result rows = connection.query(sql::explain_evictions, Parameters{}.digests(digests));
+    const QueryResult rows =
+        connection.query(sql::explain_evictions, Parameters{}.digests(digests));
     for (int row = 0; row < rows.rows(); ++row) {
         list.push_back({{"digest", rows.text(row, 0)},
                         {"evicted_at", rows.text(row, 1)},
@@ -49,7 +50,7 @@ nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>&
 nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
     nlohmann::json list = nlohmann::json::array();
     std::set<std::string> topics;
-    const Result waiting = connection.query(sql::outbox_topics, Parameters{}.null());
+    const QueryResult waiting = connection.query(sql::outbox_topics, Parameters{}.null());
     for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
     std::vector<std::optional<std::string_view>> names;
     std::vector<Digest> ids;
@@ -62,7 +63,7 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
         }
     }
     if (ids.empty()) return list;
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::explain_outbox, Parameters{}.texts(names).digests(ids));
     for (int row = 0; row < rows.rows(); ++row) {
         list.push_back({{"group", rows.text(row, 0)},
@@ -78,12 +79,12 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
 nlohmann::json find_results(Connection& connection, const std::vector<Digest>& digests,
                             bool whole) {
     nlohmann::json list = nlohmann::json::array();
-    const Result tables = connection.query(sql::explain_result_tables, {});
+    const QueryResult tables = connection.query(sql::explain_result_tables, {});
     for (int table = 0; table < tables.rows(); ++table) {
         try {
-            const Result rows = connection.prepared(sql::explain_results,
-                                                    Parameters{}.digests(digests).boolean(whole),
-                                                    {{"table", tables.text(table, 2)}}, true);
+            const QueryResult rows = connection.prepared(
+                sql::explain_results, Parameters{}.digests(digests).boolean(whole),
+                {{"table", tables.text(table, 2)}}, true);
             for (int row = 0; row < rows.rows(); ++row) {
                 list.push_back({{"ledger", tables.text(table, 0)},
                                 {"generation", tables.integer(table, 1)},
@@ -196,11 +197,11 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const Result rows = connection.query(sql::explain_ledgers,
-                                         Parameters{}
-                                             .texts(sources)
-                                             .boolean(of_operation_alone(question))
-                                             .optional_text(unless_empty(group)));
+    const QueryResult rows =
+        connection.query(sql::explain_ledgers, Parameters{}
+                                                   .texts(sources)
+                                                   .boolean(of_operation_alone(question))
+                                                   .optional_text(unless_empty(group)));
     nlohmann::json ledgers = nlohmann::json::array();
     for (int row = 0; row < rows.rows(); ++row) {
         const auto found = begun.find(std::string(rows.text(row, 0)));
@@ -223,10 +224,10 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
                         const KeySearch& search) {
     const KeyQuestion& question = options.question;
     const std::vector<Digest> digests = digests_of(search.candidates);
-    const LetterQuestion letters{.digests = digests,
-                                 .key_text = question.key,
-                                 .topics = search.topics,
-                                 .only = unless_empty(question.topic)};
+    const DeadLetterQuestion letters{.digests = digests,
+                                     .key_text = question.key,
+                                     .topics = search.topics,
+                                     .only = unless_empty(question.topic)};
     Connection connection(setup.connection);
     require_version(connection);
     std::map<std::string, std::string> begun;

@@ -36,7 +36,7 @@ struct ForgetOptions {
 int forget_in_all(Connection& connection, const ForgetOptions& options,
                   const std::vector<Digest>& digests) {
     int evicted = 0;
-    const Result ledgers = connection.query(
+    const QueryResult ledgers = connection.query(
         sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const int ledger = static_cast<int>(ledgers.integer(row, 0));
@@ -59,8 +59,8 @@ const std::string& named_source(const KeyQuestion& question) {
 }
 
 // DANGER: whose ledgers they are. A name that is passed over erases what nobody asked to erase.
-Result ledgers_to_erase_in(Connection& connection, const ForgetOptions& options,
-                           const OperatorSetup& setup) {
+QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& options,
+                                const OperatorSetup& setup) {
     const KeyQuestion& question = options.question;
     std::string group = question.group;
     // Topics of two groups may have one name. So may routes; but those of a front door without a
@@ -80,11 +80,11 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
                               const OperatorSetup& setup) {
     const std::string& tenant = options.question.tenant;
     nlohmann::json found = nlohmann::json::array();
-    const Result ledgers = ledgers_to_erase_in(connection, options, setup);
+    const QueryResult ledgers = ledgers_to_erase_in(connection, options, setup);
     for (int row = 0; row < ledgers.rows(); ++row) {
         const auto ledger = static_cast<int>(ledgers.integer(row, 0));
         const std::string name(ledgers.text(row, 1));
-        const Result counted =
+        const QueryResult counted =
             connection.query(sql::results_count, Parameters{}.integer(ledger).bytes(tenant));
         if (counted.is_null(0, 0)) continue;
         std::optional<std::int64_t> results = counted.integer(0, 0);

@@ -30,7 +30,7 @@ struct GroupsOptions {
 void list_on(const OperatorSetup& setup, nlohmann::json& list, TextTable& table) {
     Connection connection(setup.connection);
     require_version(connection);
-    const Result rows = connection.query(sql::groups_list, {});
+    const QueryResult rows = connection.query(sql::groups_list, {});
     for (int row = 0; row < rows.rows(); ++row) {
         const auto cell = [&](int column) {
             return std::string(rows.optional_text(row, column).value_or(""));
@@ -79,7 +79,7 @@ void add_optional(Parameters& parameters, const std::string& text) {
 }
 
 // One ledger's feed alone, where a ledger is named: the topic is read on, into another one.
-Result change_fences(Transaction& transaction, const GroupsOptions& options) {
+QueryResult change_fences(Transaction& transaction, const GroupsOptions& options) {
     Parameters parameters;
     parameters.text(options.group);
     add_optional(parameters, options.topic);
@@ -92,7 +92,7 @@ Result change_fences(Transaction& transaction, const GroupsOptions& options) {
                              parameters);
 }
 
-Result change_feeds(Transaction& transaction, const GroupsOptions& options) {
+QueryResult change_feeds(Transaction& transaction, const GroupsOptions& options) {
     Parameters parameters;
     parameters.text(options.group);
     add_optional(parameters, options.topic);
@@ -106,7 +106,7 @@ void end_replay(Transaction& transaction, const GroupsOptions& options, nlohmann
     Parameters parameters;
     parameters.text(options.group);
     add_optional(parameters, options.topic);
-    const Result ended = transaction.query(sql::groups_end_replay, parameters);
+    const QueryResult ended = transaction.query(sql::groups_end_replay, parameters);
     for (int row = 0; row < ended.rows(); ++row) {
         changed.push_back({{"topic", ended.text(row, 0)}, {"replay", ended.integer(row, 1)}});
         if (options.json) continue;
@@ -131,7 +131,7 @@ int retire(const GroupsOptions& options) {
         end_replay(transaction, options, changed);
     }
     if (options.ledger.empty()) {
-        const Result fences = change_fences(transaction, options);
+        const QueryResult fences = change_fences(transaction, options);
         for (int row = 0; row < fences.rows(); ++row) {
             changed.push_back({{"topic", fences.text(row, 0)},
                                {"partition", fences.integer(row, 1)},
@@ -144,7 +144,7 @@ int retire(const GroupsOptions& options) {
         }
     }
     if (options.partition < 0) {
-        const Result feeds = change_feeds(transaction, options);
+        const QueryResult feeds = change_feeds(transaction, options);
         for (int row = 0; row < feeds.rows(); ++row) {
             changed.push_back({{"topic", feeds.text(row, 0)}, {"ledger", feeds.text(row, 1)}});
             if (options.json) continue;

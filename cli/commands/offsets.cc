@@ -42,8 +42,8 @@ bool is_text(std::size_t column) {
     return column == 0 || column == 14 || (column >= 4 && column <= 8);
 }
 
-Result list_of(Connection& connection, const std::string& group, const std::string& topic,
-               int partition) {
+QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
+                    int partition) {
     const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
     return connection.query(
         sql::offsets_list,
@@ -55,7 +55,7 @@ struct LogEnd {
     bool missing = false;          // Kafka has no such partition
 };
 
-LogEnd end_of(LogView& log, const TopicPartition& partition) {
+LogEnd end_of(BrokerView& log, const TopicPartition& partition) {
     try {
         return {.offset = log.range(partition).latest};
     } catch (const KafkaError& error) {
@@ -66,11 +66,11 @@ LogEnd end_of(LogView& log, const TopicPartition& partition) {
 
 // The end of each partition's log, in the order of the rows. After the first question that no
 // broker answers nothing more is asked.
-std::vector<LogEnd> ends_of(const OperatorSetup& setup, const Result& list) {
+std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list) {
     std::vector<LogEnd> ends(list.rows());
     if (!setup.configuration) return ends;
     try {
-        LogView log(setup.configuration->kafka);
+        BrokerView log(setup.configuration->kafka);
         for (int row = 0; row < list.rows(); ++row) {
             ends[row] =
                 end_of(log, {std::string(list.text(row, 0)),
@@ -85,7 +85,7 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const Result& list) {
 // Throws UsageError if the brokers answer and the topic has no such partition: a fence made for a
 // mistyped number would hold back the ledger's retention. Without an answer the command goes on, as
 // it is needed most when something is down.
-void require_partition(LogView& log, const TopicPartition& partition) {
+void require_partition(BrokerView& log, const TopicPartition& partition) {
     int count = 0;
     try {
         count = log.partition_count(partition.topic);
@@ -114,7 +114,7 @@ int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std
              nlohmann::json& rows, TextTable& table) {
     Connection connection(setup.connection);
     require_version(connection);
-    const Result list = list_of(connection, group, options.topic, options.partition);
+    const QueryResult list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
     std::map<std::string, std::string> paused;
     for (const TopicPause& pause : open_pauses(connection, group)) {
@@ -240,7 +240,7 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     if (options.partition >= 0) {
         partitions.push_back({options.topic, Partition{options.partition}});
     } else {
-        const Result list = list_of(connection, group, options.topic, -1);
+        const QueryResult list = list_of(connection, group, options.topic, -1);
         for (int row = 0; row < list.rows(); ++row) {
             partitions.push_back(
                 {options.topic, Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
@@ -250,7 +250,7 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
         throw UsageError("group " + group + " has no fence of topic " + options.topic +
                          " yet; name a --partition to make one");
     }
-    std::optional<LogView> log;
+    std::optional<BrokerView> log;
     if (setup.configuration) log.emplace(setup.configuration->kafka);
     if (log && options.partition >= 0) require_partition(*log, partitions.front());
     std::vector<FenceMovePlan> plans;

@@ -24,7 +24,7 @@ struct OutboxArguments {
 };
 
 nlohmann::json relay_of(Connection& connection, const std::string& group) {
-    const Result row = connection.query(sql::outbox_relay, Parameters{}.text(group));
+    const QueryResult row = connection.query(sql::outbox_relay, Parameters{}.text(group));
     if (row.rows() == 0) return nullptr;
     const auto text = [&](int column) {
         return row.is_null(0, column) ? nlohmann::json(nullptr)
@@ -46,7 +46,7 @@ nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
     } else {
         wanted.text(group);
     }
-    const Result rows = connection.query(sql::outbox_topics, wanted);
+    const QueryResult rows = connection.query(sql::outbox_topics, wanted);
     std::map<std::string, nlohmann::json> topics;
     if (!group.empty()) topics.emplace(group, nlohmann::json::array());
     for (int row = 0; row < rows.rows(); ++row) {

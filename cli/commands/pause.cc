@@ -39,9 +39,9 @@ int pause(const PauseOptions& options) {
     const Target target = target_of(options, "pause");
     Connection connection = writing_session(target.setup);
     require_version(connection);
-    const Result paused = connection.query(
-        sql::pauses_begin,
-        Parameters{}.text(target.group).text(options.topic).text(options.reason));
+    const QueryResult paused =
+        connection.query(sql::pauses_begin,
+                         Parameters{}.text(target.group).text(options.topic).text(options.reason));
     std::cout << options.topic << " is paused for group " << target.group << " since "
               << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
               << "workers look every second; the batch in flight ends first\n";
@@ -52,7 +52,7 @@ int resume(const PauseOptions& options) {
     const Target target = target_of(options, "resume");
     Connection connection = writing_session(target.setup);
     require_version(connection);
-    const Result ended =
+    const QueryResult ended =
         connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
     if (ended.rows() == 0) {
         std::cout << options.topic << " is not paused for group " << target.group << '\n';

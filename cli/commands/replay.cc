@@ -79,7 +79,7 @@ std::string partition_text(Partition partition) {
 }
 
 // What the ledger may have forgotten of the messages from there on.
-void add_repeats(Connection& connection, LogView& log, const OperatorSetup& setup,
+void add_repeats(Connection& connection, BrokerView& log, const OperatorSetup& setup,
                  const TopicConfiguration& topic, Partition partition, Offset from,
                  Planned& planned) {
     for (const std::string& why :
@@ -89,7 +89,7 @@ void add_repeats(Connection& connection, LogView& log, const OperatorSetup& setu
     }
 }
 
-void plan_partition(Connection& connection, LogView& log, const OperatorSetup& setup,
+void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup& setup,
                     const TopicPartition& partition, const LogIdentity& identity,
                     const ReplayArguments& arguments, Planned& planned) {
     const std::string& group = setup.configuration->group;
@@ -118,7 +118,7 @@ void plan_partition(Connection& connection, LogView& log, const OperatorSetup& s
 }
 
 // What an open replay still has to read, from its own fences.
-Planned plan_rest(Connection& connection, LogView& log, const OperatorSetup& setup,
+Planned plan_rest(Connection& connection, BrokerView& log, const OperatorSetup& setup,
                   const TopicConfiguration& topic, const KnownReplay& known, bool dedup) {
     Planned planned;
     planned.ranges = known.ranges;
@@ -133,7 +133,7 @@ Planned plan_rest(Connection& connection, LogView& log, const OperatorSetup& set
     return planned;
 }
 
-Planned plan_all(Connection& connection, LogView& log, const OperatorSetup& setup,
+Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& setup,
                  const ReplayArguments& arguments, const LogIdentity& identity) {
     std::vector<int> partitions = arguments.partitions;
     const bool by_offset =
@@ -250,7 +250,7 @@ int replay(const ReplayArguments& arguments) {
     const TopicConfiguration& topic = topic_of(arguments, setup);
     Connection connection = writing_session(setup);
     require_version(connection);
-    LogView log(setup.configuration->kafka);
+    BrokerView log(setup.configuration->kafka);
     const LogIdentity identity{"", log.topic_id(topic.name)};
     ReplayRequest request{setup.configuration->group, topic.name, describe(arguments),
                           arguments.reason,           {},         !arguments.without_dedup};

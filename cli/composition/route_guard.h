@@ -8,7 +8,7 @@
 
 namespace onceward {
 
-inline GuardOptions route_guard(const ConnectionOptions& connection) {
+inline FrozenSessionGuardOptions route_guard(const ConnectionOptions& connection) {
     return {.connection = connection,
             .fit = [require_schema = SchemaCheck{}](Connection& session) mutable {
                 check_server(session);

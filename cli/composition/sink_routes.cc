@@ -11,18 +11,18 @@ namespace onceward {
 namespace {
 
 // The worker's own way from a record to a message, but for the key, which the front door has.
-RequestIntake intake_of(const TopicConfiguration& message, const IntakeOptions& options) {
-    RequestIntake made;
+SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOptions& options) {
+    SinkIntake made;
     made.sink = make_sink(message);
-    const auto intake = std::make_shared<Intake>(options, *made.sink);
+    const auto intake = std::make_shared<MessageBuilder>(options, *made.sink);
     intake->disable_keys();
     made.take = [intake](Record record, Chunk& chunk) { intake->take(std::move(record), chunk); };
     return made;
 }
 
-RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t place,
-                                 const TopicConfiguration& message) {
-    RequestBatcherOptions options;
+SinkBatcherOptions batcher_of(const Configuration& configuration, std::size_t place,
+                              const TopicConfiguration& message) {
+    SinkBatcherOptions options;
     options.postgres = configuration.postgres;
     options.ledger = configuration.ledgers.at(message.ledger);
     options.ledger.stores_results = true;
@@ -30,7 +30,7 @@ RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t
     options.name = message.name;
     options.limits = message.answers.limits;
     options.wait = configuration.http.routes[place].options.wait;
-    IntakeOptions intake;
+    MessageBuilderOptions intake;
     intake.consumer_group = configuration.group;
     intake.topic = message.name;
     intake.format = message.format;
@@ -41,7 +41,7 @@ RequestBatcherOptions batcher_of(const Configuration& configuration, std::size_t
 
 }  // namespace
 
-SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* observer)
+SinkRoutes::SinkRoutes(const Configuration& configuration, StepObserver* observer)
     : guard_(route_guard(configuration.postgres)),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_sinks))) {
@@ -54,27 +54,27 @@ SinkRequests::SinkRequests(const Configuration& configuration, StepObserver* obs
     }
     const auto windows = std::make_shared<LogWindows>();
     for (const auto& [place, message] : configuration.route_sinks) {
-        RequestBatcherOptions options = batcher_of(configuration, place, message);
+        SinkBatcherOptions options = batcher_of(configuration, place, message);
         options.log_windows = windows;
         options.observer = observer;
         options.session_opened = [this](int pid) { guard_.watch(pid); };
         options.session_closed = [this](int pid) { guard_.forget(pid); };
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
-        batchers_.emplace(place, std::make_unique<RequestBatcher>(std::move(options)));
+        batchers_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
     }
     retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
     if (!relay_) return;
     relay_thread_ = std::jthread([this](const std::stop_token& stop) { relay_->run(stop); });
 }
 
-SinkRequests::~SinkRequests() = default;
+SinkRoutes::~SinkRoutes() = default;
 
-void SinkRequests::submit(std::vector<KeyedRequest> requests, Then then) {
+void SinkRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
     const std::size_t route = requests.front().route;
     batchers_.at(route)->submit(std::move(requests), std::move(then));
 }
 
-void SinkRequests::complete(ProcessStatus& status) const {
+void SinkRoutes::complete(ProcessStatus& status) const {
     status.add_front_door(guard_.failure());
     for (const auto& [route, count] : timed_out_) status.front_door->timed_out[route] = count;
     status.add_retention(default_database, retention_.counts());
@@ -85,8 +85,8 @@ void SinkRequests::complete(ProcessStatus& status) const {
     }
 }
 
-void SinkRequests::look(std::size_t route, const Digest& key,
-                        std::function<void(StatusOutcome)> then) {
+void SinkRoutes::look(std::size_t route, const Digest& key,
+                      std::function<void(StatusOutcome)> then) {
     batchers_.at(route)->look(route, key, std::move(then));
 }
 

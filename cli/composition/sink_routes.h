@@ -19,12 +19,12 @@
 
 namespace onceward {
 
-class SinkRequests final : public RequestTarget {
+class SinkRoutes final : public RequestTarget {
   public:
     // The observer may be null.
-    SinkRequests(const Configuration& configuration, StepObserver* observer);
+    SinkRoutes(const Configuration& configuration, StepObserver* observer);
     // What still waits gets a 503.
-    ~SinkRequests() override;
+    ~SinkRoutes() override;
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
@@ -32,11 +32,11 @@ class SinkRequests final : public RequestTarget {
     void complete(ProcessStatus& status) const;
 
   private:
-    Guard guard_;
+    FrozenSessionGuard guard_;
     std::map<std::string, std::atomic<std::int64_t>> timed_out_;  // batches, by their route's name
     RetentionJob retention_;
     std::optional<Relay> relay_;  // where a route publishes; another process may lead
-    std::map<std::size_t, std::unique_ptr<RequestBatcher>> batchers_;  // by the route's place
+    std::map<std::size_t, std::unique_ptr<SinkBatcher>> batchers_;  // by the route's place
     std::jthread retention_thread_;
     std::jthread relay_thread_;
 };

@@ -19,16 +19,16 @@ std::size_t size_of(const TopicRecord& record) {
 
 }  // namespace
 
-TopicProduction::TopicProduction(TopicProductionOptions options) : options_(std::move(options)) {
+TopicRoutes::TopicRoutes(TopicRoutesOptions options) : options_(std::move(options)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-TopicProduction::~TopicProduction() {
+TopicRoutes::~TopicRoutes() {
     thread_.request_stop();
     thread_.join();
 }
 
-void TopicProduction::produce(TopicRecord record, Done done) {
+void TopicRoutes::produce(TopicRecord record, Done done) {
     const std::size_t bytes = size_of(record);
     // It would find no room however empty the queue is.
     if (bytes > options_.waiting_bytes) return done(EventFate::too_large);
@@ -44,7 +44,7 @@ void TopicProduction::produce(TopicRecord record, Done done) {
     done(EventFate::unknown);
 }
 
-void TopicProduction::run(const std::stop_token& stop) {
+void TopicRoutes::run(const std::stop_token& stop) {
     while (true) {
         std::vector<Item> items;
         {
@@ -72,8 +72,8 @@ void TopicProduction::run(const std::stop_token& stop) {
     alone_.reset();
 }
 
-std::unique_ptr<Producer> TopicProduction::make(
-    std::map<std::string, Secret> properties, std::function<void(const Delivery&)> handler) const {
+std::unique_ptr<Producer> TopicRoutes::make(std::map<std::string, Secret> properties,
+                                            std::function<void(const Delivery&)> handler) const {
     ProducerOptions options = producer_options(options_.kafka);
     options.linger = linger;
     options.delivery_timeout = options_.delivery_timeout;
@@ -83,7 +83,7 @@ std::unique_ptr<Producer> TopicProduction::make(
     return producer;
 }
 
-void TopicProduction::delivered(const Delivery& delivery) {
+void TopicRoutes::delivered(const Delivery& delivery) {
     if (!delivery.error.empty() && is_too_large(delivery.code)) {
         return finish(delivery.tag, EventFate::too_large);
     }
@@ -94,7 +94,7 @@ void TopicProduction::delivered(const Delivery& delivery) {
     finish(delivery.tag, delivery.error.empty() ? EventFate::taken : EventFate::unknown);
 }
 
-void TopicProduction::send(std::vector<Item> items) {
+void TopicRoutes::send(std::vector<Item> items) {
     // All of them at first, so that where one throws the others are told too.
     std::vector<std::uint64_t> tags;
     for (Item& item : items) {
@@ -116,7 +116,7 @@ void TopicProduction::send(std::vector<Item> items) {
 }
 
 // The broker has kept none of a batch that it refused, so that there is no second copy of any.
-void TopicProduction::send_alone() {
+void TopicRoutes::send_alone() {
     if (refused_.empty()) return;
     if (!alone_) {
         alone_ = make({{"batch.num.messages", "1"}},
@@ -125,7 +125,7 @@ void TopicProduction::send_alone() {
     for (const std::uint64_t tag : std::exchange(refused_, {})) send(*alone_, tag);
 }
 
-void TopicProduction::send(Producer& producer, std::uint64_t tag) try {
+void TopicRoutes::send(Producer& producer, std::uint64_t tag) try {
     const TopicRecord& record = under_way_.at(tag).record;
     std::vector<Header> headers;
     for (const auto& [name, value] : record.headers) headers.push_back({name, value});
@@ -145,13 +145,13 @@ void TopicProduction::send(Producer& producer, std::uint64_t tag) try {
     delivered(delivery);
 }
 
-void TopicProduction::fail_all(const std::string& why) {
+void TopicRoutes::fail_all(const std::string& why) {
     log_error("http.producer_failed", {{"error", why}});
     refused_.clear();
     while (!under_way_.empty()) finish(under_way_.begin()->first, EventFate::unknown);
 }
 
-void TopicProduction::finish(std::uint64_t tag, EventFate fate) {
+void TopicRoutes::finish(std::uint64_t tag, EventFate fate) {
     const auto found = under_way_.find(tag);
     if (found == under_way_.end()) return;
     const Item item = std::move(found->second);

@@ -19,7 +19,7 @@
 
 namespace onceward {
 
-struct TopicProductionOptions {
+struct TopicRoutesOptions {
     KafkaOptions kafka;
     // How long a request waits for the log. Longer rides out a broker's restart, and holds the
     // requests meanwhile.
@@ -28,11 +28,11 @@ struct TopicProductionOptions {
     std::size_t waiting_bytes = 64 * 1024 * 1024;
 };
 
-class TopicProduction final : public TopicWriter {
+class TopicRoutes final : public TopicWriter {
   public:
-    explicit TopicProduction(TopicProductionOptions options);
+    explicit TopicRoutes(TopicRoutesOptions options);
     // Waits for what is under way, no longer than the delivery's time; every request is told.
-    ~TopicProduction() override;
+    ~TopicRoutes() override;
     void produce(TopicRecord record, Done done) override;
 
   private:
@@ -51,7 +51,7 @@ class TopicProduction final : public TopicWriter {
     void fail_all(const std::string& why);
     void finish(std::uint64_t tag, EventFate fate);
 
-    TopicProductionOptions options_;
+    TopicRoutesOptions options_;
     std::mutex mutex_;
     std::condition_variable_any wake_;
     std::vector<Item> queue_;

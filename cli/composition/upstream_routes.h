@@ -33,7 +33,7 @@ class UpstreamRoutes final : public RequestTarget {
     void complete(ProcessStatus& status) const;
 
   private:
-    Guard guard_;
+    FrozenSessionGuard guard_;
     RetentionJob retention_;
     std::map<std::size_t, std::unique_ptr<UpstreamRequests>> routes_;  // by the route's place
     std::jthread retention_thread_;

@@ -63,7 +63,7 @@ struct TopicConfiguration {
     OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
     RejectPolicy reject;
     bool stores_results = false;
-    AnswerOptions answers;  // where it does
+    ResultReplayOptions answers;  // where it does
 };
 
 struct Configuration {

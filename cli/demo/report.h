@@ -40,14 +40,14 @@ class Progress {
     Clock::time_point next_line_ = begin_;
 };
 
-struct Result {
+struct QueryResult {
     Verdict verdict;
     int killed = 0;
     int frozen = 0;
     double messages_per_second = 0;
 };
 
-std::string to_table(const Result& result);
-std::string to_json(const Result& result);
+std::string to_table(const QueryResult& result);
+std::string to_json(const QueryResult& result);
 
 }  // namespace onceward::demo

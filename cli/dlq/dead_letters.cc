@@ -16,7 +16,7 @@ std::vector<std::optional<std::string_view>> views(const std::vector<std::string
     return {texts.begin(), texts.end()};
 }
 
-std::optional<std::string> bytes_in(const Result& rows, int row, int column) {
+std::optional<std::string> bytes_in(const QueryResult& rows, int row, int column) {
     const auto bytes = rows.optional_text(row, column);
     return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
 }
@@ -39,19 +39,19 @@ std::string from_base64(const std::string& text) {
 
 }  // namespace
 
-std::vector<Letter> select_letters(Connection& connection, const LetterFilter& filter) {
-    const Result rows = connection.prepared(sql::dlq_select,
-                                            Parameters{}
-                                                .text(filter.group)
-                                                .optional_text(unless_empty(filter.topic))
-                                                .texts(views(filter.classes))
-                                                .optional_integer(count_of(filter.since))
-                                                .optional_integer(count_of(filter.until))
-                                                .optional_bytes(unless_empty(filter.key))
-                                                .integers(filter.numbers)
-                                                .texts(views(filter.states))
-                                                .integer(filter.limit),
-                                            {}, true);
+std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
+    const QueryResult rows = connection.prepared(sql::dlq_select,
+                                                 Parameters{}
+                                                     .text(filter.group)
+                                                     .optional_text(unless_empty(filter.topic))
+                                                     .texts(views(filter.classes))
+                                                     .optional_integer(count_of(filter.since))
+                                                     .optional_integer(count_of(filter.until))
+                                                     .optional_bytes(unless_empty(filter.key))
+                                                     .integers(filter.numbers)
+                                                     .texts(views(filter.states))
+                                                     .integer(filter.limit),
+                                                 {}, true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -107,11 +107,11 @@ int redrives_of(const std::vector<StoredHeader>& headers) {
     return count;
 }
 
-std::vector<LetterRecord> read_records(Connection& connection,
-                                       const std::vector<std::int64_t>& numbers) {
-    const Result rows =
+std::vector<DeadLetterRecord> read_records(Connection& connection,
+                                           const std::vector<std::int64_t>& numbers) {
+    const QueryResult rows =
         connection.prepared(sql::dlq_records, Parameters{}.integers(numbers), {}, true);
-    std::vector<LetterRecord> records;
+    std::vector<DeadLetterRecord> records;
     for (int row = 0; row < rows.rows(); ++row) {
         records.push_back({rows.binary_integer(row, 0),
                            Partition{static_cast<std::int32_t>(rows.binary_integer(row, 1))},
@@ -119,7 +119,7 @@ std::vector<LetterRecord> read_records(Connection& connection,
                            stored_headers(rows.text(row, 3)), bytes_in(rows, row, 5),
                            bytes_in(rows, row, 6), bytes_in(rows, row, 7)});
     }
-    const auto place = [&](const LetterRecord& record) {
+    const auto place = [&](const DeadLetterRecord& record) {
         return std::ranges::find(numbers, record.number) - numbers.begin();
     };
     std::ranges::sort(records, {}, place);

@@ -14,7 +14,7 @@
 
 namespace onceward {
 
-struct LetterFilter {
+struct DeadLetterFilter {
     std::string group;
     std::string topic;                               // '': any
     std::vector<std::string> classes;                // as Rejection::Kind is named; none: any
@@ -50,7 +50,7 @@ struct Letter {
 };
 
 // The oldest first.
-std::vector<Letter> select_letters(Connection& connection, const LetterFilter& filter);
+std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter);
 
 // A header as the table holds it.
 struct StoredHeader {
@@ -68,7 +68,7 @@ inline constexpr const char* redriven_header = "onceward-redriven";
 int redrives_of(const std::vector<StoredHeader>& headers);
 
 // What one of them was made of.
-struct LetterRecord {
+struct DeadLetterRecord {
     std::int64_t number = 0;
     Partition partition;
     std::optional<std::string> key;
@@ -82,7 +82,7 @@ struct LetterRecord {
 };
 
 // Those of them that are still there, in the order of `numbers`.
-std::vector<LetterRecord> read_records(Connection& connection,
-                                       const std::vector<std::int64_t>& numbers);
+std::vector<DeadLetterRecord> read_records(Connection& connection,
+                                           const std::vector<std::int64_t>& numbers);
 
 }  // namespace onceward

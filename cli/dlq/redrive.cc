@@ -119,7 +119,7 @@ class Redrive {
         // DANGER: no earlier than with their copies. Of a letter that is not sent after all the key
         // would be free, and any duplicate would be called.
         connection_.query(sql::dlq_redrive_free, Parameters{}.integers(numbers));
-        for (const LetterRecord& record : read_records(connection_, numbers)) {
+        for (const DeadLetterRecord& record : read_records(connection_, numbers)) {
             wait_for_turn();
             if (stopped()) break;
             send(record);
@@ -138,7 +138,7 @@ class Redrive {
         delivered_.clear();
     }
 
-    void send(const LetterRecord& record) {
+    void send(const DeadLetterRecord& record) {
         const std::string count = std::to_string(redrives_of(record.headers) + 1);
         std::vector<Header> headers;
         for (const StoredHeader& header : record.headers) {
@@ -226,16 +226,16 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
     return plan;
 }
 
-std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key) {
     std::vector<Letter> letters = select_letters(connection, filter);
     if (!by_key || letters.empty()) return letters;
-    LetterFilter more;
+    DeadLetterFilter more;
     more.group = filter.group;
     more.topic = filter.topic;
     std::vector<std::int64_t> numbers;
     for (const Letter& letter : letters) numbers.push_back(letter.number);
-    const Result rows = connection.query(
+    const QueryResult rows = connection.query(
         sql::dlq_of_keys, Parameters{}.text(filter.group).text(filter.topic).integers(numbers));
     for (int row = 0; row < rows.rows(); ++row) more.numbers.push_back(rows.integer(row, 0));
     more.limit = rows.rows();

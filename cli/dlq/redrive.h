@@ -36,7 +36,7 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
 
 // What `filter` picks, and with by_key the open letters under the same record keys, whatever the
 // filter says of those.
-std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key);
 
 // False: another redrive of this topic is under way. Held until the session ends.

@@ -37,7 +37,7 @@ class Import {
   private:
     void begin() {
         const std::string description = list_.description() + ", " + options_.meaning;
-        const Result row =
+        const QueryResult row =
             connection_.query(sql::import_begin, Parameters{}
                                                      .integer(options_.ledger)
                                                      .digest(digest_of_bytes(description))
@@ -108,13 +108,13 @@ class Import {
         const std::int64_t known = static_cast<std::int64_t>(claims.size()) - fresh + repeats;
         // DANGER: with the claims, and only from where this page began: else an import that runs
         // twice, or whose COMMIT was in doubt, would pass over a page that nobody claimed.
-        const Result moved = transaction.query(sql::import_move, Parameters{}
-                                                                     .integer(import_)
-                                                                     .text(position_)
-                                                                     .text(page.position)
-                                                                     .integer(fresh)
-                                                                     .integer(known)
-                                                                     .integer(refused));
+        const QueryResult moved = transaction.query(sql::import_move, Parameters{}
+                                                                          .integer(import_)
+                                                                          .text(position_)
+                                                                          .text(page.position)
+                                                                          .integer(fresh)
+                                                                          .integer(known)
+                                                                          .integer(refused));
         if (moved.affected() != 1) another_runs();
         if (claims_.settle(transaction) == Settlement::again) return false;
         transaction.commit();

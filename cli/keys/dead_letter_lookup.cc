@@ -9,11 +9,11 @@
 
 namespace onceward {
 
-nlohmann::json find_letters(Connection& connection, const LetterQuestion& question) {
+nlohmann::json find_letters(Connection& connection, const DeadLetterQuestion& question) {
     nlohmann::json list = nlohmann::json::array();
     const std::vector<std::optional<std::string_view>> topics(question.topics.begin(),
                                                               question.topics.end());
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::explain_dead_letters, Parameters{}
                                                         .digests(question.digests)
                                                         .bytes(question.key_text)
@@ -39,10 +39,10 @@ nlohmann::json find_letters(Connection& connection, const LetterQuestion& questi
     return list;
 }
 
-nlohmann::json find_discarded(Connection& connection, const LetterQuestion& question) {
+nlohmann::json find_discarded(Connection& connection, const DeadLetterQuestion& question) {
     nlohmann::json list = nlohmann::json::array();
     try {
-        const Result rows =
+        const QueryResult rows =
             connection.query(sql::explain_discarded_dead_letters,
                              Parameters{}.digests(question.digests).optional_text(question.only));
         for (int row = 0; row < rows.rows(); ++row) {

@@ -11,7 +11,7 @@
 
 namespace onceward {
 
-struct LetterQuestion {
+struct DeadLetterQuestion {
     std::vector<Digest> digests;
     std::string key_text;
     std::vector<std::string> topics;  // whose messages may carry that text
@@ -19,11 +19,11 @@ struct LetterQuestion {
 };
 
 // A JSON array, the newest first.
-nlohmann::json find_letters(Connection& connection, const LetterQuestion& question);
+nlohmann::json find_letters(Connection& connection, const DeadLetterQuestion& question);
 
 // The same of discarded ones, by their digests, which is all that is left of their keys; null where
 // this role may not read them.
-nlohmann::json find_discarded(Connection& connection, const LetterQuestion& question);
+nlohmann::json find_discarded(Connection& connection, const DeadLetterQuestion& question);
 
 // One of either as a sentence.
 std::string letter_text(const nlohmann::json& letter);

@@ -126,7 +126,7 @@ nlohmann::json optional_json(const std::optional<std::string_view>& text) {
 
 // The four columns that begin there: group, topic, partition, offset. Of a request there is no
 // place in a log, and its numbers say nothing.
-void add_place(nlohmann::json& at, const Result& rows, int row, int column) {
+void add_place(nlohmann::json& at, const QueryResult& rows, int row, int column) {
     at["group"] = optional_json(rows.optional_text(row, column));
     const std::optional<std::string_view> topic = rows.optional_text(row, column + 1);
     if (topic && is_route_name(*topic)) {
@@ -211,14 +211,14 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
                            std::map<std::string, std::string>& begun) {
     nlohmann::json list = nlohmann::json::array();
-    const Result generations = connection.query(sql::explain_generations, {});
+    const QueryResult generations = connection.query(sql::explain_generations, {});
     const std::vector<Digest> digests = digests_of(candidates);
     for (int row = 0; row < generations.rows(); ++row) {
         try {
             const bool has_ranges = generations.text(row, 5) != "table";
-            const Result rows = connection.query(explain_statement(generations.text(row, 5)),
-                                                 Parameters{}.digests(digests),
-                                                 {{"table", generations.text(row, 4)}});
+            const QueryResult rows = connection.query(explain_statement(generations.text(row, 5)),
+                                                      Parameters{}.digests(digests),
+                                                      {{"table", generations.text(row, 4)}});
             for (int found = 0; found < rows.rows(); ++found) {
                 list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
                                 {"digest", rows.text(found, 0)},
@@ -246,7 +246,7 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
 
 nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates) {
     nlohmann::json list = nlohmann::json::array();
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::explain_leases, Parameters{}.digests(digests_of(candidates)));
     for (int row = 0; row < rows.rows(); ++row) {
         list.push_back({{"kind", kind_name(candidates, rows.text(row, 0))},

@@ -27,7 +27,7 @@ auto ask(Question question) {
 }  // namespace
 
 // Nothing is ever assigned to a source without topics.
-struct LogView::Silent : SourceListener {
+struct BrokerView::Silent : SourceListener {
     void assigned(const std::vector<TopicPartition>&) override {}
     void revoked(const std::vector<TopicPartition>&, bool) override {}
     void out_of_range(const TopicPartition&) override {}
@@ -35,30 +35,32 @@ struct LogView::Silent : SourceListener {
     void partition_failed(const TopicPartition&, int, const std::string&) override {}
 };
 
-LogView::LogView(const KafkaOptions& options)
+BrokerView::BrokerView(const KafkaOptions& options)
     : listener_(std::make_unique<Silent>()),
       source_(std::make_unique<KafkaSource>(options, 0, std::vector<std::string>{}, *listener_)) {}
 
-LogView::~LogView() = default;
+BrokerView::~BrokerView() = default;
 
-int LogView::partition_count(const std::string& topic) { return source_->partition_count(topic); }
+int BrokerView::partition_count(const std::string& topic) {
+    return source_->partition_count(topic);
+}
 
-std::vector<std::string> LogView::topic_names() { return source_->topic_names(); }
+std::vector<std::string> BrokerView::topic_names() { return source_->topic_names(); }
 
-std::map<std::string, std::string> LogView::topic_properties(const std::string& topic) {
+std::map<std::string, std::string> BrokerView::topic_properties(const std::string& topic) {
     return source_->topic_properties(topic);
 }
 
-std::string LogView::topic_id(const std::string& topic) {
+std::string BrokerView::topic_id(const std::string& topic) {
     return source_->identity(topic).topic_id;
 }
 
-std::optional<Offset> LogView::group_offset(const TopicPartition& partition) {
+std::optional<Offset> BrokerView::group_offset(const TopicPartition& partition) {
     const auto found = ask([&] { return source_->group_offset(partition); });
     return found ? std::optional(found->offset) : std::nullopt;
 }
 
-std::optional<KafkaError> LogView::refusal() {
+std::optional<KafkaError> BrokerView::refusal() {
     try {
         source_->serve();
     } catch (const KafkaError& fatal) {
@@ -67,11 +69,11 @@ std::optional<KafkaError> LogView::refusal() {
     return source_->refusal();
 }
 
-KafkaSource::Range LogView::range(const TopicPartition& partition) {
+KafkaSource::Range BrokerView::range(const TopicPartition& partition) {
     return ask([&] { return source_->range(partition); });
 }
 
-Offset LogView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
+Offset BrokerView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
     return ask([&] { return source_->offset_at(partition, timestamp); });
 }
 

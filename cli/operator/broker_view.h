@@ -13,10 +13,10 @@
 
 namespace onceward {
 
-class LogView {
+class BrokerView {
   public:
-    explicit LogView(const KafkaOptions& options);
-    ~LogView();
+    explicit BrokerView(const KafkaOptions& options);
+    ~BrokerView();
     // 0: there is no such topic, or it may not be seen.
     int partition_count(const std::string& topic);
     std::vector<std::string> topic_names();

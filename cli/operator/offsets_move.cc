@@ -32,7 +32,7 @@ void write_down(Transaction& transaction, const Parameters& key, const FenceMove
 // Whether every record from there on was written after the ledger's oldest generation began, so
 // that its claim is still held. By the records' times: no ledger tells it by offsets, as a rewind
 // or a replay claims old ones late.
-bool remembered(LogView* log, const TopicPartition& partition, Offset from,
+bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
                 std::chrono::milliseconds began) try {
     return log != nullptr && from >= log->offset_at(partition, began);
 } catch (const KafkaError&) {
@@ -41,12 +41,12 @@ bool remembered(LogView* log, const TopicPartition& partition, Offset from,
 
 }  // namespace
 
-std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
+std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only) {
     std::vector<std::string> warnings;
     bool fed = false;
-    const Result ledgers =
+    const QueryResult ledgers =
         connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(partition.topic));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const std::string ledger(ledgers.text(row, 0));
@@ -68,7 +68,7 @@ std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
     return warnings;
 }
 
-Offset resolve_position(LogView* log, const TopicPartition& partition,
+Offset resolve_position(BrokerView* log, const TopicPartition& partition,
                         const FencePosition& position) {
     switch (position.kind) {
         case FencePosition::Kind::offset: return position.offset;
@@ -104,13 +104,13 @@ FencePosition parse_position(const std::string& text, const std::string& option)
     return position;
 }
 
-FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
+FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position,
                         bool adopt) {
     // What is asked of the log is asked before any row is locked.
     FenceMovePlan plan{
         partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
-    const Result row = connection.query(
+    const QueryResult row = connection.query(
         sql::offsets_list,
         Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
     if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
@@ -138,7 +138,7 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
                        const std::string& reason) {
     const Parameters key = key_of(group, partition);
     OwnedTransaction transaction(connection);
-    const Result held = transaction.query(sql::offsets_hold, key);
+    const QueryResult held = transaction.query(sql::offsets_hold, key);
     if (held.rows() == 0) return {.fence = std::nullopt};
     const Offset fence{held.integer(0, 0)};
     // Somebody may have moved it since the operator looked: what was not looked at is not passed.
@@ -161,7 +161,7 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
                 const std::string& reason) {
     const Parameters key = key_of(group, plan.partition);
     OwnedTransaction transaction(connection);
-    const Result held = transaction.query(sql::offsets_hold, key);
+    const QueryResult held = transaction.query(sql::offsets_hold, key);
     if (held.rows() == 0) {
         transaction.query(sql::offsets_create, Parameters(key).integer(plan.to.raw()));
         plan.from.reset();

@@ -24,7 +24,7 @@ struct FencePosition {
 FencePosition parse_position(const std::string& text, const std::string& option = "--set");
 
 // `log` may be missing where the position is an offset.
-Offset resolve_position(LogView* log, const TopicPartition& partition,
+Offset resolve_position(BrokerView* log, const TopicPartition& partition,
                         const FencePosition& position);
 
 struct FenceMovePlan {
@@ -38,12 +38,12 @@ struct FenceMovePlan {
 // Returns why messages from that offset on may be applied a second time: a ledger may have dropped
 // their claims. Empty if it holds them. `only`: checks this ledger alone, else all that the topic
 // feeds. Without a `log` the age of a message is not known.
-std::vector<std::string> forgotten_claims(Connection& connection, LogView* log,
+std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only);
 
 // `log` may be missing where the position is an offset; the log's range is then not looked at.
-FenceMovePlan plan_move(Connection& connection, LogView* log, const std::string& group,
+FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);
 
 // Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was

@@ -40,7 +40,7 @@ std::string named(const TopicPartition& partition) {
 // None: there is no fence.
 std::optional<Offset> fence_of(Connection& connection, const std::string& group,
                                const TopicPartition& partition) {
-    const Result row = connection.query(
+    const QueryResult row = connection.query(
         sql::offsets_list,
         Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
     if (row.rows() == 0) return std::nullopt;
@@ -55,8 +55,8 @@ Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
     }
     const Offset begin{options.offset};
     try {
-        const Offset log_end = LogView(setup.configuration->kafka).range(options.where()).latest;
-        Sampler sampler(setup.configuration->kafka);
+        const Offset log_end = BrokerView(setup.configuration->kafka).range(options.where()).latest;
+        RangeReader sampler(setup.configuration->kafka);
         const auto found = next_readable(begin, log_end, [&](Offset offset) {
             return sampler.look(options.where(), offset, look_limit);
         });

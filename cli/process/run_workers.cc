@@ -35,7 +35,7 @@ constexpr auto totals_every = 10s;
 // Rows that nobody sends any more, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
     if (make_relay_options(configuration)) return;
-    const Result totals =
+    const QueryResult totals =
         connection.query(sql::outbox_totals, Parameters{}.text(configuration.group));
     if (totals.integer(0, 0) == 0) return;
     log_warning("outbox.not_relayed",
@@ -76,7 +76,7 @@ RetentionOptions retention_options(const Configuration& configuration) {
 struct Server {
     Server(Configuration part, StepObserver* observer)
         : configuration(std::move(part)),
-          guard(GuardOptions{.connection = configuration.postgres}),
+          guard(FrozenSessionGuardOptions{.connection = configuration.postgres}),
           retention(retention_options(configuration)),
           retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {
         if (auto options = make_relay_options(configuration)) {
@@ -86,7 +86,7 @@ struct Server {
         }
     }
     Configuration configuration;
-    Guard guard;
+    FrozenSessionGuard guard;
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     RetentionJob retention;
     std::jthread retention_thread;
@@ -132,7 +132,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const HangUpNoted hang_up;
     const std::vector<Configuration> parts = by_database(configuration);
     for (const Configuration& part : parts) check_schema(part);
-    std::optional<EndDeadline> deadline;  // it outlives what it waits for
+    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
     std::vector<std::unique_ptr<Server>> servers;
     std::vector<ConnectionOptions> connections;
     std::vector<std::string> of_workers;

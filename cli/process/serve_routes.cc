@@ -39,17 +39,17 @@ std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
 struct GatewayRun::State {
     State(const Configuration& configuration, StepObserver* observer)
         : options(gateway_options(configuration)),
-          server(options.server,
-                 [this](HttpRequest request, HttpServer::Answer answer) {
-                     door.handle(std::move(request), std::move(answer));
-                 },
-                 [this](int status) { door.refused_by_server(status); }),
-          topics(std::make_unique<TopicProduction>(
-              TopicProductionOptions{.kafka = configuration.kafka})),
+          server(
+              options.server,
+              [this](HttpRequest request, HttpServer::Answer answer) {
+                  door.handle(std::move(request), std::move(answer));
+              },
+              [this](int status) { door.refused_by_server(status); }),
+          topics(std::make_unique<TopicRoutes>(TopicRoutesOptions{.kafka = configuration.kafka})),
           keys(key_sets(configuration.http)),
           sinks(configuration.route_sinks.empty()
                     ? nullptr
-                    : std::make_unique<SinkRequests>(configuration, observer)),
+                    : std::make_unique<SinkRoutes>(configuration, observer)),
           upstreams(configuration.route_upstreams.empty()
                         ? nullptr
                         : std::make_unique<UpstreamRoutes>(configuration, observer)),
@@ -71,9 +71,9 @@ struct GatewayRun::State {
 
     GatewayOptions options;
     HttpServer server;
-    std::unique_ptr<TopicProduction> topics;
+    std::unique_ptr<TopicRoutes> topics;
     std::unique_ptr<KeySetCache> keys;
-    std::unique_ptr<SinkRequests> sinks;
+    std::unique_ptr<SinkRoutes> sinks;
     std::unique_ptr<UpstreamRoutes> upstreams;
     FrontDoor door;
 };
@@ -102,7 +102,7 @@ void GatewayRun::complete(ProcessStatus& status) const {
 void serve_routes(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
     const HangUpNoted hang_up;
-    std::optional<EndDeadline> deadline;  // it outlives what it waits for
+    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
     GatewayRun gateway(configuration, observer);
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});

@@ -11,7 +11,7 @@ namespace onceward {
 
 constexpr std::chrono::seconds leave_within{15};
 
-EndDeadline::EndDeadline(std::chrono::milliseconds limit, int code)
+ShutdownDeadline::ShutdownDeadline(std::chrono::milliseconds limit, int code)
     : thread_([limit, code](const std::stop_token& stop) {
           std::mutex mutex;
           std::unique_lock lock(mutex);

@@ -10,10 +10,10 @@
 
 namespace onceward {
 
-class EndDeadline {
+class ShutdownDeadline {
   public:
     // Unless it is destroyed before `limit` the process ends at once, with `code`.
-    EndDeadline(std::chrono::milliseconds limit, int code);
+    ShutdownDeadline(std::chrono::milliseconds limit, int code);
 
   private:
     std::jthread thread_;

@@ -56,7 +56,8 @@ struct Progress {
 };
 
 // What the next attempt waits for; none where the answer is not to be had.
-std::optional<milliseconds> next_pause(const Retries& retries, Verdict verdict, Progress& progress,
+std::optional<milliseconds> next_pause(const Retries& retries, Verdict verdict,
+                                       Progress& progress,
                                        std::optional<milliseconds> retry_after) {
     if (retry_after && *retry_after > retries.retry_after_max) return std::nullopt;
     switch (verdict) {

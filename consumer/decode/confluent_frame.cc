@@ -29,13 +29,13 @@ std::optional<std::int32_t> take_varint(std::string_view& bytes) {
 }
 
 // Takes the list off the front of `bytes`. Returns the fault, or nullptr.
-const char* take_indexes(std::string_view& bytes, Unframed& unframed) {
+const char* take_indexes(std::string_view& bytes, ConfluentFrame& unframed) {
     const std::optional<std::int32_t> count = take_varint(bytes);
     if (!count) {
         return "the frame's message index list is cut short or overlong";
     }
     // DANGER: the count comes from the wire; unchecked it writes behind the array.
-    if (*count < 0 || *count > static_cast<std::int32_t>(Unframed::max_indexes)) {
+    if (*count < 0 || *count > static_cast<std::int32_t>(ConfluentFrame::max_indexes)) {
         return "the frame's message index list has a negative or huge count";
     }
     if (*count == 0) {  // the short form of the list [0]
@@ -59,9 +59,9 @@ const char* take_indexes(std::string_view& bytes, Unframed& unframed) {
 
 }  // namespace
 
-Unframed unframe(const Record& record, MessageIndex message_index) {
+ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index) {
     assert(record.payload.has_value());
-    Unframed unframed;
+    ConfluentFrame unframed;
     unframed.payload = *record.payload;
     if (std::optional<std::string_view> id = last_header(record, "__value_schema_id")) {
         if (id->size() < magic_and_guid || id->front() != '\1') {

@@ -14,7 +14,7 @@ namespace onceward {
 // Whether a list of message indexes follows the schema id: only Protobuf has one.
 enum class MessageIndex : std::uint8_t { none, present };
 
-struct Unframed {
+struct ConfluentFrame {
     // Message types nest, but never this deep; a longer list is a fault.
     static constexpr std::size_t max_indexes = 32;
 
@@ -29,6 +29,6 @@ struct Unframed {
 // Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record
 // has the header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves
 // the payload whole. REQUIRES: the record has a payload.
-Unframed unframe(const Record& record, MessageIndex message_index);
+ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index);
 
 }  // namespace onceward

@@ -16,7 +16,7 @@ class RawDecoder final : public Decoder {
                    std::pmr::memory_resource&) override {
         std::string_view payload = *record.payload;
         if (framing_ == Framing::confluent) {
-            const Unframed unframed = unframe(record, MessageIndex::none);
+            const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::none);
             if (unframed.fault != nullptr) {
                 return undecodable(unframed.fault);
             }

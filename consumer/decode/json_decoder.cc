@@ -80,7 +80,7 @@ Decoded JsonDecoder::decode(const Record& record, std::span<Value> values,
     assert(record.payload.has_value());
     std::string_view document = *record.payload;
     if (framing_ == Framing::confluent) {
-        const Unframed unframed = unframe(record, MessageIndex::none);
+        const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::none);
         if (unframed.fault != nullptr) {
             return undecodable(unframed.fault);
         }

@@ -108,7 +108,7 @@ Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
     assert(record.payload.has_value());
     std::string_view payload = *record.payload;
     if (framing_ == Framing::confluent) {
-        const Unframed unframed = unframe(record, MessageIndex::present);
+        const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::present);
         if (unframed.fault != nullptr) {
             return undecodable(unframed.fault);
         }

@@ -30,8 +30,8 @@ std::size_t size_of(const Record& record) {
 
 }  // namespace
 
-struct Intake::State {
-    IntakeOptions options;
+struct MessageBuilder::State {
+    MessageBuilderOptions options;
     Sink& sink;
     KeyExtractor keys;
     bool extract_keys = true;
@@ -44,7 +44,7 @@ struct Intake::State {
     std::vector<Value> values;
     std::size_t key_values = 0;
 
-    State(IntakeOptions given, Sink& target)
+    State(MessageBuilderOptions given, Sink& target)
         : options(std::move(given)),
           sink(target),
           keys(options.key, options.consumer_group, options.topic, options.format.format) {}
@@ -56,7 +56,7 @@ struct Intake::State {
     void encode(Message& message, std::pmr::memory_resource& arena);
 };
 
-Intake::Intake(IntakeOptions options, Sink& sink)
+MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
     : state_(std::make_unique<State>(std::move(options), sink)) {
     State& state = *state_;
     std::vector<std::string> paths = state.keys.paths();
@@ -78,14 +78,16 @@ Intake::Intake(IntakeOptions options, Sink& sink)
     state.decoder = make_decoder(state.options.format, std::move(paths));
 }
 
-Intake::~Intake() = default;
+MessageBuilder::~MessageBuilder() = default;
 
-void Intake::set_topic_id(std::string topic_id) { state_->keys.set_topic_id(std::move(topic_id)); }
+void MessageBuilder::set_topic_id(std::string topic_id) {
+    state_->keys.set_topic_id(std::move(topic_id));
+}
 
-void Intake::disable_keys() { state_->extract_keys = false; }
+void MessageBuilder::disable_keys() { state_->extract_keys = false; }
 
 // Returns whether the message goes on to its key and sink.
-bool Intake::State::tombstone(Message& message) {
+bool MessageBuilder::State::tombstone(Message& message) {
     std::fill(values.begin(), values.end(), Value{});
     switch (options.format.tombstones) {
         case TombstonePolicy::remove: message.operation = Operation::remove; return true;
@@ -104,7 +106,7 @@ bool Intake::State::tombstone(Message& message) {
     return false;
 }
 
-bool Intake::State::decode(Message& message, std::pmr::memory_resource& arena) {
+bool MessageBuilder::State::decode(Message& message, std::pmr::memory_resource& arena) {
     if (!message.record.payload) {
         return tombstone(message);
     }
@@ -120,7 +122,7 @@ bool Intake::State::decode(Message& message, std::pmr::memory_resource& arena) {
     return true;
 }
 
-void Intake::State::fingerprint(Message& message) const {
+void MessageBuilder::State::fingerprint(Message& message) const {
     switch (options.key.fingerprint.of) {
         case FingerprintOptions::Of::none: return;
         case FingerprintOptions::Of::payload:
@@ -131,7 +133,7 @@ void Intake::State::fingerprint(Message& message) const {
     }
 }
 
-void Intake::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
+void MessageBuilder::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
     if (sources.empty()) {
         return;
     }
@@ -146,14 +148,14 @@ void Intake::State::fill_fields(Message& message, std::pmr::memory_resource& are
     message.fields = {fields, sources.size()};
 }
 
-void Intake::State::encode(Message& message, std::pmr::memory_resource& arena) {
+void MessageBuilder::State::encode(Message& message, std::pmr::memory_resource& arena) {
     fill_fields(message, arena);
     if (std::optional<Rejection> misfit = sink.encode(message, arena)) {
         message.rejection = std::move(misfit);
     }
 }
 
-void Intake::take(Record record, Chunk& chunk) {
+void MessageBuilder::take(Record record, Chunk& chunk) {
     State& state = *state_;
     std::pmr::memory_resource& arena = *chunk.arena;
     chunk.bytes += size_of(record);
@@ -182,7 +184,7 @@ void Intake::take(Record record, Chunk& chunk) {
     if (!message.deferred) state.encode(message, arena);
 }
 
-void Intake::finish(Message& message, std::pmr::memory_resource& arena) {
+void MessageBuilder::finish(Message& message, std::pmr::memory_resource& arena) {
     message.deferred = false;
     if (state_->decode(message, arena)) state_->encode(message, arena);
 }

@@ -15,22 +15,22 @@
 
 namespace onceward {
 
-struct IntakeOptions {
+struct MessageBuilderOptions {
     std::string consumer_group;
     std::string topic;
     FormatOptions format;
     KeyOptions key;
 };
 
-class Intake {
+class MessageBuilder {
   public:
     // `sink` outlives the intake; sink.fields() is asked once. Throws FormatError.
-    Intake(IntakeOptions options, Sink& sink);
-    ~Intake();
+    MessageBuilder(MessageBuilderOptions options, Sink& sink);
+    ~MessageBuilder();
     // The topic's id as Kafka gave it, for keys from coordinates; '' where there is none (then the
     // name stands in).
     void set_topic_id(std::string topic_id);
-    Intake(const Intake&) = delete;
+    MessageBuilder(const MessageBuilder&) = delete;
     // Adds the message to the chunk (views into the record's storage, which moves along).
     void take(Record record, Chunk& chunk);
     // The bench's dedup-off setting: no key is extracted, no digest computed.

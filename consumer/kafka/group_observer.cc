@@ -8,12 +8,12 @@ GroupObserver::GroupObserver(std::chrono::milliseconds every, KafkaSource& sourc
     : every_(every),
       source_(source),
       watch_(every),
-      next_look_(Clock::now() + UnownedWatch::jittered(every, dice())) {}
+      next_look_(Clock::now() + UnownedPartitions::jittered(every, dice())) {}
 
 bool GroupObserver::tick() {
     const auto now = Clock::now();
     if (now >= next_look_) {
-        next_look_ = now + UnownedWatch::jittered(every_, dice());
+        next_look_ = now + UnownedPartitions::jittered(every_, dice());
         source_.ask_for_group();
     }
     const std::optional<GroupSight> sight = source_.told_group();

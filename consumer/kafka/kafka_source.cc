@@ -164,7 +164,7 @@ void KafkaSource::end(const TopicPartition& partition) {
     rd_kafka_queue_forward(found->second.queue.get(), nullptr);
 }
 
-Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, Intake& intake) {
+Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake) {
     Chunk chunk;
     State::Topic& topic = state_->topics[topic_index];
     std::vector<rd_kafka_message_t*> fetched(messages);
@@ -178,7 +178,7 @@ Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, Intake& i
     return chunk;
 }
 
-void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Intake& intake,
+void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake,
                                       Chunk& chunk) {
     const auto found = topic.positions.find(Partition{message->partition});
     if (found == topic.positions.end() || !found->second.open) return;

@@ -81,7 +81,7 @@ class KafkaSource {
     void end(const TopicPartition& partition);
     // Takes up to `messages` messages of the topic that have been fetched, through the intake, into
     // a chunk; spans included. No messages and no spans: nothing was there.
-    Chunk read(std::size_t topic_index, std::size_t messages, Intake& intake);
+    Chunk read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake);
     // Messages that came again below the position that was asked for; they are not passed on.
     std::int64_t below_fence() const;
     // Leaves the group; revoked() is called for what is left.

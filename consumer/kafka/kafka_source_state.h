@@ -62,7 +62,7 @@ struct KafkaSource::State {
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
     void restart(const TopicPartition& partition);
-    void take_message(Topic& topic, KafkaMessage message, Intake& intake, Chunk& chunk);
+    void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
     void stop_reading(const TopicPartition& partition, Position& position,
                       const rd_kafka_message_t& error);
     void park(const TopicPartition& partition) const;

@@ -8,7 +8,7 @@
 
 namespace onceward {
 
-struct Sampler::State {
+struct RangeReader::State {
     KafkaClient client;
     Stretch left;  // of the one that is open
     void assign(const TopicPartition& partition, Offset offset) const {
@@ -26,7 +26,7 @@ struct Sampler::State {
     }
 };
 
-Sampler::Sampler(const KafkaOptions& options) : state_(std::make_unique<State>()) {
+RangeReader::RangeReader(const KafkaOptions& options) : state_(std::make_unique<State>()) {
     // It is assigned and never subscribes, so no member of the group is disturbed.
     KafkaConfiguration configuration = consumer_configuration(options, 0);
     std::array<char, 512> text{};
@@ -37,12 +37,12 @@ Sampler::Sampler(const KafkaOptions& options) : state_(std::make_unique<State>()
     rd_kafka_poll_set_consumer(state_->client.get());
 }
 
-Sampler::~Sampler() {
+RangeReader::~RangeReader() {
     if (state_->client) rd_kafka_consumer_close(state_->client.get());
 }
 
-std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
-                                  std::chrono::seconds limit) {
+std::vector<Record> RangeReader::read(const std::vector<Stretch>& stretches,
+                                      std::chrono::seconds limit) {
     std::map<TopicPartition, Offset> open;  // what is still to be read, and up to where
     const KafkaTopicPartitionList list(
         rd_kafka_topic_partition_list_new(static_cast<int>(stretches.size())));
@@ -81,12 +81,12 @@ std::vector<Record> Sampler::read(const std::vector<Stretch>& stretches,
     return records;
 }
 
-void Sampler::open(const Stretch& stretch) {
+void RangeReader::open(const Stretch& stretch) {
     state_->left = stretch;
     state_->assign(stretch.partition, stretch.begin);
 }
 
-RecordPage Sampler::page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit) {
+RecordPage RangeReader::page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit) {
     Stretch& left = state_->left;
     RecordPage page{{}, left.begin};
     std::size_t taken = 0;
@@ -118,7 +118,8 @@ RecordPage Sampler::page(std::size_t messages, std::size_t bytes, std::chrono::s
     return page;
 }
 
-LogSight Sampler::look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit) {
+LogSight RangeReader::look(const TopicPartition& partition, Offset offset,
+                           std::chrono::seconds limit) {
     state_->assign(partition, offset);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::string last = "nothing came";

@@ -26,10 +26,10 @@ struct RecordPage {
     Offset end;
 };
 
-class Sampler {
+class RangeReader {
   public:
-    explicit Sampler(const KafkaOptions& options);
-    ~Sampler();
+    explicit RangeReader(const KafkaOptions& options);
+    ~RangeReader();
     // What the stretches hold, each in offset order; throws if that takes longer than `limit`.
     std::vector<Record> read(const std::vector<Stretch>& stretches, std::chrono::seconds limit);
 

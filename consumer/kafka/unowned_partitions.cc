@@ -22,13 +22,14 @@ std::set<TopicPartition> unowned_in(const GroupSight& sight) {
 
 }  // namespace
 
-UnownedWatch::Clock::duration UnownedWatch::jittered(std::chrono::milliseconds pause, double dice) {
+UnownedPartitions::Clock::duration UnownedPartitions::jittered(std::chrono::milliseconds pause,
+                                                               double dice) {
     const std::chrono::duration<double> whole(pause);
     return std::chrono::duration_cast<Clock::duration>(whole * (1.0 + dice / 2));
 }
 
-std::vector<TopicPartition> UnownedWatch::look(Clock::time_point now, const GroupSight& sight,
-                                               double dice) {
+std::vector<TopicPartition> UnownedPartitions::look(Clock::time_point now, const GroupSight& sight,
+                                                    double dice) {
     if (!sight.settled) {
         seen_.clear();
         return {};

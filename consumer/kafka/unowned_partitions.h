@@ -24,12 +24,12 @@ struct GroupSight {
     std::set<TopicPartition> owned;         // by any member
 };
 
-class UnownedWatch {
+class UnownedPartitions {
   public:
     using Clock = std::chrono::steady_clock;
     // `every`: between two looks, and the first pause between two rejoins. Shorter, it costs the
     // brokers two questions more often; longer, the partitions wait: twice that in the middle.
-    explicit UnownedWatch(std::chrono::milliseconds every) : every_(every) {}
+    explicit UnownedPartitions(std::chrono::milliseconds every) : every_(every) {}
 
     // The partitions for which the member is to rejoin now: those that nobody owned in two looks in
     // a row at a settled group. `dice`: between 0 and 1.

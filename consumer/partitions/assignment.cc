@@ -160,9 +160,9 @@ std::vector<TopicPartition> Assignment::unreadable() const {
     return partitions;
 }
 
-ReadTries::Verdict Assignment::read_failed(const TopicPartition& partition, Offset fence) {
+ReadAttempts::Verdict Assignment::read_failed(const TopicPartition& partition, Offset fence) {
     Entry* entry = mutable_find(partition);
-    return entry == nullptr ? ReadTries::Verdict::again : entry->read_tries.failed(fence);
+    return entry == nullptr ? ReadAttempts::Verdict::again : entry->read_tries.failed(fence);
 }
 
 int Assignment::seeks_again(const TopicPartition& partition) {

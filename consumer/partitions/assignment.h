@@ -40,7 +40,7 @@ class Assignment {
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped in front of this offset
-        ReadTries read_tries;
+        ReadAttempts read_tries;
         std::optional<Clock::time_point> retry;  // halted: tried again then
         std::chrono::milliseconds retry_delay{0};
     };
@@ -91,7 +91,7 @@ class Assignment {
     // before, and is tried again, or halted, when that has landed.
     void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
     std::vector<TopicPartition> unreadable() const;
-    ReadTries::Verdict read_failed(const TopicPartition& partition, Offset fence);
+    ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
     // Counts one more seek to an offset that was refused; answers with those before it.
     int seeks_again(const TopicPartition& partition);
     // After a reconnect: every fence is taken again before any batch. Halted ones stay.

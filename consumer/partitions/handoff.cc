@@ -58,7 +58,7 @@ void add_first(const Chunk& chunk,
 
 }  // namespace
 
-Exchange::Exchange(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
+Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
     : assignment_(pauses), queues_(topics.size()) {
     for (std::size_t i = 0; i < topics.size(); ++i) {
         queues_[i].topic = std::move(topics[i]);
@@ -66,20 +66,20 @@ Exchange::Exchange(std::vector<std::string> topics, BatchLimits limits, Assignme
     }
 }
 
-void Exchange::limit(std::size_t topic, std::size_t messages) {
+void Handoff::limit(std::size_t topic, std::size_t messages) {
     const std::lock_guard lock(mutex_);
     BatchLimits& limits = queues_[topic].limits;
     limits.messages = std::min(limits.messages, messages);
 }
 
-bool Exchange::has_room(std::size_t topic) const {
+bool Handoff::has_room(std::size_t topic) const {
     const std::lock_guard lock(mutex_);
     const Queue& queue = queues_[topic];
     return queue.messages < std::max(queue.limits.messages * queued_batches, queued_at_least) &&
            queue.bytes < queue.limits.bytes * queued_batches;
 }
 
-void Exchange::push(std::size_t topic, Chunk chunk) {
+void Handoff::push(std::size_t topic, Chunk chunk) {
     if (chunk.spans.empty()) return;
     const std::lock_guard lock(mutex_);
     Queue& queue = queues_[topic];
@@ -90,7 +90,7 @@ void Exchange::push(std::size_t topic, Chunk chunk) {
     wake_writer_.notify_all();
 }
 
-void Exchange::count(Queue& queue) const {
+void Handoff::count(Queue& queue) const {
     queue.messages = 0;
     queue.bytes = 0;
     for (const Chunk& chunk : queue.chunks) {
@@ -99,7 +99,7 @@ void Exchange::count(Queue& queue) const {
     }
 }
 
-void Exchange::purge(const std::set<TopicPartition>& partitions) {
+void Handoff::purge(const std::set<TopicPartition>& partitions) {
     for (Queue& queue : queues_) {
         const auto gone = [&](Partition partition) {
             return partitions.contains({queue.topic, partition});
@@ -114,7 +114,7 @@ void Exchange::purge(const std::set<TopicPartition>& partitions) {
     }
 }
 
-std::vector<Assignment::Seek> Exchange::begin_seeks() {
+std::vector<Assignment::Seek> Handoff::begin_seeks() {
     const std::lock_guard lock(mutex_);
     std::vector<Assignment::Seek> seeks = assignment_.seeks();
     std::set<TopicPartition> partitions;
@@ -123,19 +123,19 @@ std::vector<Assignment::Seek> Exchange::begin_seeks() {
     return seeks;
 }
 
-void Exchange::sought(const TopicPartition& partition, Offset offset) {
+void Handoff::sought(const TopicPartition& partition, Offset offset) {
     const std::lock_guard lock(mutex_);
     assignment_.sought(partition, offset);
 }
 
-void Exchange::assigned(const std::vector<TopicPartition>& partitions) {
+void Handoff::assigned(const std::vector<TopicPartition>& partitions) {
     const std::lock_guard lock(mutex_);
     for (const TopicPartition& partition : partitions) assignment_.assigned(partition);
     wake_writer_.notify_all();
 }
 
-std::vector<CommittedOffset> Exchange::revoked(const std::vector<TopicPartition>& partitions,
-                                               std::chrono::milliseconds deadline) {
+std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>& partitions,
+                                              std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     for (const TopicPartition& partition : partitions) {
         const Assignment::Entry* entry = assignment_.find(partition);
@@ -161,7 +161,7 @@ std::vector<CommittedOffset> Exchange::revoked(const std::vector<TopicPartition>
     return offsets;
 }
 
-std::optional<std::size_t> Exchange::next_topic() {
+std::optional<std::size_t> Handoff::next_topic() {
     for (std::size_t i = 1; i <= queues_.size(); ++i) {
         const std::size_t topic = (last_topic_ + i) % queues_.size();
         if (queues_[topic].messages > 0) return topic;
@@ -169,7 +169,7 @@ std::optional<std::size_t> Exchange::next_topic() {
     return std::nullopt;
 }
 
-Batch Exchange::take_batch(std::size_t topic) {
+Batch Handoff::take_batch(std::size_t topic) {
     Queue& queue = queues_[topic];
     Batch batch;
     batch.topic = queue.topic;
@@ -183,7 +183,7 @@ Batch Exchange::take_batch(std::size_t topic) {
     return batch;
 }
 
-Exchange::Work Exchange::next_work(bool connected, Clock::time_point until) {
+Handoff::Work Handoff::next_work(bool connected, Clock::time_point until) {
     std::unique_lock lock(mutex_);
     Work work;
     const auto find = [&] {
@@ -216,7 +216,7 @@ Exchange::Work Exchange::next_work(bool connected, Clock::time_point until) {
     return work;
 }
 
-void Exchange::done() {
+void Handoff::done() {
     const std::lock_guard lock(mutex_);
     in_flight_.clear();
     in_flight_first_.clear();
@@ -224,7 +224,7 @@ void Exchange::done() {
     wake_reader_.notify_all();
 }
 
-void Exchange::abandoned(const std::set<Partition>& partitions) {
+void Handoff::abandoned(const std::set<Partition>& partitions) {
     const std::lock_guard lock(mutex_);
     for (const Partition partition : partitions) {
         in_flight_.erase(partition);
@@ -233,7 +233,7 @@ void Exchange::abandoned(const std::set<Partition>& partitions) {
     wake_reader_.notify_all();
 }
 
-std::set<Partition> Exchange::leaving() const {
+std::set<Partition> Handoff::leaving() const {
     const std::lock_guard lock(mutex_);
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
@@ -242,7 +242,7 @@ std::set<Partition> Exchange::leaving() const {
     return partitions;
 }
 
-std::set<Partition> Exchange::overdue() const {
+std::set<Partition> Handoff::overdue() const {
     const std::lock_guard lock(mutex_);
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
@@ -253,7 +253,7 @@ std::set<Partition> Exchange::overdue() const {
     return partitions;
 }
 
-void Exchange::pause(std::chrono::milliseconds duration) {
+void Handoff::pause(std::chrono::milliseconds duration) {
     std::unique_lock lock(mutex_);
     wake_writer_.wait_for(lock, duration, [&] {
         if (stopping_) return true;
@@ -263,7 +263,7 @@ void Exchange::pause(std::chrono::milliseconds duration) {
     });
 }
 
-void Exchange::committed(const std::string& topic, std::span<const FenceMove> moves) {
+void Handoff::committed(const std::string& topic, std::span<const FenceMove> moves) {
     const std::lock_guard lock(mutex_);
     for (const FenceMove& move : moves) {
         const TopicPartition partition{topic, move.span.partition};
@@ -278,7 +278,7 @@ void Exchange::committed(const std::string& topic, std::span<const FenceMove> mo
     }
 }
 
-std::vector<CommittedOffset> Exchange::take_offsets() {
+std::vector<CommittedOffset> Handoff::take_offsets() {
     const std::lock_guard lock(mutex_);
     std::vector<CommittedOffset> offsets;
     for (auto& [partition, offset] : offsets_) offsets.push_back(std::move(offset));
@@ -286,7 +286,7 @@ std::vector<CommittedOffset> Exchange::take_offsets() {
     return offsets;
 }
 
-std::vector<TopicPartition> Exchange::take_left() {
+std::vector<TopicPartition> Handoff::take_left() {
     const std::lock_guard lock(mutex_);
     std::vector<TopicPartition> left;
     for (const TopicPartition& partition : left_) {
@@ -296,7 +296,7 @@ std::vector<TopicPartition> Exchange::take_left() {
     return left;
 }
 
-std::optional<Span> Exchange::tail(const TopicPartition& partition, Offset fence) const {
+std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence) const {
     const std::lock_guard lock(mutex_);
     if (!assignment_.reading(partition)) return std::nullopt;
     for (const Queue& queue : queues_) {
@@ -314,7 +314,7 @@ std::optional<Span> Exchange::tail(const TopicPartition& partition, Offset fence
     return std::nullopt;
 }
 
-void Exchange::drop_tail(const TopicPartition& partition, const Span& tail) {
+void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
     const std::lock_guard lock(mutex_);
     for (Queue& queue : queues_) {
         if (queue.topic != partition.topic) continue;
@@ -328,7 +328,7 @@ void Exchange::drop_tail(const TopicPartition& partition, const Span& tail) {
     }
 }
 
-std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Exchange::on_the_way() const {
+std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Handoff::on_the_way() const {
     const std::lock_guard lock(mutex_);
     std::map<TopicPartition, std::optional<std::chrono::milliseconds>> found;
     for (const Queue& queue : queues_) {
@@ -340,13 +340,13 @@ std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Exchange::on_
     return found;
 }
 
-void Exchange::stop() {
+void Handoff::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     wake_writer_.notify_all();
 }
 
-void Exchange::clear() {
+void Handoff::clear() {
     const std::lock_guard lock(mutex_);
     for (Queue& queue : queues_) {
         queue.chunks.clear();
@@ -354,7 +354,7 @@ void Exchange::clear() {
     }
 }
 
-bool Exchange::stopping() const {
+bool Handoff::stopping() const {
     const std::lock_guard lock(mutex_);
     return stopping_;
 }

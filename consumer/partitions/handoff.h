@@ -15,7 +15,7 @@
 
 namespace onceward {
 
-class Exchange {
+class Handoff {
   public:
     using Clock = Assignment::Clock;
     struct Work {
@@ -25,7 +25,7 @@ class Exchange {
         Batch batch;
     };
 
-    Exchange(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
+    Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
     // Fewer messages in a batch of this topic. Before the threads begin.
     void limit(std::size_t topic, std::size_t messages);
 

@@ -3,14 +3,14 @@
 namespace onceward {
 namespace {
 
-GapPlan halted(HaltReason reason, std::string text, std::optional<OffsetRange> lost = {}) {
-    return {GapPlan::Action::halt, {}, {reason, std::move(text), lost, {}}};
+OutOfRangePlan halted(HaltReason reason, std::string text, std::optional<OffsetRange> lost = {}) {
+    return {OutOfRangePlan::Action::halt, {}, {reason, std::move(text), lost, {}}};
 }
 
 }  // namespace
 
-GapPlan plan_gap(Offset fence, const KafkaSource::Range& range, OutOfRangePolicy policy,
-                 int seeks) {
+OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
+                                 OutOfRangePolicy policy, int seeks) {
     const std::string at = std::to_string(fence.raw());
     // Never 'caught up', and no policy decides it: what was below the fence is gone or another.
     if (fence > range.latest) {
@@ -21,7 +21,7 @@ GapPlan plan_gap(Offset fence, const KafkaSource::Range& range, OutOfRangePolicy
                           "`onceward offsets --set`");
     }
     if (fence >= range.earliest) {
-        if (seeks < seeks_at_most) return {GapPlan::Action::seek, fence, {}};
+        if (seeks < seeks_at_most) return {OutOfRangePlan::Action::seek, fence, {}};
         return halted(HaltReason::log_cut,
                       "the brokers refuse offset " + at +
                           " time after time, although the log holds it: it was cut below the "
@@ -30,8 +30,8 @@ GapPlan plan_gap(Offset fence, const KafkaSource::Range& range, OutOfRangePolicy
     }
     switch (policy) {
         case OutOfRangePolicy::halt: break;
-        case OutOfRangePolicy::earliest: return {GapPlan::Action::skip, range.earliest, {}};
-        case OutOfRangePolicy::latest: return {GapPlan::Action::skip, range.latest, {}};
+        case OutOfRangePolicy::earliest: return {OutOfRangePlan::Action::skip, range.earliest, {}};
+        case OutOfRangePolicy::latest: return {OutOfRangePlan::Action::skip, range.latest, {}};
     }
     return halted(HaltReason::out_of_range,
                   "offsets " + at + " to " + std::to_string(range.earliest.raw() - 1) +

@@ -11,7 +11,7 @@ namespace onceward {
 // How often in a row the position may be 'out of range' while the log's range holds it.
 inline constexpr int seeks_at_most = 3;
 
-struct GapPlan {
+struct OutOfRangePlan {
     enum class Action : std::uint8_t {
         seek,  // the offset is there after all
         skip,  // to `target`, with a row in skipped_ranges
@@ -23,6 +23,7 @@ struct GapPlan {
 };
 
 // `seeks`: how many there were since the partition last moved on.
-GapPlan plan_gap(Offset fence, const KafkaSource::Range& range, OutOfRangePolicy policy, int seeks);
+OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
+                                 OutOfRangePolicy policy, int seeks);
 
 }  // namespace onceward

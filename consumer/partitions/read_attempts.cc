@@ -2,7 +2,7 @@
 
 namespace onceward {
 
-ReadTries::Verdict ReadTries::failed(Offset offset) {
+ReadAttempts::Verdict ReadAttempts::failed(Offset offset) {
     if (offset_ != offset) tries_ = 0;
     offset_ = offset;
     return ++tries_ < at_most ? Verdict::again : Verdict::halt;

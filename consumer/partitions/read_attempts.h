@@ -9,7 +9,7 @@
 
 namespace onceward {
 
-class ReadTries {
+class ReadAttempts {
   public:
     // A fetch that was damaged on its way is whole the next time; what is damaged on the broker's
     // disk is not. More tries only tell later.

@@ -10,27 +10,29 @@ constexpr auto after_failure = std::chrono::seconds(30);
 
 }  // namespace
 
-Watermarks::Watermarks(std::string consumer_group, std::chrono::milliseconds every)
+RetentionWatermarks::RetentionWatermarks(std::string consumer_group,
+                                         std::chrono::milliseconds every)
     : consumer_group_(std::move(consumer_group)), every_(every) {}
 
-void Watermarks::taken(const TopicPartition& partition, int ledger, const FenceState& fence) {
+void RetentionWatermarks::taken(const TopicPartition& partition, int ledger,
+                                const FenceState& fence) {
     partitions_.insert_or_assign(partition,
                                  Entry{WatermarkSampler(every_), fence.next_offset, ledger});
 }
 
-void Watermarks::moved(const std::string& topic, std::span<const FenceMove> moves) {
+void RetentionWatermarks::moved(const std::string& topic, std::span<const FenceMove> moves) {
     for (const FenceMove& move : moves) {
         const auto found = partitions_.find({topic, move.span.partition});
         if (found != partitions_.end()) found->second.fence = move.span.end;
     }
 }
 
-void Watermarks::identity(const std::string& topic, const LogIdentity& identity) {
+void RetentionWatermarks::identity(const std::string& topic, const LogIdentity& identity) {
     identities_[topic] = identity;
 }
 
-Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, KafkaSource& source,
-                                   Fences& fences) {
+RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Handoff& exchange,
+                                                     KafkaSource& source, Fences& fences) {
     const auto now = Clock::now();
     Found found;
     std::erase_if(partitions_, [&](const auto& item) {
@@ -69,8 +71,8 @@ Watermarks::Found Watermarks::tick(Connection& connection, Exchange& exchange, K
     return found;
 }
 
-std::optional<int> Watermarks::list_partitions(Connection& connection, KafkaSource& source,
-                                               const std::string& topic, int ledger) {
+std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, KafkaSource& source,
+                                                        const std::string& topic, int ledger) {
     const LogIdentity identity = source.identity(topic);
     LogIdentity& known = identities_[topic];
     const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
@@ -83,8 +85,8 @@ std::optional<int> Watermarks::list_partitions(Connection& connection, KafkaSour
     return count;
 }
 
-void Watermarks::sample(Connection& connection, KafkaSource& source,
-                        const TopicPartition& partition, Entry& entry) {
+void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
+                                 const TopicPartition& partition, Entry& entry) {
     // DANGER: the clock first, then the end of the log. The other way round a message in between
     // would count as passed.
     const ClockReading clocks = read_clocks(connection);
@@ -98,8 +100,8 @@ void Watermarks::sample(Connection& connection, KafkaSource& source,
     }
 }
 
-bool Watermarks::write(Connection& connection, Exchange& exchange, Fences& fences,
-                       const TopicPartition& partition, Entry& entry) {
+bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,
+                                const TopicPartition& partition, Entry& entry) {
     // Behind the last message there may be control records only: the fence then moves to the end
     // with this write.
     const std::optional<Span> tail = exchange.tail(partition, entry.fence);

@@ -13,9 +13,9 @@
 
 namespace onceward {
 
-class Watermarks {
+class RetentionWatermarks {
   public:
-    Watermarks(std::string consumer_group, std::chrono::milliseconds every);
+    RetentionWatermarks(std::string consumer_group, std::chrono::milliseconds every);
     void taken(const TopicPartition& partition, int ledger, const FenceState& fence);
     void moved(const std::string& topic, std::span<const FenceMove> moves);
     void identity(const std::string& topic, const LogIdentity& identity);
@@ -37,7 +37,7 @@ class Watermarks {
     };
     // One partition's sample or write at most, if one is due. An idle worker learns here that its
     // fence was moved.
-    Found tick(Connection& connection, Exchange& exchange, KafkaSource& source, Fences& fences);
+    Found tick(Connection& connection, Handoff& exchange, KafkaSource& source, Fences& fences);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -49,7 +49,7 @@ class Watermarks {
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
                 Entry& entry);
     // False where the fence was missed.
-    bool write(Connection& connection, Exchange& exchange, Fences& fences,
+    bool write(Connection& connection, Handoff& exchange, Fences& fences,
                const TopicPartition& partition, Entry& entry);
     // The number of partitions; nullopt if the topic's name has come to mean another log.
     std::optional<int> list_partitions(Connection& connection, KafkaSource& source,

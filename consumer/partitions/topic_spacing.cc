@@ -12,8 +12,8 @@ constexpr milliseconds longest_wait{30'000};
 
 }  // namespace
 
-Aside::Clock::time_point Aside::next_try(Clock::time_point now, Clock::duration tried,
-                                         milliseconds least) {
+TopicSpacing::Clock::time_point TopicSpacing::next_try(Clock::time_point now, Clock::duration tried,
+                                                       milliseconds least) {
     const auto wait = std::clamp(std::chrono::duration_cast<milliseconds>(tried * others_share),
                                  least, std::max(least, longest_wait));
     if (tried <= long_try) return now + wait;

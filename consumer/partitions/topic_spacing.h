@@ -8,7 +8,7 @@
 
 namespace onceward {
 
-class Aside {
+class TopicSpacing {
   public:
     using Clock = std::chrono::steady_clock;
 

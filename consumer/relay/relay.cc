@@ -170,7 +170,7 @@ class Relay::Leader {
         const auto now = Clock::now();
         book_.forget_old(now);
         const RelayBook::LeftOut out = book_.left_out(now);
-        const Result rows =
+        const QueryResult rows =
             connection_.prepared(sql::outbox_waiting,
                                  Parameters{}
                                      .text(options_.group)

@@ -26,7 +26,7 @@ void tell(const PartitionStatus& stalled) {
 
 }  // namespace
 
-LagObserver::LagObserver(milliseconds stalled_after, Exchange& exchange, KafkaSource& source,
+LagObserver::LagObserver(milliseconds stalled_after, Handoff& exchange, KafkaSource& source,
                          const WorkerActivity& activity)
     : every_(std::min<milliseconds>(1s, stalled_after / 4)),
       exchange_(exchange),
@@ -83,7 +83,7 @@ void LagObserver::tick() {
     }
     const milliseconds wall = std::chrono::duration_cast<milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    const PartitionWatch::News news = watch_.look(now, wall, seen, activity_.session(now));
+    const StallDetector::News news = watch_.look(now, wall, seen, activity_.session(now));
     for (const PartitionStatus& stalled : news.stalled) tell(stalled);
     for (const TopicPartition& moving : news.moving) {
         log_info("partition.moving",

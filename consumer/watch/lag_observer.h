@@ -14,22 +14,22 @@ namespace onceward {
 
 class LagObserver {
   public:
-    LagObserver(std::chrono::milliseconds stalled_after, Exchange& exchange, KafkaSource& source,
+    LagObserver(std::chrono::milliseconds stalled_after, Handoff& exchange, KafkaSource& source,
                 const WorkerActivity& activity);
     // Looks, if it is time to.
     void tick();
     std::vector<PartitionStatus> statuses() const;
 
   private:
-    using Clock = PartitionWatch::Clock;
+    using Clock = StallDetector::Clock;
     std::vector<PartitionSight> sights();
     std::optional<Offset> end_of(const TopicPartition& partition) const;
 
     std::chrono::milliseconds every_;
-    Exchange& exchange_;
+    Handoff& exchange_;
     KafkaSource& source_;
     const WorkerActivity& activity_;
-    PartitionWatch watch_;
+    StallDetector watch_;
     std::map<TopicPartition, Offset> ends_;  // as the brokers told them when asked
     Clock::time_point next_look_{};
     Clock::time_point next_question_{};

@@ -6,8 +6,8 @@ bool likelier(const FetchSuspect& left, const FetchSuspect& right) {
     return left.bytes != right.bytes ? left.bytes > right.bytes : left.silent > right.silent;
 }
 
-void FetchTrail::came(const TopicPartition& partition, std::size_t bytes, Offset record,
-                      Clock::time_point now) {
+void MemorySuspect::came(const TopicPartition& partition, std::size_t bytes, Offset record,
+                         Clock::time_point now) {
     Trail& trail = trails_[partition];
     trail.last = now;
     const bool old = now - trail.record_at > lately;
@@ -17,8 +17,8 @@ void FetchTrail::came(const TopicPartition& partition, std::size_t bytes, Offset
     trail.record_at = now;
 }
 
-std::optional<FetchSuspect> FetchTrail::suspect(std::span<const Open> open,
-                                                Clock::time_point now) const {
+std::optional<FetchSuspect> MemorySuspect::suspect(std::span<const Open> open,
+                                                   Clock::time_point now) const {
     std::optional<FetchSuspect> found;
     for (const Open& one : open) {
         FetchSuspect candidate{.partition = one.partition};

@@ -22,14 +22,14 @@ struct FetchSuspect {
 // Whether `left` is the likelier one: a larger record, else the longer silence.
 bool likelier(const FetchSuspect& left, const FetchSuspect& right);
 
-class FetchTrail {
+class MemorySuspect {
   public:
     using Clock = std::chrono::steady_clock;
     // A record of this size and this age still counts; smaller ones fill no memory.
     static constexpr std::size_t large = std::size_t{1} << 20;
     static constexpr std::chrono::seconds lately{10};
 
-    explicit FetchTrail(Clock::time_point now) : begun_(now) {}
+    explicit MemorySuspect(Clock::time_point now) : begun_(now) {}
 
     // Something of the partition came; its largest record.
     void came(const TopicPartition& partition, std::size_t bytes, Offset record,

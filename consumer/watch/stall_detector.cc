@@ -24,8 +24,8 @@ std::string with_cause(const std::string& what, const std::string& cause) {
 
 }  // namespace
 
-PartitionStatus PartitionWatch::judge(Memory& memory, Clock::time_point now, milliseconds wall,
-                                      const PartitionSight& sight) {
+PartitionStatus StallDetector::judge(Memory& memory, Clock::time_point now, milliseconds wall,
+                                     const PartitionSight& sight) {
     PartitionStatus status;
     status.partition = sight.partition;
     status.phase = sight.phase;
@@ -50,9 +50,9 @@ PartitionStatus PartitionWatch::judge(Memory& memory, Clock::time_point now, mil
     return status;
 }
 
-PartitionWatch::News PartitionWatch::look(Clock::time_point now, milliseconds wall,
-                                          std::span<const PartitionSight> sights,
-                                          const SessionView& session) {
+StallDetector::News StallDetector::look(Clock::time_point now, milliseconds wall,
+                                        std::span<const PartitionSight> sights,
+                                        const SessionView& session) {
     News news;
     statuses_.clear();
     for (const PartitionSight& sight : sights) {

@@ -42,12 +42,12 @@ struct PartitionStatus {
     std::string reason;  // stalled: what the worker believes to be the cause
 };
 
-class PartitionWatch {
+class StallDetector {
   public:
     using Clock = std::chrono::steady_clock;
     // `stalled_after`: how long a partition may stand while messages wait before it counts as
     // stalled. Shorter tells sooner, and takes a long transaction for a stall.
-    explicit PartitionWatch(std::chrono::milliseconds stalled_after)
+    explicit StallDetector(std::chrono::milliseconds stalled_after)
         : stalled_after_(stalled_after) {}
 
     struct News {

@@ -4,7 +4,7 @@ namespace onceward {
 namespace {
 
 // Group, topic, partition and offsets from `column` on.
-ClaimPlace place_at(const Result& rows, int row, int column, bool has_last) {
+ClaimPlace place_at(const QueryResult& rows, int row, int column, bool has_last) {
     return {std::string(rows.optional_text(row, column).value_or("")),
             std::string(rows.optional_text(row, column + 1).value_or("")),
             Partition{static_cast<std::int32_t>(rows.integer(row, column + 2))},
@@ -22,7 +22,7 @@ ClaimPlaces::ClaimPlaces(std::span<const Claim> claims) : all(claims.size()) {
     }
 }
 
-void ClaimPlaces::take(const Result& rows) {
+void ClaimPlaces::take(const QueryResult& rows) {
     for (int row = 0; row < rows.rows(); ++row) {
         const auto [begin, end] = by_digest_.equal_range(rows.text(row, 0));
         for (auto entry = begin; entry != end; ++entry) {
@@ -31,7 +31,7 @@ void ClaimPlaces::take(const Result& rows) {
     }
 }
 
-void ClaimPlaces::take_parts(const Result& rows, const Parts& asked) {
+void ClaimPlaces::take_parts(const QueryResult& rows, const Parts& asked) {
     for (int row = 0; row < rows.rows(); ++row) {
         const auto part = static_cast<int>(rows.integer(row, 8));
         const auto [begin, end] = by_digest_.equal_range(rows.text(row, 0));
@@ -42,7 +42,7 @@ void ClaimPlaces::take_parts(const Result& rows, const Parts& asked) {
     }
 }
 
-void ClaimPlaces::take_batches(const Result& rows, const Batches& claims) {
+void ClaimPlaces::take_batches(const QueryResult& rows, const Batches& claims) {
     for (int row = 0; row < rows.rows(); ++row) {
         const auto [begin, end] = claims.equal_range(rows.integer(row, 0));
         for (auto entry = begin; entry != end; ++entry) {

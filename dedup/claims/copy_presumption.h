@@ -6,7 +6,7 @@
 
 namespace onceward {
 
-class Presumption {
+class CopyPresumption {
   public:
     static constexpr int longest_caution = 256;  // batches
 

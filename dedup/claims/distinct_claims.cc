@@ -60,7 +60,7 @@ void by_first_place(std::span<const Claim> found, std::vector<Place>& places) {
 
 }  // namespace
 
-FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messages) {
+DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(messages) {
     // Read once, in their order: the messages lie too far apart to be read in another one.
     std::vector<Claim> found;
     std::vector<std::uint32_t> message_of;
@@ -99,7 +99,7 @@ FoldedClaims::FoldedClaims(std::span<Message* const> messages) : messages_(messa
     first_.push_back(order_.size());
 }
 
-std::vector<std::optional<Verdict>> FoldedClaims::verdicts(
+std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
     std::span<const ClaimAnswer> answers) const {
     assert(answers.size() == claims_.size());
     std::vector<std::optional<Verdict>> verdicts(messages_.size());
@@ -119,8 +119,8 @@ std::vector<std::optional<Verdict>> FoldedClaims::verdicts(
     return verdicts;
 }
 
-FoldedClaims::Met FoldedClaims::met(const Message& conflict,
-                                    std::span<const ClaimAnswer> answers) const {
+DistinctClaims::Met DistinctClaims::met(const Message& conflict,
+                                        std::span<const ClaimAnswer> answers) const {
     auto claim = std::ranges::lower_bound(claims_, conflict.digest, {}, &Claim::digest);
     // A mutant leaves them unsorted.
     if constexpr (mutants_built) {

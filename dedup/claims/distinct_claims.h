@@ -11,11 +11,11 @@
 
 namespace onceward {
 
-class FoldedClaims {
+class DistinctClaims {
   public:
     // Messages that are rejected or skipped claim nothing. Of messages with the same key the first
     // one claims.
-    explicit FoldedClaims(std::span<Message* const> messages);
+    explicit DistinctClaims(std::span<Message* const> messages);
     std::span<const Claim> claims() const { return claims_; }
     // One for each message of the slice, in its order; none for those that claim nothing. A
     // follower is a duplicate of the message before it with the same key, since both land in the

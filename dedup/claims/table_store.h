@@ -40,7 +40,7 @@ class TableStore final : public ClaimStore {
     int source_;
     // the generations of the last look; prepared statements go when they change
     std::string known_;
-    Presumption presumption_;
+    CopyPresumption presumption_;
 };
 
 }  // namespace onceward

@@ -13,7 +13,7 @@ namespace {
 
 const std::string nobody = "00000000-0000-0000-0000-000000000000";
 
-FenceState read_state(const Result& result, Partition partition) {
+FenceState read_state(const QueryResult& result, Partition partition) {
     FenceState state;
     state.partition = partition;
     state.owner = result.text(0, 0);
@@ -105,7 +105,7 @@ Fences::Fences(std::string consumer_group, std::string owner_name)
 
 std::optional<FenceState> Fences::look(Connection& connection, const std::string& topic,
                                        Partition partition) {
-    const Result result = connection.prepared(
+    const QueryResult result = connection.prepared(
         sql::fence_look, Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
     if (result.rows() == 0) return std::nullopt;
     return read_state(result, partition);
@@ -143,15 +143,15 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     OwnedTransaction transaction(connection);
     // Waits here for the row's lock, and with it for the fate of whatever transaction held the
     // fence before: a COMMIT in doubt is decided when this statement returns.
-    const Result result = transaction.prepared(sql::fence_take, Parameters{}
-                                                                    .text(consumer_group_)
-                                                                    .text(topic)
-                                                                    .integer(partition.raw())
-                                                                    .text(owner)
-                                                                    .text(owner_name_)
-                                                                    .text(identity.cluster_id)
-                                                                    .text(identity.topic_id)
-                                                                    .integer(ledger));
+    const QueryResult result = transaction.prepared(sql::fence_take, Parameters{}
+                                                                         .text(consumer_group_)
+                                                                         .text(topic)
+                                                                         .integer(partition.raw())
+                                                                         .text(owner)
+                                                                         .text(owner_name_)
+                                                                         .text(identity.cluster_id)
+                                                                         .text(identity.topic_id)
+                                                                         .integer(ledger));
     if (result.rows() == 0) throw std::logic_error("a fence was taken that does not exist");
     FenceState state = read_state(result, partition);
     if (state.retired || !same_log(state, identity) || !still_assigned()) {
@@ -167,14 +167,14 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
 void Fences::skip(Connection& connection, const std::string& topic, Partition partition,
                   Offset begin, Offset end, const std::string& reason) {
     OwnedTransaction transaction(connection);
-    const Result moved = transaction.query(sql::fence_skip, Parameters{}
-                                                                .text(consumer_group_)
-                                                                .text(topic)
-                                                                .integer(partition.raw())
-                                                                .text(owner(topic, partition))
-                                                                .integer(begin.raw())
-                                                                .integer(end.raw())
-                                                                .text(reason));
+    const QueryResult moved = transaction.query(sql::fence_skip, Parameters{}
+                                                                     .text(consumer_group_)
+                                                                     .text(topic)
+                                                                     .integer(partition.raw())
+                                                                     .text(owner(topic, partition))
+                                                                     .integer(begin.raw())
+                                                                     .integer(end.raw())
+                                                                     .text(reason));
     if (moved.affected() != 1) try_again("the fence was moved by somebody else");
     transaction.commit();
 }
@@ -199,8 +199,9 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
     for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
     const Parameters parameters = columns.parameters(consumer_group_, topic);
     const auto guard = guarded(sql::fence_hold);
-    const std::vector<Result> answers = transaction.pipelined({{guard, parameters, {}}}, meanwhile);
-    const Result& held = answers.front();
+    const std::vector<QueryResult> answers =
+        transaction.pipelined({{guard, parameters, {}}}, meanwhile);
+    const QueryResult& held = answers.front();
     std::set<Partition> mine;
     for (int row = 0; row < held.rows(); ++row) {
         mine.insert(Partition{static_cast<std::int32_t>(held.binary_integer(row, 0))});
@@ -233,7 +234,7 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
     parameters.integers(conflicts).integers(dead_lettered).integers(skipped);
     const auto guard = guarded(sql::fence_advance);
     first.push_back({guard, parameters, {}});
-    const Result moved = std::move(transaction.pipelined(std::move(first)).back());
+    const QueryResult moved = std::move(transaction.pipelined(std::move(first)).back());
     if constexpr (mutants_built) {
         for (const FenceMove& move : moves) {
             remember_fence(owner(topic, move.span.partition), move.span.end);

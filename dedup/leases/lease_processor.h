@@ -159,8 +159,8 @@ class LeaseProcessor final : public BatchProcessor {
     Parts parts_;
     Committed committed_;
     RejectionWindow rejections_;
-    Retries waited_;                                // for the other side
-    Retries elsewhere_;                             // for another worker
+    MessageRetries waited_;                         // for the other side
+    MessageRetries elsewhere_;                      // for another worker
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what items_ points to
     std::vector<Item> items_;                       // in batch order, without what was passed

@@ -31,7 +31,7 @@ LeaseVerdict verdict_of(std::int64_t state) {
 }
 
 // A row of lease_look, as an answer to the claim that it stands in the way of.
-LeaseAnswer answer_of(const Result& found, int row, const Claim& claim) {
+LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
     LeaseAnswer answer;
     answer.verdict = verdict_of(found.binary_integer(row, 1));
     answer.own_place = found.binary_integer(row, 2) == 1;
@@ -69,7 +69,7 @@ std::string plain(std::string text) {
     return text;
 }
 
-std::vector<Digest> digests_of(const Result& result) {
+std::vector<Digest> digests_of(const QueryResult& result) {
     std::vector<Digest> digests;
     for (int row = 0; row < result.rows(); ++row) digests.push_back(result.binary_digest(row, 0));
     return digests;
@@ -101,19 +101,19 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (claims.empty()) return answers;
     Columns all;
     for (const Claim& claim : claims) all.add(claim);
-    const Result taken = transaction.prepared(sql::lease_claim,
-                                              Parameters{}
-                                                  .integer(registered_.ledger)
-                                                  .text(token_)
-                                                  .integer(lease_.count())
-                                                  .integer(registered_.source)
-                                                  .text(context.consumer_group)
-                                                  .text(context.topic)
-                                                  .digests(all.digests)
-                                                  .optional_digests(all.fingerprints)
-                                                  .small_integers(all.partitions)
-                                                  .integers(all.offsets),
-                                              {}, true);
+    const QueryResult taken = transaction.prepared(sql::lease_claim,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .text(token_)
+                                                       .integer(lease_.count())
+                                                       .integer(registered_.source)
+                                                       .text(context.consumer_group)
+                                                       .text(context.topic)
+                                                       .digests(all.digests)
+                                                       .optional_digests(all.fingerprints)
+                                                       .small_integers(all.partitions)
+                                                       .integers(all.offsets),
+                                                   {}, true);
     std::map<Digest, int> rows;
     for (int row = 0; row < taken.rows(); ++row) rows[taken.binary_digest(row, 0)] = row;
     std::vector<std::size_t> others;
@@ -131,16 +131,16 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (others.empty()) return answers;
     // DANGER: a further statement, for a snapshot of its own: whoever was in the way may have
     // committed after the first one's.
-    const Result found = transaction.prepared(sql::lease_look,
-                                              Parameters{}
-                                                  .integer(registered_.ledger)
-                                                  .integer(registered_.source)
-                                                  .text(context.consumer_group)
-                                                  .text(context.topic)
-                                                  .digests(rest.digests)
-                                                  .small_integers(rest.partitions)
-                                                  .integers(rest.offsets),
-                                              {}, true);
+    const QueryResult found = transaction.prepared(sql::lease_look,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .integer(registered_.source)
+                                                       .text(context.consumer_group)
+                                                       .text(context.topic)
+                                                       .digests(rest.digests)
+                                                       .small_integers(rest.partitions)
+                                                       .integers(rest.offsets),
+                                                   {}, true);
     if (static_cast<std::size_t>(found.rows()) != others.size()) {
         try_again("the lease that was in the way went while we looked");
     }
@@ -154,16 +154,16 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
 
 LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest,
                                   const std::optional<Digest>& fingerprint, bool take_over) {
-    const Result taken = transaction.prepared(sql::lease_claim_request,
-                                              Parameters{}
-                                                  .integer(registered_.ledger)
-                                                  .text(token_)
-                                                  .integer(lease_.count())
-                                                  .digest(digest)
-                                                  .optional_digests({&fingerprint, 1})
-                                                  .integer(registered_.source)
-                                                  .boolean(take_over),
-                                              {}, true);
+    const QueryResult taken = transaction.prepared(sql::lease_claim_request,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .text(token_)
+                                                       .integer(lease_.count())
+                                                       .digest(digest)
+                                                       .optional_digests({&fingerprint, 1})
+                                                       .integer(registered_.source)
+                                                       .boolean(take_over),
+                                                   {}, true);
     LeaseAnswer answer;
     if (taken.rows() == 1) {
         answer.attempts = static_cast<int>(taken.binary_integer(0, 0));
@@ -176,16 +176,16 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
     Columns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().
-    const Result found = transaction.prepared(sql::lease_look,
-                                              Parameters{}
-                                                  .integer(registered_.ledger)
-                                                  .integer(registered_.source)
-                                                  .text("")
-                                                  .text("")
-                                                  .digests(columns.digests)
-                                                  .small_integers(columns.partitions)
-                                                  .integers(columns.offsets),
-                                              {}, true);
+    const QueryResult found = transaction.prepared(sql::lease_look,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .integer(registered_.source)
+                                                       .text("")
+                                                       .text("")
+                                                       .digests(columns.digests)
+                                                       .small_integers(columns.partitions)
+                                                       .integers(columns.offsets),
+                                                   {}, true);
     if (found.rows() != 1) try_again("the lease that was in the way went while we looked");
     return answer_of(found, 0, claim);
 }

@@ -28,12 +28,12 @@ std::string to_text(Reach reach) {
 
 // `feed` writes the row of what feeds it, and answers with that.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
-                               const std::function<Result(Transaction&, int ledger)>& feed) {
+                               const std::function<QueryResult(Transaction&, int ledger)>& feed) {
     if (options.stores_results && options.reach == Reach::partition) {
         throw std::invalid_argument("a ledger with reach: partition stores no results");
     }
     OwnedTransaction transaction(connection);
-    const Result ledger = transaction.query(
+    const QueryResult ledger = transaction.query(
         sql::ledger_register, Parameters{}
                                   .text(options.name)
                                   .text(to_text(options.store))
@@ -89,8 +89,8 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
 }
 
 int fixed_partitions(Connection& connection, int source, int partitions) {
-    const Result fixed = connection.query(sql::ledger_feed_partitions,
-                                          Parameters{}.integer(source).integer(partitions));
+    const QueryResult fixed = connection.query(sql::ledger_feed_partitions,
+                                               Parameters{}.integer(source).integer(partitions));
     return fixed.rows() == 0 ? partitions : static_cast<int>(fixed.integer(0, 0));
 }
 

@@ -79,12 +79,12 @@ Offset remembered_fence(const std::string& owner, Offset otherwise) {
 
 bool select_says_committed(const Connection& lost, const Digest& key) {
     Connection connection(lost.options());
-    const Result generations = connection.query(sql::explain_generations, {});
+    const QueryResult generations = connection.query(sql::explain_generations, {});
     const std::vector<Digest> keys{key};
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string table(generations.text(row, 4));
-        const Result claims = connection.query(explain_statement(generations.text(row, 5)),
-                                               Parameters{}.digests(keys), {{"table", table}});
+        const QueryResult claims = connection.query(explain_statement(generations.text(row, 5)),
+                                                    Parameters{}.digests(keys), {{"table", table}});
         if (claims.rows() > 0) return true;
     }
     return false;

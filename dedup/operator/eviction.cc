@@ -7,14 +7,14 @@ namespace onceward {
 namespace {
 
 // One statement in a transaction with that lock_timeout; none where it did not get its locks.
-std::optional<Result> in_one_try(Connection& connection, std::string_view statement,
-                                 const Parameters& parameters,
-                                 std::chrono::milliseconds lock_timeout) {
+std::optional<QueryResult> in_one_try(Connection& connection, std::string_view statement,
+                                      const Parameters& parameters,
+                                      std::chrono::milliseconds lock_timeout) {
     try {
         OwnedTransaction transaction(connection);
         transaction.query(sql::retention_lock_timeout,
                           Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
-        std::optional<Result> result = transaction.query(statement, parameters);
+        std::optional<QueryResult> result = transaction.query(statement, parameters);
         transaction.commit();
         return result;
     } catch (const PostgresError& error) {
@@ -29,7 +29,7 @@ std::optional<Result> in_one_try(Connection& connection, std::string_view statem
 
 std::optional<int> evict(Connection& connection, int ledger, std::span<const Digest> digests,
                          const std::string& reason, std::chrono::milliseconds lock_timeout) {
-    const std::optional<Result> evicted =
+    const std::optional<QueryResult> evicted =
         in_one_try(connection, sql::evict_claims,
                    Parameters{}.integer(ledger).digests(digests).text(reason), lock_timeout);
     if (!evicted) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<int> evict(Connection& connection, int ledger, std::span<const Dig
 std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                                           std::string_view tenant, const std::string& reason,
                                           std::chrono::milliseconds lock_timeout) {
-    const std::optional<Result> erased =
+    const std::optional<QueryResult> erased =
         in_one_try(connection, sql::results_erase,
                    Parameters{}.integer(ledger).bytes(tenant).text(reason), lock_timeout);
     if (!erased) return std::nullopt;

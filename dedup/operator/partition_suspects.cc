@@ -18,7 +18,7 @@ std::optional<Offset> note_suspect(Connection& connection, const std::string& co
     } else {
         parameters.null();
     }
-    const Result row = connection.query(sql::suspects_write, parameters);
+    const QueryResult row = connection.query(sql::suspects_write, parameters);
     if (row.rows() == 0) return std::nullopt;
     return Offset{row.integer(0, 0)};
 }

@@ -5,7 +5,8 @@
 namespace onceward {
 
 std::vector<TopicPause> open_pauses(Connection& connection, const std::string& consumer_group) {
-    const Result rows = connection.prepared(sql::pauses_open, Parameters{}.text(consumer_group));
+    const QueryResult rows =
+        connection.prepared(sql::pauses_open, Parameters{}.text(consumer_group));
     std::vector<TopicPause> pauses;
     for (int row = 0; row < rows.rows(); ++row) {
         pauses.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),

@@ -7,7 +7,7 @@ namespace onceward {
 // A message without a record key follows nobody.
 void KeyOrder::look(Transaction& transaction, const BatchContext& context,
                     std::span<Message* const> messages) {
-    const Result any = transaction.prepared(
+    const QueryResult any = transaction.prepared(
         sql::dead_letters_any, Parameters{}.text(context.consumer_group).text(context.topic));
     if (!any.boolean(0, 0)) return;
     std::vector<const Message*> asked;
@@ -22,7 +22,7 @@ void KeyOrder::look(Transaction& transaction, const BatchContext& context,
         offsets.push_back(message->record.offset.raw());
     }
     if (asked.empty()) return;
-    const Result found =
+    const QueryResult found =
         transaction.prepared(sql::dead_letters_before, Parameters{}
                                                            .text(context.consumer_group)
                                                            .text(context.topic)

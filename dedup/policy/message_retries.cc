@@ -10,7 +10,7 @@ constexpr int most_doublings = 30;
 
 }  // namespace
 
-std::optional<std::chrono::milliseconds> Retries::next(Partition partition, Offset offset) {
+std::optional<std::chrono::milliseconds> MessageRetries::next(Partition partition, Offset offset) {
     if (attempts_ == 0) return std::nullopt;
     Waiting& waiting = waiting_[partition];
     if (waiting.offset != offset) waiting = {offset, 0};
@@ -20,12 +20,12 @@ std::optional<std::chrono::milliseconds> Retries::next(Partition partition, Offs
     return std::max(backoff_, std::min(doubled, longest));
 }
 
-int Retries::tried(Partition partition, Offset offset) const {
+int MessageRetries::tried(Partition partition, Offset offset) const {
     const auto found = waiting_.find(partition);
     return found == waiting_.end() || found->second.offset != offset ? 0 : found->second.tried;
 }
 
-void Retries::passed(Partition partition, Offset end) {
+void MessageRetries::passed(Partition partition, Offset end) {
     const auto found = waiting_.find(partition);
     if (found != waiting_.end() && found->second.offset < end) waiting_.erase(found);
 }

@@ -10,10 +10,10 @@
 
 namespace onceward {
 
-class Retries {
+class MessageRetries {
   public:
     // `attempts` beyond the first one; `backoff` before the first of them.
-    Retries(int attempts, std::chrono::milliseconds backoff)
+    MessageRetries(int attempts, std::chrono::milliseconds backoff)
         : attempts_(attempts), backoff_(backoff) {}
 
     // How long this message is to wait before it is tried again, not yet jittered; none where it

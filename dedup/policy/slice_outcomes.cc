@@ -15,7 +15,7 @@ bool hot(const Message& message) { return message.rejection->kind == Rejection::
 class Sorter {
   public:
     Sorter(const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish,
-           SortedSlice& sorted)
+           SliceOutcomes& sorted)
         : policy_(policy), order_(order), finish_(finish), sorted_(sorted) {}
 
     void take(Message& message, const std::optional<Verdict>& verdict) {
@@ -79,23 +79,23 @@ class Sorter {
     const RejectPolicy& policy_;
     KeyOrder& order_;
     const FinishMessage& finish_;
-    SortedSlice& sorted_;
+    SliceOutcomes& sorted_;
     FenceMove* move_ = nullptr;  // of the partition of the message before
 };
 
 }  // namespace
 
-SortedSlice::SortedSlice(std::span<const Span> spans) {
+SliceOutcomes::SliceOutcomes(std::span<const Span> spans) {
     for (const Span& span : spans) moves.push_back({span, {}});
 }
 
-SortedSlice::~SortedSlice() {
+SliceOutcomes::~SliceOutcomes() {
     for (Message* message : conflicts) message->rejection.reset();
 }
 
-SortedSlice sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
-                       const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish) {
-    SortedSlice sorted(slice.spans);
+SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
+                         const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish) {
+    SliceOutcomes sorted(slice.spans);
     Sorter sorter(policy, order, finish, sorted);
     for (std::size_t i = 0; i < slice.messages.size(); ++i) {
         sorter.take(*slice.messages[i], verdicts[i]);
@@ -103,11 +103,11 @@ SortedSlice sort_slice(const Slice& slice, std::span<const std::optional<Verdict
     return sorted;
 }
 
-void tell_conflicts(SortedSlice& sorted, const FoldedClaims& folded,
+void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
                     std::span<const ClaimAnswer> answers, const BatchContext& context) {
     for (Message* message : sorted.conflicts) {
         if (!message->rejection) continue;
-        const FoldedClaims::Met met = folded.met(*message, answers);
+        const DistinctClaims::Met met = folded.met(*message, answers);
         EarlierClaim& earlier = sorted.earlier.emplace_back(EarlierClaim{met.fingerprint, {}});
         if (met.first != nullptr) {
             const Record& record = met.first->record;

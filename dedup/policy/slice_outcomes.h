@@ -18,7 +18,7 @@
 
 namespace onceward {
 
-struct SortedSlice {
+struct SliceOutcomes {
     std::vector<const Message*> fresh;
     std::vector<const Message*> rejected;
     std::vector<const Message*> duplicates;  // only where their results are wanted
@@ -32,14 +32,14 @@ struct SortedSlice {
     bool again = false;                // a presumption or an order of keys did not hold: claim anew
     std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
 
-    explicit SortedSlice(std::span<const Span> spans);
+    explicit SliceOutcomes(std::span<const Span> spans);
     // Never copied: the copy's end would take back the verdicts.
-    SortedSlice(SortedSlice&&) = default;
+    SliceOutcomes(SliceOutcomes&&) = default;
     std::int64_t at_fault() const {
         return static_cast<std::int64_t>(rejected.size() - hot.size()) - behind;
     }
     // A verdict holds for one attempt: the next one asks the ledger anew.
-    ~SortedSlice();
+    ~SliceOutcomes();
 };
 
 // Decodes a deferred message; may set its rejection, or skip it.
@@ -47,11 +47,11 @@ using FinishMessage = std::function<void(Message&)>;
 
 // `verdicts`: one for each message, none for those that claim nothing. `order` was looked at where
 // the policy's order is by key.
-SortedSlice sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
-                       const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
+SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
+                         const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
 
 // Tells the rejected conflicts what they met; places only where that is in the same slice.
-void tell_conflicts(SortedSlice& sorted, const FoldedClaims& folded,
+void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
                     std::span<const ClaimAnswer> answers, const BatchContext& context);
 
 // The first message of the slice at which the policy halts the topic; none where it goes on.

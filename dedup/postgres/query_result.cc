@@ -9,38 +9,38 @@
 
 namespace onceward {
 
-void Result::Clear::operator()(pg_result* result) const { PQclear(result); }
+void QueryResult::Clear::operator()(pg_result* result) const { PQclear(result); }
 
-Result::Result(pg_result* result) : result_(result) {}
+QueryResult::QueryResult(pg_result* result) : result_(result) {}
 
-int Result::rows() const { return PQntuples(result_.get()); }
-int Result::columns() const { return PQnfields(result_.get()); }
+int QueryResult::rows() const { return PQntuples(result_.get()); }
+int QueryResult::columns() const { return PQnfields(result_.get()); }
 
-std::int64_t Result::affected() const {
+std::int64_t QueryResult::affected() const {
     const char* text = PQcmdTuples(result_.get());
     std::int64_t value = 0;
     std::from_chars(text, text + std::strlen(text), value);
     return value;
 }
 
-std::string_view Result::tag() const { return PQcmdStatus(result_.get()); }
+std::string_view QueryResult::tag() const { return PQcmdStatus(result_.get()); }
 
-bool Result::is_null(int row, int column) const {
+bool QueryResult::is_null(int row, int column) const {
     return PQgetisnull(result_.get(), row, column) != 0;
 }
 
-std::string_view Result::text(int row, int column) const {
+std::string_view QueryResult::text(int row, int column) const {
     if (row >= rows() || column >= columns()) std::abort();
     return {PQgetvalue(result_.get(), row, column),
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
 }
 
-std::optional<std::string_view> Result::optional_text(int row, int column) const {
+std::optional<std::string_view> QueryResult::optional_text(int row, int column) const {
     if (is_null(row, column)) return std::nullopt;
     return text(row, column);
 }
 
-std::int64_t Result::integer(int row, int column) const {
+std::int64_t QueryResult::integer(int row, int column) const {
     const std::string_view digits = text(row, column);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -48,9 +48,9 @@ std::int64_t Result::integer(int row, int column) const {
     return value;
 }
 
-bool Result::boolean(int row, int column) const { return text(row, column) == "t"; }
+bool QueryResult::boolean(int row, int column) const { return text(row, column) == "t"; }
 
-std::int64_t Result::binary_integer(int row, int column) const {
+std::int64_t QueryResult::binary_integer(int row, int column) const {
     const std::string_view raw = text(row, column);
     if (raw.size() != 2 && raw.size() != 4 && raw.size() != 8) std::abort();
     // The first byte carries the sign.
@@ -62,7 +62,7 @@ std::int64_t Result::binary_integer(int row, int column) const {
     return value;
 }
 
-Digest Result::binary_digest(int row, int column) const {
+Digest QueryResult::binary_digest(int row, int column) const {
     const std::string_view raw = text(row, column);
     Digest digest;
     if (raw.size() != digest.bytes.size()) std::abort();

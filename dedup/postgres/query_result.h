@@ -14,9 +14,9 @@ struct pg_result;
 
 namespace onceward {
 
-class Result {
+class QueryResult {
   public:
-    explicit Result(pg_result* result);
+    explicit QueryResult(pg_result* result);
     int rows() const;
     int columns() const;
     // Rows that INSERT, UPDATE, DELETE, SELECT or COPY touched, by the command's tag.

@@ -43,19 +43,20 @@ Reply reply_to(const Message& request, const MessageResult& result, bool replaye
     return reply;
 }
 
-Answers::Answers(AnswerOptions options, BatchContext context, ResultStore& store, Replies* replies)
+ResultReplay::ResultReplay(ResultReplayOptions options, BatchContext context, ResultStore& store,
+                           Replies* replies)
     : options_(std::move(options)),
       context_(std::move(context)),
       store_(store),
       replies_(replies) {}
 
-void Answers::begin() {
+void ResultReplay::begin() {
     results_.clear();
     open_.clear();
     store_.begin();
 }
 
-void Answers::take(Sink& sink, std::span<const Message* const> fresh) {
+void ResultReplay::take(Sink& sink, std::span<const Message* const> fresh) {
     if (fresh.empty()) return;
     std::vector<MessageResult> taken = sink.take_results();
     if (taken.empty()) return;
@@ -79,8 +80,8 @@ void Answers::take(Sink& sink, std::span<const Message* const> fresh) {
     }
 }
 
-void Answers::store(Transaction& transaction, std::span<const Message* const> fresh,
-                    std::span<const Message* const> duplicates) {
+void ResultReplay::store(Transaction& transaction, std::span<const Message* const> fresh,
+                         std::span<const Message* const> duplicates) {
     std::vector<ResultStore::Stored> stored;
     for (std::size_t at = 0; at < results_.size(); ++at) {
         stored.push_back({fresh[at]->digest, std::string(fresh[at]->tenant), results_[at]});
@@ -106,7 +107,7 @@ void Answers::store(Transaction& transaction, std::span<const Message* const> fr
     send(transaction, replies);
 }
 
-void Answers::replay(Transaction& transaction, std::vector<Reply>& replies) {
+void ResultReplay::replay(Transaction& transaction, std::vector<Reply>& replies) {
     std::vector<Digest> wanted;
     std::unordered_map<Digest, std::size_t> places;
     for (const Message* duplicate : open_) {
@@ -123,13 +124,13 @@ void Answers::replay(Transaction& transaction, std::vector<Reply>& replies) {
     });
 }
 
-void Answers::send(Transaction& transaction, std::span<const Reply> replies) const {
+void ResultReplay::send(Transaction& transaction, std::span<const Reply> replies) const {
     if (!replies.empty()) replies_->write(transaction, replies);
 }
 
-Settlement Answers::settle(Transaction& transaction) { return store_.settle(transaction); }
+Settlement ResultReplay::settle(Transaction& transaction) { return store_.settle(transaction); }
 
-void Answers::replay_rest(Transaction& transaction) {
+void ResultReplay::replay_rest(Transaction& transaction) {
     if (open_.empty()) return;
     // What a neighbour was about to commit when the verdicts were made is committed by now.
     std::vector<Reply> replies;
@@ -143,12 +144,12 @@ void Answers::replay_rest(Transaction& transaction) {
                                     {"offset", first.offset.raw()}});
 }
 
-void Answers::committed() {
+void ResultReplay::committed() {
     store_.committed();
     begin();
 }
 
-void Answers::connection_lost() {
+void ResultReplay::connection_lost() {
     begin();
     store_.connection_lost();
 }

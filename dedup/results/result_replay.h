@@ -26,7 +26,7 @@ struct ReplyOptions {
     }
 };
 
-struct AnswerOptions {
+struct ResultReplayOptions {
     ResultLimits limits;
     ReplyOptions reply;
     // Most bytes of results that a worker remembers for this topic. Larger saves look-ups of what
@@ -42,10 +42,11 @@ inline constexpr std::size_t reply_bytes_beside = 128 * 1024;
 Reply reply_to(const Message& request, const MessageResult& result, bool replayed,
                const ReplyOptions& options, const BatchContext& context);
 
-class Answers {
+class ResultReplay {
   public:
     // `replies`: null where nobody is replied to.
-    Answers(AnswerOptions options, BatchContext context, ResultStore& store, Replies* replies);
+    ResultReplay(ResultReplayOptions options, BatchContext context, ResultStore& store,
+                 Replies* replies);
     // An attempt begins. In this order, of which `take` belongs to the sink's own failures:
     void begin();
     // The sink's results of these messages, which it has just written. One that is too large is a
@@ -66,7 +67,7 @@ class Answers {
     // Replies to those whose result is there; the others stay in `open_`.
     void replay(Transaction& transaction, std::vector<Reply>& replies);
     void send(Transaction& transaction, std::span<const Reply> replies) const;
-    AnswerOptions options_;
+    ResultReplayOptions options_;
     BatchContext context_;
     ResultStore& store_;
     Replies* replies_;

@@ -36,7 +36,7 @@ void ResultStore::begin() {
 }
 
 ResultStore::State ResultStore::look(Connection& connection) {
-    const Result rows =
+    const QueryResult rows =
         connection.prepared(sql::results_state, Parameters{}.integer(ledger_), {}, true);
     State state;
     for (int row = 0; row < rows.rows(); ++row) {
@@ -119,8 +119,8 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
     }
     try {
         const std::string ledger = std::to_string(ledger_);
-        const Result rows = connection.prepared(statement, Parameters{}.digests(digests),
-                                                {{"ledger", ledger}}, true);
+        const QueryResult rows = connection.prepared(statement, Parameters{}.digests(digests),
+                                                     {{"ledger", ledger}}, true);
         for (int row = 0; row < rows.rows(); ++row) {
             Row& read = found.emplace_back();
             read.place = static_cast<std::size_t>(rows.binary_integer(row, 0) - 1);
@@ -187,7 +187,7 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
 Settlement ResultStore::settle(Transaction& transaction) {
     if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
     // DANGER: behind the claims' settle(), which holds the ledger's lock by now.
-    const Result open =
+    const QueryResult open =
         transaction.prepared(sql::results_open, Parameters{}.integer(ledger_), {}, true);
     const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;
     return same ? Settlement::settled : Settlement::again;

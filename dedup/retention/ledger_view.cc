@@ -24,9 +24,9 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
     const std::string ledger_text = std::to_string(ledger);
     const std::string generation_text = std::to_string(generation);
     try {
-        const Result count = connection.query(
-            store == StoreKind::log ? sql::log_claims_count : sql::claims_count, {},
-            {{"ledger", ledger_text}, {"generation", generation_text}});
+        const QueryResult count =
+            connection.query(store == StoreKind::log ? sql::log_claims_count : sql::claims_count,
+                             {}, {{"ledger", ledger_text}, {"generation", generation_text}});
         return {count.integer(0, 0), true};
     } catch (const PostgresError& error) {
         if (error.sqlstate() != "42P01") throw;  // retention has dropped it meanwhile
@@ -36,7 +36,7 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
 
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group) {
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::ledger_sizes, Parameters{}.optional_text(name).optional_text(group));
     std::vector<LedgerView> ledgers;
     for (int row = 0; row < rows.rows(); ++row) {
@@ -78,7 +78,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
 }
 
 std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
     std::vector<RetentionHolder> holders;
     for (int row = 0; row < rows.rows(); ++row) {

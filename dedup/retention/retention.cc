@@ -79,7 +79,8 @@ RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(option
 
 RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
     RetentionReport report;
-    const Result known = connection.query(sql::retention_ledger, Parameters{}.text(options.name));
+    const QueryResult known =
+        connection.query(sql::retention_ledger, Parameters{}.text(options.name));
     if (known.rows() == 0) return report;
     const int ledger = static_cast<int>(known.integer(0, 0));
     const Leadership leadership(connection, ledger);
@@ -93,7 +94,7 @@ RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& 
 
 void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
-    const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     if (state.rows() == 0) return;
     const ClaimCount count = count_claims(connection, ledger, state.integer(0, 0),
                                           state.integer(0, 2), options.store);
@@ -142,7 +143,7 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
     if constexpr (mutants_built) {
         if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
     }
-    const Result state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     const bool known = state.rows() == 1;
     const bool expired = known && state.integer(0, 3) > 0;
     const bool leases_expired = known && state.integer(0, 6) > 0;
@@ -180,7 +181,7 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
 }
 
 void RetentionJob::drop_unlisted(Connection& connection, int ledger, RetentionReport& report) {
-    const Result unlisted = connection.query(
+    const QueryResult unlisted = connection.query(
         sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
     for (int row = 0; row < unlisted.rows(); ++row) {
         bool dropped = false;

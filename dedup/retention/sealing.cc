@@ -72,7 +72,7 @@ class Sealing {
     // the segment worthless.
     std::optional<std::int64_t> begin() {
         OwnedTransaction transaction(connection_);
-        const Result row =
+        const QueryResult row =
             transaction.query(by_partition_ ? sql::segment_begin_of_partitions : sql::segment_begin,
                               Parameters{}.integer(ledger_).integer(generation_));
         std::optional<std::int64_t> evictions;
@@ -82,13 +82,13 @@ class Sealing {
     }
 
     void measure() {
-        const Result extent = connection_.query(sql::segment_extent, {}, names_.names());
+        const QueryResult extent = connection_.query(sql::segment_extent, {}, names_.names());
         first_seq_ = extent.integer(0, 1);
         if (!by_partition_) {
             parts_.push_back({.claims = extent.integer(0, 0)});
             return cut(parts_, 0, options_.shard_claims);
         }
-        const Result rows =
+        const QueryResult rows =
             connection_.query(sql::segment_extent_of_partitions, {}, names_.names());
         for (int row = 0; row < rows.rows(); ++row) {
             const PartExtent part{.number = row + 1,
@@ -107,7 +107,7 @@ class Sealing {
         claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
         std::int64_t last = 0;
         while (true) {
-            const Result page = connection_.prepared(
+            const QueryResult page = connection_.prepared(
                 sql::segment_read, Parameters{}.integer(last).integer(batches_at_once),
                 names_.names(), true);
             for (int row = 0; row < page.rows(); ++row) {
@@ -118,13 +118,13 @@ class Sealing {
         }
     }
 
-    const PartExtent& part_of(const Result& page, int row) const {
+    const PartExtent& part_of(const QueryResult& page, int row) const {
         if (!by_partition_) return parts_.front();
         return parts_[part_of_.at({static_cast<int>(page.binary_integer(row, 3)),
                                    static_cast<int>(page.binary_integer(row, 4))})];
     }
 
-    void take(const Result& page, int row, const FilterRange& filters,
+    void take(const QueryResult& page, int row, const FilterRange& filters,
               std::vector<SealedClaim>& claims) const {
         const PartExtent& part = part_of(page, row);
         const auto batch = static_cast<std::uint32_t>(page.binary_integer(row, 0) - first_seq_);
@@ -184,7 +184,7 @@ class Sealing {
         return onceward::filter_of(parts_[part], claim.digest);
     }
 
-    Result publish(Transaction& transaction, std::int64_t evictions) const {
+    QueryResult publish(Transaction& transaction, std::int64_t evictions) const {
         Parameters parameters;
         parameters.integer(ledger_).integer(generation_).integer(evictions);
         if (!by_partition_) {
@@ -221,14 +221,14 @@ class Sealing {
 }  // namespace
 
 SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options) {
-    const Result oldest = connection.query(sql::segment_due, Parameters{}.integer(ledger));
+    const QueryResult oldest = connection.query(sql::segment_due, Parameters{}.integer(ledger));
     if (oldest.rows() == 0) return {};
     return Sealing(connection, ledger, oldest.integer(0, 0), oldest.boolean(0, 1), options).run();
 }
 
 int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& options) {
     int dropped = 0;
-    const Result logs = connection.query(sql::segment_logs_left, Parameters{}.integer(ledger));
+    const QueryResult logs = connection.query(sql::segment_logs_left, Parameters{}.integer(ledger));
     for (int row = 0; row < logs.rows(); ++row) {
         OwnedTransaction transaction(connection);
         limit_lock_wait(transaction, options);

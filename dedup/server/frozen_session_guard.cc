@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds silence{5};
 
-GuardOptions bounded(GuardOptions options) {
+FrozenSessionGuardOptions bounded(FrozenSessionGuardOptions options) {
     const auto lock_timeout = options.connection.lock_timeout;
     if (lock_timeout.count() > 0) options.limit = std::min(options.limit, lock_timeout / 2);
     options.connection.application_name = "onceward guard";
@@ -20,10 +20,10 @@ GuardOptions bounded(GuardOptions options) {
 
 }  // namespace
 
-Guard::Guard(GuardOptions options)
+FrozenSessionGuard::FrozenSessionGuard(FrozenSessionGuardOptions options)
     : options_(bounded(std::move(options))), thread_([this] { run(); }) {}
 
-Guard::~Guard() {
+FrozenSessionGuard::~FrozenSessionGuard() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -32,27 +32,27 @@ Guard::~Guard() {
     thread_.join();
 }
 
-void Guard::watch(int pid) {
+void FrozenSessionGuard::watch(int pid) {
     const std::lock_guard lock(mutex_);
     watched_.insert(pid);
 }
 
-void Guard::forget(int pid) {
+void FrozenSessionGuard::forget(int pid) {
     const std::lock_guard lock(mutex_);
     watched_.erase(pid);
 }
 
-std::uint64_t Guard::ended() const {
+std::uint64_t FrozenSessionGuard::ended() const {
     const std::lock_guard lock(mutex_);
     return ended_;
 }
 
-std::uint64_t Guard::alerts() const {
+std::uint64_t FrozenSessionGuard::alerts() const {
     const std::lock_guard lock(mutex_);
     return alerts_;
 }
 
-std::optional<std::string> Guard::failure() const {
+std::optional<std::string> FrozenSessionGuard::failure() const {
     const std::lock_guard lock(mutex_);
     if (failure_ || !looking_since_) return failure_;
     // libpq waits for ever for a server that stands still behind a kernel that answers.
@@ -62,7 +62,7 @@ std::optional<std::string> Guard::failure() const {
     return "no answer for " + std::to_string(seconds) + " s";
 }
 
-void Guard::run() {
+void FrozenSessionGuard::run() {
     bool told = false;
     for (std::unique_lock lock(mutex_); !stopping_;
          changed_.wait_for(lock, options_.look_every, [this] { return stopping_; })) {
@@ -92,7 +92,7 @@ void Guard::run() {
     }
 }
 
-void Guard::look(const std::set<int>& pids) {
+void FrozenSessionGuard::look(const std::set<int>& pids) {
     std::map<Session, Holder> before = std::exchange(holders_, {});
     if (pids.empty()) {
         // notices a lost session while there is time to make another
@@ -100,7 +100,7 @@ void Guard::look(const std::set<int>& pids) {
         return;
     }
     const std::vector<std::int32_t> waiting(pids.begin(), pids.end());
-    const Result found = connection_->prepared(
+    const QueryResult found = connection_->prepared(
         sql::guard_look, Parameters{}.small_integers(waiting).integer(options_.limit.count()));
     for (int row = 0; row < found.rows(); ++row) {
         const Session session{static_cast<int>(found.integer(row, 0)), found.text(row, 1)};
@@ -116,7 +116,7 @@ void Guard::look(const std::set<int>& pids) {
     }
 }
 
-void Guard::judge(const Session& session, Holder& holder, bool own, bool frozen) {
+void FrozenSessionGuard::judge(const Session& session, Holder& holder, bool own, bool frozen) {
     if (!own) {
         if (holder.alerted) return;
         holder.alerted = true;
@@ -131,8 +131,8 @@ void Guard::judge(const Session& session, Holder& holder, bool own, bool frozen)
     end(session, holder.state);
 }
 
-void Guard::end(const Session& session, const std::string& state) {
-    const Result result = connection_->prepared(
+void FrozenSessionGuard::end(const Session& session, const std::string& state) {
+    const QueryResult result = connection_->prepared(
         sql::guard_end, Parameters{}.integer(session.first).text(session.second).text(state));
     if (!result.boolean(0, 0)) return;
     log_warning("guard.ended_frozen_session", {{"pid", session.first}});

@@ -20,7 +20,7 @@
 
 namespace onceward {
 
-struct GuardOptions {
+struct FrozenSessionGuardOptions {
     ConnectionOptions connection;
     // A session of ours that waits longer than this for any lock is looked after, and a holder's
     // transaction must be older than this before it is ended. Default 5 s. Shorter frees a frozen
@@ -37,12 +37,12 @@ struct GuardOptions {
     std::function<void(Connection&)> fit{};
 };
 
-class Guard {
+class FrozenSessionGuard {
   public:
-    explicit Guard(GuardOptions options);
-    ~Guard();
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
+    explicit FrozenSessionGuard(FrozenSessionGuardOptions options);
+    ~FrozenSessionGuard();
+    FrozenSessionGuard(const FrozenSessionGuard&) = delete;
+    FrozenSessionGuard& operator=(const FrozenSessionGuard&) = delete;
 
     // The sessions to look after, by Connection::pid(). Register each new session, and take it out
     // when it ends.
@@ -71,7 +71,7 @@ class Guard {
     void judge(const Session& session, Holder& holder, bool own, bool frozen);
     void end(const Session& session, const std::string& state);
 
-    GuardOptions options_;
+    FrozenSessionGuardOptions options_;
     std::optional<Connection> connection_;  // of the thread alone
     // of the thread alone: who was in the way at the last look
     std::map<Session, Holder> holders_;

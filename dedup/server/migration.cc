@@ -48,7 +48,7 @@ std::string title(int number, std::string_view name) {
 }
 
 // REQUIRES: the table of migrations is there.
-std::vector<MigrationStatus> compare(const Result& applied) {
+std::vector<MigrationStatus> compare(const QueryResult& applied) {
     std::map<int, MigrationStatus> merged;
     std::map<int, std::string> checksums;
     for (const Migration& migration : migrations()) {

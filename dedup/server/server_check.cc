@@ -9,7 +9,7 @@ namespace {
 
 constexpr int oldest_version = 140000;
 
-void refuse_off(const Result& server, int column, const std::string& name) {
+void refuse_off(const QueryResult& server, int column, const std::string& name) {
     if (server.text(0, column) != "off") return;
     throw ServerRefused(commit_may_be_lost(name));
 }
@@ -28,7 +28,7 @@ void check_server(Connection& connection) {
                             std::to_string(connection.server_version() / 10000) +
                             "; PostgreSQL 14 or newer is needed");
     }
-    const Result server = connection.query(sql::server_check, Parameters{});
+    const QueryResult server = connection.query(sql::server_check, Parameters{});
     if (server.boolean(0, 0) || server.text(0, 1) != "off") {
         throw PostgresError({.sqlstate = "25006",
                              .message = "the server is a standby or read-only",

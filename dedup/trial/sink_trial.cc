@@ -46,7 +46,7 @@ TrialOutcome SinkTrial::apply(const std::vector<TrialMessage>& messages) {
 
 // False where a message is at fault; one that stands alone has its rejection then.
 bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
-    const FoldedClaims folded(slice.messages);
+    const DistinctClaims folded(slice.messages);
     const auto verdicts = folded.verdicts(claims_.claim(folded.claims()));
     std::vector<const Message*> fresh;
     Totals totals;

@@ -93,7 +93,7 @@ std::string doubt_words(const UpstreamTarget& upstream) {
            "the key";
 }
 
-void add_topic(std::vector<ContractLine>& lines, const TopicTarget& target) {
+void add_topic(std::vector<ContractSentence>& lines, const TopicTarget& target) {
     lines.push_back({"claimed", "not here: the event goes to the topic `" + target.topic +
                                     "` with its key, and whoever reads the topic knows a repeat"});
     lines.push_back({"answer",
@@ -103,7 +103,7 @@ void add_topic(std::vector<ContractLine>& lines, const TopicTarget& target) {
     lines.push_back({"conflict", "not here: whoever reads the topic may know one"});
 }
 
-void add_upstream(std::vector<ContractLine>& lines, const UpstreamTarget& upstream,
+void add_upstream(std::vector<ContractSentence>& lines, const UpstreamTarget& upstream,
                   std::chrono::seconds lease) {
     lines.push_back({"claimed", "before the upstream is called, for " + duration_words(lease) +
                                     ", longer while the call runs; the final answer (2xx, 3xx, "
@@ -122,7 +122,7 @@ void add_upstream(std::vector<ContractLine>& lines, const UpstreamTarget& upstre
 }
 
 // Of a route to a sink or an upstream, where a key is taken.
-void add_claims(std::vector<ContractLine>& lines, const RouteContract& contract) {
+void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contract) {
     const RouteOptions& route = contract.route;
     if (const auto* upstream = std::get_if<UpstreamTarget>(&route.target)) {
         add_upstream(lines, *upstream, contract.lease);
@@ -187,9 +187,9 @@ std::string promise_of(const RouteOptions& route) {
     return {};
 }
 
-std::vector<ContractLine> contract_lines(const RouteContract& contract) {
+std::vector<ContractSentence> contract_sentences(const RouteContract& contract) {
     const RouteOptions& route = contract.route;
-    std::vector<ContractLine> lines = {{"promise", promise_of(route)}};
+    std::vector<ContractSentence> lines = {{"promise", promise_of(route)}};
     if (route.signature) lines.push_back({"signed", signature_words(*route.signature)});
     if (route.token) {
         lines.push_back({"token", "a bearer token, verified against the issuer's key set"});
@@ -215,7 +215,7 @@ std::vector<ContractLine> contract_lines(const RouteContract& contract) {
     return lines;
 }
 
-std::vector<ContractLine> common_lines(const ServerOptions& server) {
+std::vector<ContractSentence> common_lines(const ServerOptions& server) {
     return {{"refused",
              "400, 401, 404, 405, 408, 413, 429, 431: before anything was done, and never "
              "remembered"},

@@ -9,15 +9,15 @@
 
 namespace onceward {
 
-struct ContractLine {
+struct ContractSentence {
     std::string name;  // such as `claimed`
     std::string text;
 };
 
 // Each point once, and only those that the route has.
-std::vector<ContractLine> contract_lines(const RouteContract& contract);
+std::vector<ContractSentence> contract_sentences(const RouteContract& contract);
 // What every route refuses, and within which limits.
-std::vector<ContractLine> common_lines(const ServerOptions& server);
+std::vector<ContractSentence> common_lines(const ServerOptions& server);
 
 // What the client may rely on, by the kind of target.
 std::string promise_of(const RouteOptions& route);

@@ -5,9 +5,9 @@
 namespace onceward {
 namespace {
 
-std::string section(const std::string& heading, const std::vector<ContractLine>& lines) {
+std::string section(const std::string& heading, const std::vector<ContractSentence>& lines) {
     std::string text = heading + "\n";
-    for (const ContractLine& line : lines) {
+    for (const ContractSentence& line : lines) {
         const std::size_t gap = line.name.size() < 14 ? 14 - line.name.size() : 1;
         text += "  " + line.name + std::string(gap, ' ') + line.text + "\n";
     }
@@ -26,7 +26,7 @@ std::string duration_words(std::chrono::seconds duration) {
 std::string contract_text(const Contract& contract) {
     std::string text = contract.title + "\n\n";
     for (const RouteContract& route : contract.routes) {
-        text += section(operation_of(route.route.pattern), contract_lines(route)) + "\n";
+        text += section(operation_of(route.route.pattern), contract_sentences(route)) + "\n";
     }
     return text + section("Every route", common_lines(contract.server));
 }

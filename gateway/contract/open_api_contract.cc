@@ -9,9 +9,9 @@ namespace {
 
 using Members = nlohmann::ordered_json;
 
-Members sentences(const std::vector<ContractLine>& lines) {
+Members sentences(const std::vector<ContractSentence>& lines) {
     Members made = Members::object();
-    for (const ContractLine& line : lines) {
+    for (const ContractSentence& line : lines) {
         std::string name = line.name;
         std::ranges::replace(name, ' ', '_');
         made[name] = line.text;
@@ -85,7 +85,7 @@ Members values_of_route(const RouteContract& contract) {
 }  // namespace
 
 nlohmann::ordered_json contract_object(const RouteContract& contract) {
-    Members made = sentences(contract_lines(contract));
+    Members made = sentences(contract_sentences(contract));
     made["values"] = values_of_route(contract);
     return made;
 }

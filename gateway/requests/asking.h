@@ -1,6 +1,6 @@
 #pragma once
 // Who asks for an outcome, and what those are told who waited for another request of their key. For
-// RequestBatcher and UpstreamRequests, under their mutex. An Asking shares the callback that it was
+// SinkBatcher and UpstreamRequests, under their mutex. An Asking shares the callback that it was
 // submitted with.
 
 #include <cstddef>
@@ -30,9 +30,10 @@ inline void tell(ToldLater& told) {
 
 // Takes out of `waiting` those who do not wait for an original, since `key` has one that runs.
 template <class Waiting>
-void take_for_original(InFlight& in_flight, std::unordered_map<InFlight::Waiter, Waiting>& waiting,
-                       const Digest& key, InFlight::Clock::time_point now, ToldLater& told) {
-    for (const InFlight::Waiter waiter : in_flight.original(key, now)) {
+void take_for_original(KeysInFlight& in_flight,
+                       std::unordered_map<KeysInFlight::Waiter, Waiting>& waiting,
+                       const Digest& key, KeysInFlight::Clock::time_point now, ToldLater& told) {
+    for (const KeysInFlight::Waiter waiter : in_flight.original(key, now)) {
         told.emplace_back(std::move(waiting.extract(waiter).mapped().asking),
                           KeyedAnswer{.state = KeyState::in_flight});
     }
@@ -41,10 +42,11 @@ void take_for_original(InFlight& in_flight, std::unordered_map<InFlight::Waiter,
 // Takes out of `waiting` those who have waited long enough. Only the original's request is known to
 // be in flight; the others are to ask again.
 template <class Waiting>
-ToldLater take_late(InFlight& in_flight, std::unordered_map<InFlight::Waiter, Waiting>& waiting,
-                    InFlight::Clock::time_point now) {
+ToldLater take_late(KeysInFlight& in_flight,
+                    std::unordered_map<KeysInFlight::Waiter, Waiting>& waiting,
+                    KeysInFlight::Clock::time_point now) {
     ToldLater late;
-    for (const InFlight::Overdue& one : in_flight.overdue(now)) {
+    for (const KeysInFlight::Overdue& one : in_flight.overdue(now)) {
         KeyedOutcome told = KeyedAnswer{.state = KeyState::in_flight};
         if (!one.original) told = ask_again_soon();
         late.emplace_back(std::move(waiting.extract(one.waiter).mapped().asking), std::move(told));

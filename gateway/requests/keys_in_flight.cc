@@ -10,8 +10,9 @@ constexpr std::chrono::seconds longest_look{5};
 
 }  // namespace
 
-InFlight::Admission InFlight::admit(const Digest& key, const std::optional<Digest>& fingerprint,
-                                    std::chrono::milliseconds wait, Clock::time_point now) {
+KeysInFlight::Admission KeysInFlight::admit(const Digest& key,
+                                            const std::optional<Digest>& fingerprint,
+                                            std::chrono::milliseconds wait, Clock::time_point now) {
     using Kind = Admission::Kind;
     const auto [found, is_first] = running_.try_emplace(key, Running{fingerprint, {}});
     if (is_first) return {Kind::run, 0};
@@ -28,7 +29,7 @@ InFlight::Admission InFlight::admit(const Digest& key, const std::optional<Diges
     return {other ? Kind::behind : Kind::wait, waiter};
 }
 
-std::vector<InFlight::Waiter> InFlight::original(const Digest& key, Clock::time_point now) {
+std::vector<KeysInFlight::Waiter> KeysInFlight::original(const Digest& key, Clock::time_point now) {
     std::vector<Waiter> ended;
     const auto found = running_.find(key);
     if (found == running_.end()) return ended;
@@ -48,7 +49,7 @@ std::vector<InFlight::Waiter> InFlight::original(const Digest& key, Clock::time_
     return ended;
 }
 
-std::vector<InFlight::Waiter> InFlight::end(const Digest& key) {
+std::vector<KeysInFlight::Waiter> KeysInFlight::end(const Digest& key) {
     const auto found = running_.find(key);
     if (found == running_.end()) return {};
     std::vector<Waiter> ended(found->second.waiters.begin(), found->second.waiters.end());
@@ -57,7 +58,7 @@ std::vector<InFlight::Waiter> InFlight::end(const Digest& key) {
     return ended;
 }
 
-std::vector<InFlight::Overdue> InFlight::overdue(Clock::time_point now) {
+std::vector<KeysInFlight::Overdue> KeysInFlight::overdue(Clock::time_point now) {
     std::vector<Overdue> ended;
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
         const Waiter waiter = deadlines_.begin()->second;
@@ -67,14 +68,14 @@ std::vector<InFlight::Overdue> InFlight::overdue(Clock::time_point now) {
     return ended;
 }
 
-void InFlight::forget(Waiter waiter) {
+void KeysInFlight::forget(Waiter waiter) {
     const auto place = waiters_.find(waiter);
     running_.at(place->second.key).waiters.erase(waiter);
     deadlines_.erase({place->second.deadline, waiter});
     waiters_.erase(place);
 }
 
-std::optional<InFlight::Clock::time_point> InFlight::next_deadline() const {
+std::optional<KeysInFlight::Clock::time_point> KeysInFlight::next_deadline() const {
     if (deadlines_.empty()) return std::nullopt;
     return deadlines_.begin()->first;
 }

@@ -18,7 +18,7 @@
 
 namespace onceward {
 
-class InFlight {
+class KeysInFlight {
   public:
     using Clock = std::chrono::steady_clock;
     using Waiter = std::uint64_t;  // a name for who waits, given by admit()

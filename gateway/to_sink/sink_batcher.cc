@@ -17,7 +17,7 @@ constexpr int batches = 20;
 
 }  // namespace
 
-struct RequestBatcher::Queued {
+struct SinkBatcher::Queued {
     WaitingRequest request;
     Asking asking;
     std::uint64_t group = 0;
@@ -42,7 +42,7 @@ std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch&
 
 // A request that arrives while a batch runs must be answered long before its deadline, so that a
 // batch may take only a small share of it.
-RequestBatcher::RequestBatcher(RequestBatcherOptions options)
+SinkBatcher::SinkBatcher(SinkBatcherOptions options)
     : options_(std::move(options)),
       size_(options_.batch,
             std::min(options_.longest_request, options_.postgres.statement_timeout) / batches) {
@@ -51,7 +51,7 @@ RequestBatcher::RequestBatcher(RequestBatcherOptions options)
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
-RequestBatcher::~RequestBatcher() {
+SinkBatcher::~SinkBatcher() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -69,7 +69,7 @@ RequestBatcher::~RequestBatcher() {
     tell(questions_.take_all(), nullptr);
 }
 
-void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
+void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto shared = std::make_shared<const Then>(std::move(then));
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
@@ -90,8 +90,8 @@ void RequestBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
 
 // None where the answer comes later. One that waited behind another has the deadline of its
 // arrival.
-std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const Asking& asking,
-                                                  std::uint64_t group, Clock::time_point arrived) {
+std::optional<KeyedOutcome> SinkBatcher::admit(KeyedRequest request, const Asking& asking,
+                                               std::uint64_t group, Clock::time_point arrived) {
     const auto now = Clock::now();
     // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
     const auto known = groups_.find(request.digest);
@@ -99,10 +99,10 @@ std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const As
     const auto until = arrived + std::min(options_.wait, options_.longest_request);
     const auto deadline = arrived + options_.longest_request;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
-    const InFlight::Admission admission =
+    const KeysInFlight::Admission admission =
         in_flight_.admit(request.digest, request.fingerprint, wait, now);
     switch (admission.kind) {
-        case InFlight::Admission::Kind::run: {
+        case KeysInFlight::Admission::Kind::run: {
             groups_[request.digest] = group;
             auto queued = std::make_unique<Queued>();
             queued->request.at.request = std::move(request);
@@ -116,21 +116,21 @@ std::optional<KeyedOutcome> RequestBatcher::admit(KeyedRequest request, const As
             if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
         }
-        case InFlight::Admission::Kind::wait:
+        case KeysInFlight::Admission::Kind::wait:
             waiting_.emplace(admission.waiter, Waiting{.asking = asking});
             wake_watch_.notify_one();
             return std::nullopt;
-        case InFlight::Admission::Kind::behind:
+        case KeysInFlight::Admission::Kind::behind:
             waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), group, arrived});
             wake_watch_.notify_one();
             return std::nullopt;
-        case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
+        case KeysInFlight::Admission::Kind::in_flight:
+            return KeyedAnswer{.state = KeyState::in_flight};
     }
     return std::nullopt;
 }
 
-std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
-    const std::stop_token& stop) {
+std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const auto work = [&] { return !queue_.empty() || !questions_.none_unread(); };
     if (held_.empty()) {
@@ -154,7 +154,7 @@ std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::gather(
 
 // Those that have waited long enough, to be told so, and one to be tried: a try may take its whole
 // patience, and the next batch waits behind it. REQUIRES: the mutex is held.
-void RequestBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
+void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
     for (auto& queued : held_) {
@@ -166,7 +166,7 @@ void RequestBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     std::erase(held_, nullptr);
 }
 
-void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
+void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
     std::vector<Digest> elsewhere;
     {
         const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ void RequestBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch
     tell_originals(elsewhere);
 }
 
-void RequestBatcher::tell_originals(std::span<const Digest> keys) {
+void SinkBatcher::tell_originals(std::span<const Digest> keys) {
     ToldLater told;
     {
         const std::lock_guard lock(mutex_);
@@ -194,12 +194,12 @@ void RequestBatcher::tell_originals(std::span<const Digest> keys) {
     onceward::tell(told);
 }
 
-void RequestBatcher::run(const std::stop_token& stop) {
-    std::unique_ptr<RequestSession> session;
+void SinkBatcher::run(const std::stop_token& stop) {
+    std::unique_ptr<SinkSession> session;
     while (!stop.stop_requested()) {
         std::vector<std::unique_ptr<Queued>> batch = gather(stop);
         try {
-            if (!session) session = std::make_unique<RequestSession>(options_, stop);
+            if (!session) session = std::make_unique<SinkSession>(options_, stop);
             std::vector<WaitingRequest*> requests;
             for (const auto& queued : batch) requests.push_back(&queued->request);
             const auto begun = Clock::now();
@@ -221,7 +221,7 @@ void RequestBatcher::run(const std::stop_token& stop) {
     }
 }
 
-void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
+void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
     StatusOutcome outcome = ask_again_soon();
     {
         const std::lock_guard lock(mutex_);
@@ -247,8 +247,8 @@ void RequestBatcher::look(std::size_t, const Digest& key, std::function<void(Sta
 }
 
 // Behind a batch and in its session: what is told was committed.
-void RequestBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
-                          RequestSession* session) {
+void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
+                       SinkSession* session) {
     std::vector<Digest> keys;
     for (const auto& question : questions) keys.push_back(question->key());
     std::optional<std::vector<StatusOutcome>> known;
@@ -262,7 +262,7 @@ void RequestBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions
     }
 }
 
-void RequestBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
+void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     {
         // From here on nobody else tells them.
         const std::lock_guard lock(mutex_);
@@ -278,13 +278,13 @@ void RequestBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) 
 
 // Those who waited get the same: to them it is a repeat. Those behind it have their turn. `asking`:
 // null where it was told something else before.
-void RequestBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
+void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
     std::vector<Asking> waited;
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
         const std::lock_guard lock(mutex_);
         groups_.erase(key);
-        for (const InFlight::Waiter waiter : in_flight_.end(key)) {
+        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
             Waiting one = std::move(waiting_.extract(waiter).mapped());
             if (!one.request) {
                 waited.push_back(std::move(one.asking));
@@ -306,7 +306,7 @@ void RequestBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcom
 }
 
 // REQUIRES: the mutex is held.
-std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline() const {
+std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const {
     std::optional<Clock::time_point> next = in_flight_.next_deadline();
     if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
         next = queue_.front()->request.deadline;
@@ -319,7 +319,7 @@ std::optional<RequestBatcher::Clock::time_point> RequestBatcher::next_deadline()
 
 // Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
 // nothing, for ever. Their keys stay in flight until it ends. REQUIRES: the mutex is held.
-std::vector<Asking> RequestBatcher::tell_of_batch(Clock::time_point now) {
+std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
     if (!running_deadline_ || *running_deadline_ > now) return late;
     for (Queued* queued : running_) {
@@ -332,8 +332,7 @@ std::vector<Asking> RequestBatcher::tell_of_batch(Clock::time_point now) {
 }
 
 // What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
-std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::take_overdue(
-    Clock::time_point now) {
+std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Clock::time_point now) {
     std::vector<std::unique_ptr<Queued>> overdue;
     while (!queue_.empty() &&
            (queue_.front()->request.deadline <= now ||
@@ -346,7 +345,7 @@ std::vector<std::unique_ptr<RequestBatcher::Queued>> RequestBatcher::take_overdu
 
 // A batch may take long; whoever waits for it, or for its turn behind it, does not have to wait
 // longer than it said.
-void RequestBatcher::watch(const std::stop_token& stop) {
+void SinkBatcher::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = next_deadline();

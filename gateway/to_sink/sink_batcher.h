@@ -26,11 +26,11 @@
 
 namespace onceward {
 
-class RequestBatcher final : public RequestTarget {
+class SinkBatcher final : public RequestTarget {
   public:
-    explicit RequestBatcher(RequestBatcherOptions options);
+    explicit SinkBatcher(SinkBatcherOptions options);
     // What still waits gets a 503; what is in a transaction is carried out.
-    ~RequestBatcher() override;
+    ~SinkBatcher() override;
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
@@ -57,11 +57,10 @@ class RequestBatcher final : public RequestTarget {
                                       std::uint64_t group, Clock::time_point arrived);
     void tell_originals(std::span<const Digest> keys);
     void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
-    static void tell(const std::vector<StatusQuestions::Pointer>& questions,
-                     RequestSession* session);
+    static void tell(const std::vector<StatusQuestions::Pointer>& questions, SinkSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
-    RequestBatcherOptions options_;
+    SinkBatcherOptions options_;
     BatchSize size_;  // of the worker's thread
     std::mutex mutex_;
     std::condition_variable_any wake_;           // work
@@ -71,8 +70,8 @@ class RequestBatcher final : public RequestTarget {
     std::vector<Queued*> running_;               // the batch that is carried out
     std::optional<Clock::time_point> running_deadline_;  // of the first of them that was not told
     StatusQuestions questions_;
-    InFlight in_flight_;
-    std::unordered_map<InFlight::Waiter, Waiting> waiting_;
+    KeysInFlight in_flight_;
+    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
     std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
     std::uint64_t last_group_ = 0;
     bool stopping_ = false;

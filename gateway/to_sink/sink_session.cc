@@ -47,16 +47,16 @@ std::int64_t random_number() {
 }  // namespace
 
 // The last try may begin just before the deadline, and look at the claims at its end.
-std::chrono::milliseconds longest_request(const RequestBatcherOptions& options) {
+std::chrono::milliseconds longest_request(const SinkBatcherOptions& options) {
     return options.longest_request + options.postgres.statement_timeout;
 }
 
-RequestSession::RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop)
+SinkSession::SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop)
     : options_(options), stop_(stop), intake_(options.intake()), sequence_(random_number()) {}
 
-RequestSession::~RequestSession() { disconnect(); }
+SinkSession::~SinkSession() { disconnect(); }
 
-void RequestSession::carry_out(const std::vector<WaitingRequest*>& requests) {
+void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     Parts parts(1);
     for (WaitingRequest* waiting : requests) {
         if (!waiting->elsewhere) parts.front().push_back(waiting);
@@ -80,7 +80,7 @@ void RequestSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     }
 }
 
-std::optional<std::vector<StatusOutcome>> RequestSession::look(std::span<const Digest> keys) try {
+std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Digest> keys) try {
     if (!connection_) connect();
     return told(keys);
 } catch (const std::exception& error) {
@@ -90,7 +90,7 @@ std::optional<std::vector<StatusOutcome>> RequestSession::look(std::span<const D
 }
 
 // The claims are asked only of what has no result.
-std::vector<StatusOutcome> RequestSession::told(std::span<const Digest> keys) {
+std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
     results_->begin();
     std::vector<std::optional<MessageResult>> found = results_->get(*connection_, keys);
     std::vector<StatusOutcome> outcomes(keys.size());  // unknown
@@ -121,7 +121,7 @@ std::vector<StatusOutcome> RequestSession::told(std::span<const Digest> keys) {
 }
 
 // What a record has; its views are of the request.
-Record RequestSession::record_of(KeyedRequest& request) {
+Record SinkSession::record_of(KeyedRequest& request) {
     Record record;
     record.offset = Offset{++sequence_};
     record.timestamp = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -137,7 +137,7 @@ Record RequestSession::record_of(KeyedRequest& request) {
     return record;
 }
 
-bool RequestSession::decode(WaitingRequest& waiting) {
+bool SinkSession::decode(WaitingRequest& waiting) {
     RequestInBatch& at = waiting.at;
     intake_.take(record_of(at.request), at.chunk);
     Message& message = at.message();
@@ -158,7 +158,7 @@ bool RequestSession::decode(WaitingRequest& waiting) {
     return false;
 }
 
-void RequestSession::decode_all(std::vector<WaitingRequest*>& part) {
+void SinkSession::decode_all(std::vector<WaitingRequest*>& part) {
     std::erase_if(part, [this](WaitingRequest* waiting) {
         if (waiting->decoded) return false;
         waiting->decoded = true;
@@ -166,7 +166,7 @@ void RequestSession::decode_all(std::vector<WaitingRequest*>& part) {
     });
 }
 
-void RequestSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
+void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(part, [&](WaitingRequest* waiting) {
         const bool waited = waiting->elsewhere && waiting->wait_until <= now;
@@ -177,7 +177,7 @@ void RequestSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     });
 }
 
-RequestSession::Step RequestSession::attempt(Parts& parts) try {
+SinkSession::Step SinkSession::attempt(Parts& parts) try {
     if (!connection_) connect();
     // Only now: a sink encodes by what it has seen of its target.
     decode_all(parts.front());
@@ -204,7 +204,7 @@ RequestSession::Step RequestSession::attempt(Parts& parts) try {
     return stopped(error.what(), parts);
 }
 
-void RequestSession::connect() {
+void SinkSession::connect() {
     auto connection = std::make_unique<Connection>(options_.postgres);
     check_server(*connection);
     require_schema_(*connection);
@@ -220,15 +220,15 @@ void RequestSession::connect() {
             std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);
         std::optional<int> table;
         if (options_.ledger.store == StoreKind::table) table = registered.ledger;
-        transaction_ = std::make_unique<RequestTransaction>(
-            RequestTransaction::Parts{.claims = *claims_,
-                                      .results = *results_,
-                                      .sink = *intake_.sink,
-                                      .context = {options_.service, options_.name},
-                                      .limits = options_.limits,
-                                      .table = table,
-                                      .observer = options_.observer,
-                                      .originals = options_.originals});
+        transaction_ = std::make_unique<SinkTransaction>(
+            SinkTransaction::Parts{.claims = *claims_,
+                                   .results = *results_,
+                                   .sink = *intake_.sink,
+                                   .context = {options_.service, options_.name},
+                                   .limits = options_.limits,
+                                   .table = table,
+                                   .observer = options_.observer,
+                                   .originals = options_.originals});
     }
     intake_.sink->prepare(*connection);
     connection_ = std::move(connection);
@@ -236,7 +236,7 @@ void RequestSession::connect() {
 }
 
 // Memory never outlives its session: a fail-over may have lost what it knows of.
-void RequestSession::disconnect() {
+void SinkSession::disconnect() {
     if (claims_) claims_->connection_lost();
     if (results_) results_->connection_lost();
     if (!connection_) return;
@@ -244,7 +244,7 @@ void RequestSession::disconnect() {
     connection_.reset();
 }
 
-void RequestSession::wait(std::chrono::milliseconds pause) const {
+void SinkSession::wait(std::chrono::milliseconds pause) const {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any ended;

@@ -26,13 +26,13 @@
 namespace onceward {
 
 // A sink, and what makes messages for it of records: the gateway knows no decoder.
-struct RequestIntake {
+struct SinkIntake {
     std::unique_ptr<Sink> sink;
     // Adds the message to the chunk, encoded, or rejected. No key is extracted.
     std::function<void(Record, Chunk&)> take;
 };
 
-struct RequestBatcherOptions {
+struct SinkBatcherOptions {
     ConnectionOptions postgres;
     LedgerOptions ledger;  // its reach is global
     std::string service;   // stands where a consumer group does: the configuration's `group`
@@ -48,20 +48,20 @@ struct RequestBatcherOptions {
     std::size_t waiting = 10'000;
     std::shared_ptr<LogWindows> log_windows;  // the process's
     // Made in the batcher's thread, and used there.
-    std::function<RequestIntake()> intake;
+    std::function<SinkIntake()> intake;
     // The sessions, for the process's guard.
     std::function<void(int pid)> session_opened = {};
     std::function<void(int pid)> session_closed = {};
     // A batch ran into statement_timeout.
     std::function<void()> timed_out = {};
     StepObserver* observer = nullptr;  // may be null
-    // The batcher's own: see RequestTransaction::Parts.
+    // The batcher's own: see SinkTransaction::Parts.
     std::function<void(std::span<const Digest>)> originals = {};
 };
 
 // From when a request comes to the last look at its claims: so far behind the clock is the
 // watermark of the route's feed.
-std::chrono::milliseconds longest_request(const RequestBatcherOptions& options);
+std::chrono::milliseconds longest_request(const SinkBatcherOptions& options);
 
 // A request that waits for its batch, or is in one.
 struct WaitingRequest {
@@ -74,17 +74,17 @@ struct WaitingRequest {
     bool done = false;       // its outcome is final
 };
 
-class RequestSession {
+class SinkSession {
   public:
     // How long a batch's claims wait for another process's, once one of them had to: until the one
     // that waits stands alone, and in its further tries.
     static constexpr std::chrono::milliseconds short_patience{10};
 
     // Both outlive it. Once a stop is requested what is not in a transaction is given up.
-    RequestSession(const RequestBatcherOptions& options, const std::stop_token& stop);
-    ~RequestSession();
-    RequestSession(const RequestSession&) = delete;
-    RequestSession& operator=(const RequestSession&) = delete;
+    SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
+    ~SinkSession();
+    SinkSession(const SinkSession&) = delete;
+    SinkSession& operator=(const SinkSession&) = delete;
 
     // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
     // to be given again.
@@ -117,13 +117,13 @@ class RequestSession {
     void disconnect();
     void wait(std::chrono::milliseconds pause) const;
 
-    const RequestBatcherOptions& options_;
+    const SinkBatcherOptions& options_;
     const std::stop_token& stop_;
-    RequestIntake intake_;
+    SinkIntake intake_;
     RegisteredLedger registered_;
     std::unique_ptr<ClaimStore> claims_;  // of that ledger, as the results
     std::unique_ptr<ResultStore> results_;
-    std::unique_ptr<RequestTransaction> transaction_;
+    std::unique_ptr<SinkTransaction> transaction_;
     std::unique_ptr<Connection> connection_;
     SchemaCheck require_schema_;
     std::int64_t sequence_;

@@ -16,12 +16,12 @@ constexpr std::string_view statement_cancelled = "57014";
 
 // Returns whether the next attempt at the first part searches for the requests that the sink
 // refuses. False if it is a single request or was searched just before.
-bool RequestSession::begin_search(const Parts& parts) {
+bool SinkSession::begin_search(const Parts& parts) {
     searching_ = !searching_ && parts.front().size() > 1;
     return searching_;
 }
 
-RequestSession::Step RequestSession::search(Parts& parts) {
+SinkSession::Step SinkSession::search(Parts& parts) {
     std::vector<RequestInBatch*> requests;
     for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
     const auto refusals =
@@ -43,7 +43,7 @@ RequestSession::Step RequestSession::search(Parts& parts) {
     return Step::next;
 }
 
-void RequestSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
+void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
     const std::string digest = hex(waiting.at.request.digest);
     if (refusal.action == FailureAction::stop) {
         // Somebody may repair the function or table, and then the same request passes.
@@ -60,7 +60,7 @@ void RequestSession::refuse(WaitingRequest& waiting, const Refusal& refusal) con
                                      "The request breaks a rule of what it would be written to."};
 }
 
-RequestSession::Step RequestSession::failed(const PostgresError& error, Parts& parts) {
+SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {
     if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
         return held_up(parts);
     }
@@ -100,7 +100,7 @@ RequestSession::Step RequestSession::failed(const PostgresError& error, Parts& p
 
 // Another process has claimed one of these keys and has not committed or rolled back yet. Only
 // claiming each key on its own shows which one.
-RequestSession::Step RequestSession::held_up(Parts& parts) {
+SinkSession::Step SinkSession::held_up(Parts& parts) {
     patience_ = short_patience;
     if (halve(parts)) return Step::next;
     WaitingRequest& alone = *parts.front().front();
@@ -113,7 +113,7 @@ RequestSession::Step RequestSession::held_up(Parts& parts) {
 }
 
 // Returns false if the first part is a single request.
-bool RequestSession::halve(Parts& parts) {
+bool SinkSession::halve(Parts& parts) {
     if (parts.front().size() < 2) return false;
     const std::vector<WaitingRequest*> part = std::move(parts.front());
     parts.pop_front();
@@ -125,7 +125,7 @@ bool RequestSession::halve(Parts& parts) {
 
 // The sink may have met the row of a duplicate that another process has just committed. Returns the
 // step to go on with in that case, or if PostgreSQL does not answer; else nullopt.
-std::optional<RequestSession::Step> RequestSession::reconsidered() {
+std::optional<SinkSession::Step> SinkSession::reconsidered() {
     try {
         if (claims_->reconsider(*connection_)) return Step::next;
         return std::nullopt;
@@ -135,7 +135,7 @@ std::optional<RequestSession::Step> RequestSession::reconsidered() {
     }
 }
 
-RequestSession::Step RequestSession::reject(const PostgresError& error, Parts& parts) {
+SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) {
     if (const auto step = reconsidered()) return *step;
     if (begin_search(parts) || halve(parts)) return Step::next;
     WaitingRequest& alone = *parts.front().front();
@@ -147,13 +147,13 @@ RequestSession::Step RequestSession::reject(const PostgresError& error, Parts& p
 }
 
 // Together these requests take longer than a statement may: fewer are tried.
-RequestSession::Step RequestSession::too_slow(Parts& parts) {
+SinkSession::Step SinkSession::too_slow(Parts& parts) {
     if (options_.timed_out) options_.timed_out();
     return halve(parts) ? Step::next : Step::again;
 }
 
 // A missing table or privilege: no request caused it, and no retry repairs it.
-RequestSession::Step RequestSession::stopped(const std::string& why, Parts& parts) {
+SinkSession::Step SinkSession::stopped(const std::string& why, Parts& parts) {
     log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
     for (WaitingRequest* waiting : parts.front()) {
         waiting->at.outcome = ask_again_later();
@@ -165,7 +165,7 @@ RequestSession::Step RequestSession::stopped(const std::string& why, Parts& part
 }
 
 // What the sink's target answered for some of them cannot be sent or stored as an answer.
-RequestSession::Step RequestSession::mismatched(const std::string& why, Parts& parts) {
+SinkSession::Step SinkSession::mismatched(const std::string& why, Parts& parts) {
     if (begin_search(parts)) return Step::next;
     searching_ = false;
     for (WaitingRequest* waiting : parts.front()) {

@@ -15,9 +15,9 @@ struct ClaimsEnding {
 }  // namespace
 
 // The lines of this function are in the only order that loses nothing.
-Settlement RequestTransaction::attempt(Connection& connection,
-                                       std::span<RequestInBatch* const> requests,
-                                       std::chrono::milliseconds patience) {
+Settlement SinkTransaction::attempt(Connection& connection,
+                                    std::span<RequestInBatch* const> requests,
+                                    std::chrono::milliseconds patience) {
     begin(connection);
     const ClaimsEnding ending{parts_.claims};
     OwnedTransaction transaction(connection, how());
@@ -55,7 +55,7 @@ Settlement RequestTransaction::attempt(Connection& connection,
 // DANGER: the keys are claimed first, as in an attempt; otherwise the sink could refuse a row only
 // because another process has just written the row of the same key. All of it is rolled back, so
 // that no refused key stays claimed.
-std::optional<std::vector<Refusal>> RequestTransaction::search(
+std::optional<std::vector<Refusal>> SinkTransaction::search(
     Connection& connection, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
     begin(connection);
@@ -74,7 +74,7 @@ std::optional<std::vector<Refusal>> RequestTransaction::search(
                       messages);
 }
 
-void RequestTransaction::begin(Connection& connection) {
+void SinkTransaction::begin(Connection& connection) {
     origin_ = Origin::ours;
     claiming_ = false;
     parts_.claims.catch_up(connection);
@@ -82,17 +82,17 @@ void RequestTransaction::begin(Connection& connection) {
     reached(parts_.observer, Step::before_begin);
 }
 
-OwnedTransaction::Begin RequestTransaction::how() const {
+OwnedTransaction::Begin SinkTransaction::how() const {
     return parts_.table ? OwnedTransaction::Begin::with_first : OwnedTransaction::Begin::now;
 }
 
 // Returns nullopt if a presumed claim did not hold.
-std::optional<RequestTransaction::Claimed> RequestTransaction::sort(
+std::optional<SinkTransaction::Claimed> SinkTransaction::sort(
     Transaction& transaction, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience) {
     std::vector<Message*> messages;
     for (RequestInBatch* request : requests) messages.push_back(&request->message());
-    const FoldedClaims folded(messages);
+    const DistinctClaims folded(messages);
     const auto answers = claim(transaction, folded.claims(), patience);
     if (!answers) return std::nullopt;
     const std::vector<std::optional<Verdict>> verdicts = folded.verdicts(*answers);
@@ -109,8 +109,9 @@ std::optional<RequestTransaction::Claimed> RequestTransaction::sort(
     return sorted;
 }
 
-std::optional<std::vector<ClaimAnswer>> RequestTransaction::claim(
-    Transaction& transaction, std::span<const Claim> claims, std::chrono::milliseconds patience) {
+std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(Transaction& transaction,
+                                                               std::span<const Claim> claims,
+                                                               std::chrono::milliseconds patience) {
     const auto limit = [](std::chrono::milliseconds wait) {
         return Parameters{}.text(std::to_string(wait.count()));
     };
@@ -132,7 +133,7 @@ std::optional<std::vector<ClaimAnswer>> RequestTransaction::claim(
     return answers;
 }
 
-void RequestTransaction::write(Transaction& transaction, std::span<RequestInBatch* const> fresh) {
+void SinkTransaction::write(Transaction& transaction, std::span<RequestInBatch* const> fresh) {
     if (fresh.empty()) return;
     std::vector<const Message*> messages;
     for (const RequestInBatch* request : fresh) messages.push_back(&request->message());
@@ -160,8 +161,8 @@ void RequestTransaction::write(Transaction& transaction, std::span<RequestInBatc
     parts_.results.put(transaction, stored);
 }
 
-std::vector<RequestInBatch*> RequestTransaction::replay(Transaction& transaction,
-                                                        std::span<RequestInBatch* const> known) {
+std::vector<RequestInBatch*> SinkTransaction::replay(Transaction& transaction,
+                                                     std::span<RequestInBatch* const> known) {
     std::vector<RequestInBatch*> open;
     if (known.empty()) return open;
     std::vector<Digest> digests;

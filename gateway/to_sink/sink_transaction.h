@@ -33,7 +33,7 @@ struct RequestInBatch {
     const Message& message() const { return chunk.messages.front(); }
 };
 
-class RequestTransaction {
+class SinkTransaction {
   public:
     struct Parts {
         ClaimStore& claims;
@@ -48,7 +48,7 @@ class RequestTransaction {
         // May be empty. Told the keys that are claimed now for the first time, before their sink.
         std::function<void(std::span<const Digest>)> originals = {};
     };
-    explicit RequestTransaction(Parts parts) : parts_(std::move(parts)) {}
+    explicit SinkTransaction(Parts parts) : parts_(std::move(parts)) {}
 
     // `again`: what was presumed did not hold; nothing of it landed. REQUIRES: no two of them have
     // the same digest, none is rejected. Where a claim waits for longer than `patience` it fails

@@ -86,23 +86,24 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
     if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();
     const auto until = arrived + std::min(options_.wait, options_.patience);
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-    const InFlight::Admission admission =
+    const KeysInFlight::Admission admission =
         in_flight_.admit(request.digest, request.fingerprint, wait, now);
     switch (admission.kind) {
-        case InFlight::Admission::Kind::run:
+        case KeysInFlight::Admission::Kind::run:
             queue_.push_back({std::move(request), asking, arrived + options_.patience, until});
             wake_.notify_one();
             if (queue_.size() == 1) wake_watch_.notify_one();
             return std::nullopt;
-        case InFlight::Admission::Kind::wait:
+        case KeysInFlight::Admission::Kind::wait:
             waiting_.emplace(admission.waiter, Waiting{.asking = asking});
             wake_watch_.notify_one();
             return std::nullopt;
-        case InFlight::Admission::Kind::behind:
+        case KeysInFlight::Admission::Kind::behind:
             waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), arrived});
             wake_watch_.notify_one();
             return std::nullopt;
-        case InFlight::Admission::Kind::in_flight: return KeyedAnswer{.state = KeyState::in_flight};
+        case KeysInFlight::Admission::Kind::in_flight:
+            return KeyedAnswer{.state = KeyState::in_flight};
     }
     return std::nullopt;
 }
@@ -221,7 +222,7 @@ void UpstreamRequests::answer(const Digest& key, const Asking& asking,
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
         const std::lock_guard lock(mutex_);
-        for (const InFlight::Waiter waiter : in_flight_.end(key)) {
+        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
             Waiting one = std::move(waiting_.extract(waiter).mapped());
             if (!one.request) {
                 waited.push_back(std::move(one.asking));

@@ -82,8 +82,8 @@ class UpstreamRequests final : public RequestTarget {
     // Claims whose call never began: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_;
     Clock::time_point next_let_go_{};
-    InFlight in_flight_;
-    std::unordered_map<InFlight::Waiter, Waiting> waiting_;
+    KeysInFlight in_flight_;
+    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
     bool stopping_ = false;
     std::unique_ptr<UpstreamStatus> status_;  // made for the first question
     std::vector<std::jthread> workers_;

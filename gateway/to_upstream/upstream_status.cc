@@ -96,8 +96,8 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const Questions& 
 }
 
 std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& keys) {
-    const Result rows = connection_->query(sql::lease_status,
-                                           Parameters{}.text(options_.ledger.name).digests(keys));
+    const QueryResult rows = connection_->query(
+        sql::lease_status, Parameters{}.text(options_.ledger.name).digests(keys));
     std::vector<StatusOutcome> known(keys.size());
     std::vector<Digest> ended;
     std::vector<std::size_t> places;

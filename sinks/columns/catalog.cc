@@ -18,17 +18,17 @@ std::string quoted(Connection& connection, const std::string& table) {
            connection.quote_identifier(table.substr(point + 1));
 }
 
-char letter(const Result& result, int row, int column) {
+char letter(const QueryResult& result, int row, int column) {
     const std::string_view text = result.text(row, column);
     return text.empty() ? '\0' : text[0];
 }
 
-std::uint32_t oid(const Result& result, int row, int column) {
+std::uint32_t oid(const QueryResult& result, int row, int column) {
     return static_cast<std::uint32_t>(result.integer(row, column));
 }
 
 void read_columns(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
-    const Result rows = connection.query(sql::sink_columns, table_oid);
+    const QueryResult rows = connection.query(sql::sink_columns, table_oid);
     for (int row = 0; row < rows.rows(); ++row) {
         CatalogColumn& column = table.columns.emplace_back();
         column.name = rows.text(row, 0);
@@ -46,7 +46,7 @@ void read_columns(Connection& connection, const Parameters& table_oid, CatalogTa
 }
 
 void read_types(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
-    const Result rows = connection.query(sql::sink_types, table_oid);
+    const QueryResult rows = connection.query(sql::sink_types, table_oid);
     for (int row = 0; row < rows.rows(); ++row) {
         CatalogType& type = table.types[oid(rows, row, 0)];
         type.kind = letter(rows, row, 1);
@@ -58,7 +58,7 @@ void read_types(Connection& connection, const Parameters& table_oid, CatalogTabl
 }
 
 void read_unique_keys(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
-    const Result rows = connection.query(sql::sink_unique_keys, table_oid);
+    const QueryResult rows = connection.query(sql::sink_unique_keys, table_oid);
     std::uint32_t index = 0;
     for (int row = 0; row < rows.rows(); ++row) {
         if (oid(rows, row, 0) != index) table.unique_keys.emplace_back();
@@ -70,7 +70,7 @@ void read_unique_keys(Connection& connection, const Parameters& table_oid, Catal
 }  // namespace
 
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& name) {
-    const Result relation =
+    const QueryResult relation =
         connection.query(sql::sink_relation, Parameters{}.text(quoted(connection, name)));
     if (relation.rows() == 0) return std::nullopt;
     CatalogTable table;
@@ -95,7 +95,7 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     read_types(connection, table_oid, table);
     read_unique_keys(connection, table_oid, table);
     if (table.kind == 'p') {
-        const Result partitions = connection.query(sql::sink_unsafe_partitions, table_oid);
+        const QueryResult partitions = connection.query(sql::sink_unsafe_partitions, table_oid);
         for (int row = 0; row < partitions.rows(); ++row) {
             table.unsafe_partitions.emplace_back(partitions.text(row, 0));
         }
@@ -104,13 +104,13 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
 }
 
 std::string table_state(Connection& connection, const std::string& table) {
-    const Result state =
+    const QueryResult state =
         connection.query(sql::sink_state, Parameters{}.text(quoted(connection, table)));
     return std::string(state.text(0, 0));
 }
 
 std::vector<std::string> table_names(Connection& connection, const std::string& table) {
-    const Result rows =
+    const QueryResult rows =
         connection.query(sql::sink_table_names, Parameters{}.text(schema_of(table)));
     std::vector<std::string> names;
     for (int row = 0; row < rows.rows(); ++row) names.emplace_back(rows.text(row, 0));

@@ -31,7 +31,7 @@ Parameters name_of(const std::string& function) {
 }
 
 // What is wrong with the one function that takes a jsonb[]; '' where nothing is.
-std::string fault_of(const Result& found, int row) {
+std::string fault_of(const QueryResult& found, int row) {
     const std::string_view kind = found.text(row, 3);
     if (kind != "f") return "is no plain function";
     if (!found.boolean(row, 7)) return "refuses EXECUTE (or its schema USAGE) to this role";
@@ -104,7 +104,7 @@ bool names_its_type(const ResultHeaders& headers) {
         headers, [](const auto& header) { return same_header(header.first, "Content-Type"); });
 }
 
-MessageResult result_of(const Result& rows, int row) {
+MessageResult result_of(const QueryResult& rows, int row) {
     MessageResult result;
     if (flag_in(rows.text(row, 1))) result.kind = MessageResult::Kind::failed;
     result.status = status_in(rows.text(row, 2));
@@ -135,7 +135,7 @@ std::vector<FieldSource> FunctionSink::fields() const {
 }
 
 void FunctionSink::prepare(Connection& connection) {
-    const Result found = connection.query(sql::sink_function, name_of(options_.function));
+    const QueryResult found = connection.query(sql::sink_function, name_of(options_.function));
     std::string others;
     int ours = -1;
     for (int row = 0; row < found.rows(); ++row) {
@@ -163,7 +163,8 @@ void FunctionSink::prepare(Connection& connection) {
 }
 
 std::string FunctionSink::target_state(Connection& connection) {
-    const Result state = connection.query(sql::sink_function_state, name_of(options_.function));
+    const QueryResult state =
+        connection.query(sql::sink_function_state, name_of(options_.function));
     return std::string(state.text(0, 0));
 }
 
@@ -214,7 +215,7 @@ void FunctionSink::call(Transaction& transaction, std::span<const Message* const
     std::vector<std::optional<std::string_view>> documents;
     documents.reserve(messages.size());
     for (const Message* message : messages) documents.emplace_back(message->encoded);
-    const Result rows = transaction.prepared(
+    const QueryResult rows = transaction.prepared(
         sql::sink_function_call, Parameters{}.binary_array(jsonb_array_type, jsonb_type, documents),
         {{"function", function_}, {"unless", numbers_its_rows_ ? "-- " : ""}}, true);
     const auto refuse = [&](const std::string& what) {

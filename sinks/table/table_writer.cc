@@ -44,7 +44,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
     const Parameters table = std::move(Parameters{}.text(plan.table));
     // DANGER: the look is a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
-    const Result now = std::move(transaction.pipelined(
+    const QueryResult now = std::move(transaction.pipelined(
         {{sql::sink_lock, none, names_of(plan)}, {sql::sink_fingerprint, table, {}}},
         meanwhile)[1]);
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {

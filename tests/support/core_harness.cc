@@ -89,7 +89,7 @@ void CoreWorker::register_ledger_once() {
         results_ =
             std::make_unique<ResultStore>(ledger_, options_.store, options_.answers->cache_bytes);
         answers_ =
-            std::make_unique<Answers>(*options_.answers, context, *results_, options_.replies);
+            std::make_unique<ResultReplay>(*options_.answers, context, *results_, options_.replies);
     }
     processor_ = std::make_unique<Processor>(
         context, options_.policy,

@@ -16,7 +16,7 @@ std::span<const Digest> digests_in(std::string_view bytes) {
     return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
 }
 
-LogLook::LogLook(Result result) : result_(std::move(result)) {
+LogLook::LogLook(QueryResult result) : result_(std::move(result)) {
     if (result_.rows() == 0) return;
     state = {.generation = result_.binary_integer(0, 2),
              .floor = result_.binary_integer(0, 0),

@@ -38,13 +38,13 @@ struct LogState {
 class LogLook {
   public:
     // REQUIRES: the result of sql::log_look, in binary.
-    explicit LogLook(Result result);
+    explicit LogLook(QueryResult result);
     LogState state;
     std::vector<LogBatch> batches;
     std::size_t bytes() const;
 
   private:
-    Result result_;
+    QueryResult result_;
 };
 
 // What a transaction is about to append.

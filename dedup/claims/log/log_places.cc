@@ -14,7 +14,7 @@ using Batches = std::multimap<std::int64_t, std::size_t>;
 
 std::set<std::int64_t> segments_of(Transaction& transaction, int ledger) {
     std::set<std::int64_t> segments;
-    const Result rows =
+    const QueryResult rows =
         transaction.prepared(sql::log_state, Parameters{}.integer(ledger).null().null(), {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         if (!rows.is_null(row, 3)) segments.insert(rows.binary_integer(row, 2));

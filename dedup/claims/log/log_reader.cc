@@ -39,7 +39,7 @@ Generations generations_after(Connection& connection, const LogScope& scope,
     } else {
         parameters.null().null();
     }
-    const Result rows = connection.prepared(sql::log_state, parameters, {}, true);
+    const QueryResult rows = connection.prepared(sql::log_state, parameters, {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {

@@ -158,7 +158,7 @@ bool LogStore::reconsider(Connection& connection) {
 
 // Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.
 Settlement LogStore::settle_duplicates(Transaction& transaction) {
-    const Result row =
+    const QueryResult row =
         transaction.prepared(sql::log_evictions, Parameters{}.integer(ledger_), {}, true);
     if (row.rows() == 1 && row.binary_integer(0, 0) == window_->position().evictions) {
         return Settlement::settled;
@@ -185,7 +185,7 @@ LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at
         look_statement = sql::log_look_with_the_lock;
     }
 #endif
-    std::vector<Result> results =
+    std::vector<QueryResult> results =
         transaction.pipelined({{{sql::log_lock_limits, none, names.names()},
                                 {lock_statement, lock, names.names()},
                                 {look_statement, look, names.names()},

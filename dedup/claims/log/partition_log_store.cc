@@ -47,7 +47,7 @@ void PartitionLogStore::forget_batch() {
 void PartitionLogStore::partitions_taken(Connection& connection,
                                          std::span<const TopicPartition> partitions) {
     // First: what is evicted while the windows are read is seen at the next batch.
-    const Result current =
+    const QueryResult current =
         connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
     if (current.rows() == 0) try_again("the ledger has no generation yet");
     if (parts_.empty()) {
@@ -72,7 +72,7 @@ void PartitionLogStore::connection_lost() {
     parts_.clear();
 }
 
-void PartitionLogStore::move_on(const Result& current) {
+void PartitionLogStore::move_on(const QueryResult& current) {
     generation_ = current.binary_integer(0, 2);
     for (auto& [partition, part] : parts_) {
         part.window->next_generation(generation_);
@@ -86,7 +86,7 @@ void PartitionLogStore::follow(Connection& connection) {
         for (auto& [partition, part] : parts_) {
             const LogScope scope{ledger_, LogScope::Part{source_, partition}};
             if (!follow_segments(connection, scope, *part.window)) continue;
-            const Result current =
+            const QueryResult current =
                 connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
             // So that the next batch is not appended to a log that became a segment meanwhile.
             if (current.rows() == 1) move_on(current);
@@ -165,7 +165,7 @@ std::vector<std::vector<ClaimPlace>> PartitionLogStore::places(Transaction& tran
     return log_places(transaction, ledger_, claims, wanted);
 }
 
-bool PartitionLogStore::still_holds(const Result& current) {
+bool PartitionLogStore::still_holds(const QueryResult& current) {
     if (current.rows() == 0 || current.binary_integer(0, 1) != evictions_) {
         must_load_ = true;
         return false;
@@ -199,7 +199,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
             {sql::log_append, rows.emplace_back(part->append.parameters(source_)), names.names()});
     }
     try {
-        const std::vector<Result> results = transaction.pipelined(statements);
+        const std::vector<QueryResult> results = transaction.pipelined(statements);
         for (std::size_t i = 0; i < appended.size(); ++i) {
             appended[i]->seq = results[3 + i].binary_integer(0, 0);
         }

@@ -45,10 +45,10 @@ class PartitionLogStore final : public ClaimStore {
     void load(Connection& connection, Partition partition);
     void follow(Connection& connection);
     // `current`: the row of sql::log_current.
-    void move_on(const Result& current);
+    void move_on(const QueryResult& current);
     void forget_batch();
     // False: the verdicts hold no longer, or the rows went into a generation that is sealed.
-    bool still_holds(const Result& current);
+    bool still_holds(const QueryResult& current);
 
     int ledger_;
     int source_;

@@ -14,7 +14,7 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
         for (const PartExtent& part : segment.parts) {
             auto filter = std::make_shared<SegmentFilter>(part.shard_bits, part.claims);
             for (int number = part.first_filter; !filter->complete(); ++number) {
-                const Result row = connection.prepared(
+                const QueryResult row = connection.prepared(
                     sql::segment_filters, Parameters{}.integer(number), names.names(), true);
                 if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
                 filter->add(FuseFilter(row.text(0, 0)));
@@ -49,7 +49,7 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
         const bool whole = parts.front() == 0;
         Parameters parameters = std::move(Parameters{}.digests(digests));
         if (!whole) parameters.small_integers(parts);
-        const Result found =
+        const QueryResult found =
             transaction.prepared(whole ? sql::segment_find : sql::segment_find_in_parts, parameters,
                                  names.names(), true);
         for (int row = 0; row < found.rows(); ++row) {

@@ -42,7 +42,7 @@ class SinkDraftTarget final : public DraftTarget {
   private:
     FreshSchema schema_;
     std::string table_;
-    std::unique_ptr<RequestBatcher> batcher_;
+    std::unique_ptr<SinkBatcher> batcher_;
     std::optional<Database> holder_;  // ends first: a batch may wait for it
 };
 

@@ -28,8 +28,8 @@ class OrderSink final : public Sink {
 std::string order_table(FreshSchema& schema);
 
 // A batcher for the route `POST /orders/{id}` on that table.
-RequestBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
-                                    StoreKind store = StoreKind::table);
+SinkBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
+                                 StoreKind store = StoreKind::table);
 
 // A request under that key, as the front door hands it on.
 KeyedRequest order(const std::string& key, const std::string& body);

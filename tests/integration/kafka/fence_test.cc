@@ -97,7 +97,8 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
         return sessions("state = 'idle in transaction' AND pid = " + session) == 1;
     }));
 
-    Guard guard(GuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
+    FrozenSessionGuard guard(
+        FrozenSessionGuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
     WorkerOptions options = scene_.options();
     options.session_opened = [&](int pid) { guard.watch(pid); };
     options.session_closed = [&](int pid) { guard.forget(pid); };

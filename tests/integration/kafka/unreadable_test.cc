@@ -203,7 +203,7 @@ TEST(OutOfRange, InFrontOfADamagedBatchTheReadingComesBackToIt) {
     const WorkerOptions options = scene.options();
     Told told;
     const std::unique_ptr<Sink> sink = options.topics[0].sink();
-    Intake intake({scene.group(), scene.topic(), {}, {}}, *sink);
+    MessageBuilder intake({scene.group(), scene.topic(), {}, {}}, *sink);
     KafkaSource source(options.kafka, 0, {scene.topic()}, told);
     const TopicPartition partition{scene.topic(), Partition{0}};
     bool reading = false;

@@ -236,7 +236,7 @@ TEST_F(DeadLetters, AFailedEffectsKeyIsFreedWithItsCopyAndNotBefore) {
         "gen_random_uuid(), now(), f.source, d.identity, d.partition, d.record_offset, now() "
         "FROM dead_letters d JOIN ledger_feeds f USING (consumer_group, topic)");
     Connection operators(schema_.owner());
-    LetterFilter filter;
+    DeadLetterFilter filter;
     filter.group = "billing";
     filter.topic = "orders";
     filter.limit = 10;

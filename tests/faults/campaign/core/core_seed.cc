@@ -75,7 +75,7 @@ class Run {
 
     void go() {
         if (freezes(plan_) && plan_.server != ServerKind::replicated) {
-            GuardOptions guard;
+            FrozenSessionGuardOptions guard;
             guard.connection = scene_->worker_options(0);
             guard.limit = 60ms;
             guard.look_every = 25ms;

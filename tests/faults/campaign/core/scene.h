@@ -31,7 +31,8 @@ class Scene {
     Board board;
     // Of the process that the workers are of, where they are of one.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
-    std::optional<Guard> guard;  // where some worker freezes; set before the workers begin
+    std::optional<FrozenSessionGuard>
+        guard;  // where some worker freezes; set before the workers begin
 
     // A fault took effect.
     void count(FaultKind kind);

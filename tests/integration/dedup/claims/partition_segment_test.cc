@@ -223,10 +223,10 @@ TEST_F(PartitionSegmentTest, ExplainFindsTheKeyInEachOfItsPartitions) {
     apply(worker, 0, 0, 1000);
     apply(worker, 2, 0, 1000);
     seal();
-    const Result generations = leader_.query(sql::explain_generations, {});
+    const QueryResult generations = leader_.query(sql::explain_generations, {});
     EXPECT_EQ(generations.text(0, 5), "parts");
     const std::vector<Digest> keys{scripted_digest("k3")};
-    const Result found =
+    const QueryResult found =
         leader_.query(explain_statement(generations.text(0, 5)), Parameters{}.digests(keys),
                       {{"table", generations.text(0, 4)}});
     ASSERT_EQ(found.rows(), 2);

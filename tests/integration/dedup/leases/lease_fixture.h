@@ -6,7 +6,7 @@
 #include <map>
 
 #include "dedup/fence/fence.h"
-#include "dedup/leases/effect_answers.h"
+#include "dedup/leases/kept_answers.h"
 #include "dedup/ledger/ledger.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 #include "tests/integration/dedup/core_fixture.h"
@@ -92,7 +92,7 @@ struct LeaseWorkerOptions {
     std::function<std::set<Partition>()> leaving = {};
     StepObserver* observer = nullptr;
     bool keeps_answers = false;
-    AnswerOptions answers{};
+    ResultReplayOptions answers{};
     Replies* replies = nullptr;  // where answers are kept
     std::function<void(LeaseEvent)> tell = {};
 };
@@ -181,7 +181,7 @@ class LeaseTest : public CoreTest {
         std::set<Partition> missed;
         std::chrono::milliseconds waited{0};
         std::optional<ResultStore> results;
-        std::optional<Answers> answers;
+        std::optional<ResultReplay> answers;
         std::optional<KeptAnswers> kept;
         std::optional<LeaseProcessor> processor;  // behind what it uses
     };

@@ -38,7 +38,7 @@ class LeaseReplies : public LeaseTest {
     }
     // `KEY: BODY [HEADER=VALUE;...]` of each, in the order in which they were written.
     std::vector<std::string> replied(LeaseWorker& worker) {
-        const Result rows = worker.connection.prepared(
+        const QueryResult rows = worker.connection.prepared(
             "SELECT record_key, payload, headers FROM {schema}.outbox WHERE topic = 'replies' "
             "ORDER BY position",
             {}, {}, true);

@@ -40,7 +40,7 @@ class GuardBase : public CoreTest {
         options.application_name = name;
         return options;
     }
-    GuardOptions quick() { return {schema_.worker(), 400ms, 50ms, 300ms}; }
+    FrozenSessionGuardOptions quick() { return {schema_.worker(), 400ms, 50ms, 300ms}; }
 
     std::string lock_statement(Held held) {
         switch (held) {
@@ -104,7 +104,7 @@ TEST_P(GuardTest, EndsAFrozenSession) {
                    "'holder' AND wait_event_type = 'Client' AND xact_start IS NOT "
                    "NULL") == 1;
     }));
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     EXPECT_NO_THROW(wait_for(waiter, held).get());
@@ -124,7 +124,7 @@ class GuardRules : public GuardBase {};
 TEST_F(GuardRules, LeavesASlowCopyAlone) {
     Connection holder(session("holder"));
     freeze(holder, Frozen::in_copy, lock_statement(Held::fence_row));
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     std::future<void> waited = wait_for(waiter, Held::fence_row);
@@ -148,7 +148,7 @@ TEST_F(GuardRules, FindsAHolderBehindAnotherWaiter) {
     Connection first(session("first"));
     std::future<void> first_waits = wait_for(first, Held::sink_row);
     ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("first"); }));
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     Connection second(session("second"));
     guard.watch(second.pid());  // the first one is another process's
     std::future<void> second_waits = wait_for(second, Held::sink_row);
@@ -164,7 +164,7 @@ TEST_F(GuardRules, FindsAHolderBehindAnotherWaiter) {
 TEST_F(GuardRules, OnlyAlertsOnAnotherRolesSession) {
     database().execute("BEGIN");
     database().execute(lock_statement(Held::fence_row));
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     std::future<void> waited = wait_for(waiter, Held::fence_row);
@@ -179,7 +179,7 @@ TEST_F(GuardRules, OnlyAlertsOnAnotherRolesSession) {
 TEST_F(GuardRules, LooksOnlyAfterItsOwnSessions) {
     Connection holder(session("holder"));
     freeze(holder, Frozen::in_copy, lock_statement(Held::fence_row));
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     Connection waiter(session("waiter"));
     guard.watch(waiter.pid());
     guard.forget(waiter.pid());
@@ -192,8 +192,8 @@ TEST_F(GuardRules, LooksOnlyAfterItsOwnSessions) {
 }
 
 TEST_F(GuardRules, SurvivesTheLossOfItsOwnSession) {
-    GuardOptions options = quick();
-    Guard guard(options);
+    FrozenSessionGuardOptions options = quick();
+    FrozenSessionGuard guard(options);
     const std::string guards =
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
         "'onceward guard'";
@@ -215,7 +215,7 @@ TEST_F(GuardRules, AWorkerThatWasFrozenWakesAndCommitsNothing) {
     database().execute("DELETE FROM fences; DELETE FROM effects");
     ScriptedLog log(1);
     append_keys(log, 0, "k", 50);
-    Guard guard(quick());
+    FrozenSessionGuard guard(quick());
     CoreWorkerOptions successor_options = options("successor");
     successor_options.guard = &guard;
     CoreWorker successor(log, sink_, successor_options);

@@ -54,8 +54,7 @@ class TopicRouteTest : public ::testing::Test {
         return options;
     }
     // What became of records with these many bytes, all of them under way at once.
-    std::vector<EventFate> fates(TopicProduction& production,
-                                 const std::vector<std::size_t>& sizes) {
+    std::vector<EventFate> fates(TopicRoutes& production, const std::vector<std::size_t>& sizes) {
         std::vector<std::future<EventFate>> told;
         for (const std::size_t size : sizes) {
             auto promise = std::make_shared<std::promise<EventFate>>();
@@ -148,7 +147,7 @@ TEST_F(TopicRouteTest, ManyAtOnceAreAllInTheLog) {
 // librdkafka takes no record above a million bytes, whatever the route's own limit is.
 TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheClientIsA413AndTheOthersLand) {
     kafka().create_topic(topic_, 1);
-    TopicProduction production({.kafka = here()});
+    TopicRoutes production({.kafka = here()});
     EXPECT_EQ(fates(production, {100, 1'000'001, 100}),
               (std::vector{EventFate::taken, EventFate::too_large, EventFate::taken}));
     EXPECT_THAT(kafka().read_all(topic_, 1), SizeIs(2));
@@ -159,7 +158,7 @@ TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheClientIsA413AndTheOthersLand) 
 }
 
 TEST_F(TopicRouteTest, AnEventThatIsLargerThanAllThatMayWaitIsRefusedForGood) {
-    TopicProduction production({.kafka = here(), .waiting_bytes = 1000});
+    TopicRoutes production({.kafka = here(), .waiting_bytes = 1000});
     EXPECT_EQ(fates(production, {2000}), std::vector{EventFate::too_large});
 }
 
@@ -176,7 +175,7 @@ TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheTopicAloneIsRefused) {
     sizes[7] = 25'000;
     std::vector<EventFate> wanted(30, EventFate::taken);
     wanted[7] = EventFate::too_large;
-    TopicProduction production({.kafka = here()});
+    TopicRoutes production({.kafka = here()});
     EXPECT_EQ(fates(production, sizes), wanted);
     EXPECT_THAT(kafka().read_all(topic_, 1), SizeIs(29));
 }

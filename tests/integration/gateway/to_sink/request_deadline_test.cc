@@ -22,11 +22,11 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
     std::atomic<CommitFault> armed{CommitFault::none};
     proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
-    RequestBatcherOptions options = order_batcher(schema, table);
+    SinkBatcherOptions options = order_batcher(schema, table);
     options.postgres.dsn = options.postgres.dsn.reveal() +
                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
     options.longest_request = 3s;
-    RequestBatcher batcher(options);
+    SinkBatcher batcher(options);
     const auto submit = [&](const std::string& key) {
         auto promise = std::make_shared<std::promise<KeyedOutcome>>();
         std::vector<KeyedRequest> requests;

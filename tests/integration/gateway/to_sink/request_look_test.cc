@@ -19,7 +19,7 @@ class RequestLook : public ::testing::TestWithParam<StoreKind> {
     RequestLook() { start(); }
     // Another process.
     void start() {
-        batcher_ = std::make_unique<RequestBatcher>(order_batcher(schema_, table_, GetParam()));
+        batcher_ = std::make_unique<SinkBatcher>(order_batcher(schema_, table_, GetParam()));
     }
     static KeyedRequest request(const std::string& key) {
         KeyedRequest made = order(key, "body");
@@ -51,7 +51,7 @@ class RequestLook : public ::testing::TestWithParam<StoreKind> {
 
     FreshSchema schema_;
     std::string table_ = order_table(schema_);
-    std::unique_ptr<RequestBatcher> batcher_;
+    std::unique_ptr<SinkBatcher> batcher_;
 };
 
 TEST_P(RequestLook, AnAnswerThatWasErasedIsGoneAndTheKeyIsKnown) {

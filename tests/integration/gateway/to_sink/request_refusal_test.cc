@@ -29,7 +29,7 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
     std::map<std::string, int> carry_out(int count) {
         StepHook steps([this](Step step) { begun_ += step == Step::before_begin ? 1 : 0; });
         options_.observer = &steps;
-        RequestSession session(options_, stop_.get_token());
+        SinkSession session(options_, stop_.get_token());
         std::deque<WaitingRequest> waiting;
         std::vector<WaitingRequest*> requests;
         for (int i = 0; i < count; ++i) {
@@ -59,7 +59,7 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
 
     FreshSchema schema_;
     std::string table_ = schema_.user_table("orders", "key text, body text");
-    RequestBatcherOptions options_ = order_batcher(schema_, table_, GetParam());
+    SinkBatcherOptions options_ = order_batcher(schema_, table_, GetParam());
     std::stop_source stop_;
     int begun_ = 0;
 };

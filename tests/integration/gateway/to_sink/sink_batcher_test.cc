@@ -41,16 +41,16 @@ std::vector<KeyedRequest> only(KeyedRequest request) {
     return requests;
 }
 
-class RequestBatcherTest : public ::testing::TestWithParam<StoreKind> {
+class SinkBatcherTest : public ::testing::TestWithParam<StoreKind> {
   protected:
-    RequestBatcherOptions options() { return order_batcher(schema_, table_, GetParam()); }
-    void start(RequestBatcherOptions with) {
-        batcher_ = std::make_unique<RequestBatcher>(std::move(with));
+    SinkBatcherOptions options() { return order_batcher(schema_, table_, GetParam()); }
+    void start(SinkBatcherOptions with) {
+        batcher_ = std::make_unique<SinkBatcher>(std::move(with));
     }
     std::future<std::string> submit(const std::string& key, const std::string& body) {
         return submit(*batcher_, key, body);
     }
-    static std::future<std::string> submit(RequestBatcher& batcher, const std::string& key,
+    static std::future<std::string> submit(SinkBatcher& batcher, const std::string& key,
                                            const std::string& body) {
         auto promise = std::make_shared<std::promise<std::string>>();
         batcher.submit(only(order(key, body)), [promise](std::size_t, KeyedOutcome outcome) {
@@ -82,8 +82,8 @@ class RequestBatcherTest : public ::testing::TestWithParam<StoreKind> {
     // While it lives, what is submitted waits in its transaction.
     class Hold {
       public:
-        explicit Hold(RequestBatcherTest& test) : Hold(test, test.table_) {}
-        Hold(RequestBatcherTest& test, const std::string& table)
+        explicit Hold(SinkBatcherTest& test) : Hold(test, test.table_) {}
+        Hold(SinkBatcherTest& test, const std::string& table)
             : session_(test.schema_.server().dsn), database_(test.schema_.database()) {
             session_.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
         }
@@ -104,10 +104,10 @@ class RequestBatcherTest : public ::testing::TestWithParam<StoreKind> {
 
     FreshSchema schema_;
     std::string table_ = order_table(schema_);
-    std::unique_ptr<RequestBatcher> batcher_;
+    std::unique_ptr<SinkBatcher> batcher_;
 };
 
-TEST_P(RequestBatcherTest, ARepeatGetsTheFirstOnesAnswer) {
+TEST_P(SinkBatcherTest, ARepeatGetsTheFirstOnesAnswer) {
     start(options());
     EXPECT_EQ(ask("a"), "fresh made a");
     EXPECT_EQ(ask("a"), "replayed made a");
@@ -116,7 +116,7 @@ TEST_P(RequestBatcherTest, ARepeatGetsTheFirstOnesAnswer) {
     EXPECT_EQ(rows(), 2);
 }
 
-TEST_P(RequestBatcherTest, AnotherProcessKnowsTheAnswer) {
+TEST_P(SinkBatcherTest, AnotherProcessKnowsTheAnswer) {
     start(options());
     EXPECT_EQ(ask("a"), "fresh made a");
     start(options());
@@ -124,14 +124,14 @@ TEST_P(RequestBatcherTest, AnotherProcessKnowsTheAnswer) {
     EXPECT_EQ(rows(), 1);
 }
 
-TEST_P(RequestBatcherTest, AnotherRequestUnderTheKeyIsAConflict) {
+TEST_P(SinkBatcherTest, AnotherRequestUnderTheKeyIsAConflict) {
     start(options());
     EXPECT_EQ(ask("a", "one"), "fresh made a");
     EXPECT_EQ(ask("a", "two"), "conflict");
     EXPECT_EQ(rows(), 1);
 }
 
-TEST_P(RequestBatcherTest, WhatGatheredBehindACommitIsOneTransaction) {
+TEST_P(SinkBatcherTest, WhatGatheredBehindACommitIsOneTransaction) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     Hold hold(*this);
@@ -145,7 +145,7 @@ TEST_P(RequestBatcherTest, WhatGatheredBehindACommitIsOneTransaction) {
     EXPECT_EQ(schema_.database().number("SELECT count(DISTINCT xmin::text) FROM " + table_), 3);
 }
 
-TEST_P(RequestBatcherTest, WhileTheFirstRunsTheOthersAreToldSo) {
+TEST_P(SinkBatcherTest, WhileTheFirstRunsTheOthersAreToldSo) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     Hold hold(*this);
@@ -158,8 +158,8 @@ TEST_P(RequestBatcherTest, WhileTheFirstRunsTheOthersAreToldSo) {
     EXPECT_EQ(ask("a"), "replayed made a");
 }
 
-TEST_P(RequestBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
-    RequestBatcherOptions waits = options();
+TEST_P(SinkBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
+    SinkBatcherOptions waits = options();
     waits.wait = 1s;
     start(waits);
     ASSERT_EQ(ask("first"), "fresh made first");
@@ -175,20 +175,20 @@ TEST_P(RequestBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
 
 // The other one's transaction has claimed the key, and waits in its sink. In a table the claim of
 // the same key waits behind it; a log lets both run, and the first COMMIT decides.
-TEST_P(RequestBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) {
+TEST_P(SinkBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) {
     const bool table = GetParam() == StoreKind::table;
     // Longer than anybody is waited for below.
     const auto patient_with_locks = [this] {
-        RequestBatcherOptions patient = options();
+        SinkBatcherOptions patient = options();
         patient.postgres.lock_timeout = 60s;
         return patient;
     };
     start(patient_with_locks());
     ASSERT_EQ(ask("first"), "fresh made first");
     const std::string theirs = schema_.user_table("theirs", "key text, body text");
-    RequestBatcherOptions elsewhere = order_batcher(schema_, theirs, GetParam());
+    SinkBatcherOptions elsewhere = order_batcher(schema_, theirs, GetParam());
     elsewhere.postgres.lock_timeout = 60s;
-    RequestBatcher other(std::move(elsewhere));
+    SinkBatcher other(std::move(elsewhere));
     Hold hold(*this, theirs);
     auto held = submit(other, "a", "body");
     ASSERT_TRUE(hold.somebody_waits());
@@ -202,7 +202,7 @@ TEST_P(RequestBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) 
                                     : i == 10        ? "fresh made a"
                                                      : "fresh made " + std::to_string(i));
     }
-    RequestBatcherOptions waits = patient_with_locks();
+    SinkBatcherOptions waits = patient_with_locks();
     waits.wait = 30s;
     start(waits);
     auto patient = submit("a", "body");
@@ -217,7 +217,7 @@ TEST_P(RequestBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) 
     EXPECT_EQ(patient.get(), "replayed made a");
 }
 
-TEST_P(RequestBatcherTest, AKeyIsUnknownThenInFlightThenCompleted) {
+TEST_P(SinkBatcherTest, AKeyIsUnknownThenInFlightThenCompleted) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     EXPECT_EQ(look("a"), "unknown");
@@ -233,7 +233,7 @@ TEST_P(RequestBatcherTest, AKeyIsUnknownThenInFlightThenCompleted) {
 }
 
 // Nobody of them waits, and none of them is carried out beside the first.
-TEST_P(RequestBatcherTest, TenThousandAtOnceWithoutWaitingAreOneEffect) {
+TEST_P(SinkBatcherTest, TenThousandAtOnceWithoutWaitingAreOneEffect) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     Hold hold(*this);
@@ -247,8 +247,8 @@ TEST_P(RequestBatcherTest, TenThousandAtOnceWithoutWaitingAreOneEffect) {
     EXPECT_EQ(rows("key = 'hot'"), 1);
 }
 
-TEST_P(RequestBatcherTest, TenThousandRetriesOfOneKeyAreOneEffect) {
-    RequestBatcherOptions waits = options();
+TEST_P(SinkBatcherTest, TenThousandRetriesOfOneKeyAreOneEffect) {
+    SinkBatcherOptions waits = options();
     waits.wait = 60s;
     waits.waiting = 20'000;
     start(waits);
@@ -278,7 +278,7 @@ TEST_P(RequestBatcherTest, TenThousandRetriesOfOneKeyAreOneEffect) {
 }
 
 // The others of its batch land, and it holds no claim.
-TEST_P(RequestBatcherTest, ABadRequestIsToldAndTheOthersLand) {
+TEST_P(SinkBatcherTest, ABadRequestIsToldAndTheOthersLand) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     std::vector<std::future<std::string>> answers;
@@ -298,8 +298,8 @@ TEST_P(RequestBatcherTest, ABadRequestIsToldAndTheOthersLand) {
     EXPECT_EQ(ask("13", "good"), "fresh made 13");
 }
 
-TEST_P(RequestBatcherTest, WhatIsSubmittedTogetherIsOneTransactionWithAnAnswerForEach) {
-    RequestBatcherOptions small = options();
+TEST_P(SinkBatcherTest, WhatIsSubmittedTogetherIsOneTransactionWithAnAnswerForEach) {
+    SinkBatcherOptions small = options();
     small.batch = 5;
     start(small);
     ASSERT_EQ(ask("3"), "fresh made 3");
@@ -325,15 +325,15 @@ TEST_P(RequestBatcherTest, WhatIsSubmittedTogetherIsOneTransactionWithAnAnswerFo
               1);
 }
 
-TEST_P(RequestBatcherTest, WithoutPostgresARequestWaitsUntilItsDeadlineAndNoLonger) {
-    RequestBatcherOptions away = options();
+TEST_P(SinkBatcherTest, WithoutPostgresARequestWaitsUntilItsDeadlineAndNoLonger) {
+    SinkBatcherOptions away = options();
     away.postgres.dsn = "host=127.0.0.1 port=1 dbname=none";
     away.longest_request = 500ms;
     start(away);
     EXPECT_EQ(ask("a"), "503");
 }
 
-TEST_P(RequestBatcherTest, AMissingTableIsA503AndMendedItGoesOn) {
+TEST_P(SinkBatcherTest, AMissingTableIsA503AndMendedItGoesOn) {
     schema_.database().execute("ALTER TABLE " + table_ + " RENAME TO elsewhere");
     start(options());
     EXPECT_EQ(ask("a"), "503");
@@ -341,14 +341,14 @@ TEST_P(RequestBatcherTest, AMissingTableIsA503AndMendedItGoesOn) {
     EXPECT_EQ(ask("a"), "fresh made a");
 }
 
-TEST_P(RequestBatcherTest, AStopAnswersWhatWaits) {
+TEST_P(SinkBatcherTest, AStopAnswersWhatWaits) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
     Hold hold(*this);
     auto first = submit("a", "body");
     ASSERT_TRUE(hold.somebody_waits());
     auto queued = submit("b", "body");
-    RequestBatcher& batcher = *batcher_;
+    SinkBatcher& batcher = *batcher_;
     std::thread stop([&] { batcher_.reset(); });
     // It ends only behind the transaction that waits.
     const auto refused = std::make_shared<std::atomic<bool>>(false);
@@ -365,13 +365,13 @@ TEST_P(RequestBatcherTest, AStopAnswersWhatWaits) {
 }
 
 // Cut at its request or its answer: the same request again, and its own result is no replay.
-TEST_P(RequestBatcherTest, ACommitWithoutAnAnswerIsTriedAgainAndKnownByItsAttempt) {
+TEST_P(SinkBatcherTest, ACommitWithoutAnAnswerIsTriedAgainAndKnownByItsAttempt) {
     const auto port =
         static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
     std::atomic<CommitFault> armed{CommitFault::none};
     proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
-    RequestBatcherOptions through = options();
+    SinkBatcherOptions through = options();
     through.postgres.dsn = through.postgres.dsn.reveal() +
                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
     start(through);
@@ -389,7 +389,7 @@ TEST_P(RequestBatcherTest, ACommitWithoutAnAnswerIsTriedAgainAndKnownByItsAttemp
     EXPECT_EQ(rows(), rounds + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, RequestBatcherTest,
+INSTANTIATE_TEST_SUITE_P(Stores, SinkBatcherTest,
                          ::testing::Values(StoreKind::table, StoreKind::log),
                          [](const auto& store) {
                              return store.param == StoreKind::table ? "Table" : "Log";

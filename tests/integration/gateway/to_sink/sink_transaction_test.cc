@@ -35,7 +35,7 @@ class NeighboursClaims final : public ClaimStore {
     Digest key_;
 };
 
-TEST(RequestTransactionTest, AnswersAreReadBeforeTheLedgersLockIsTaken) {
+TEST(SinkTransactionTest, AnswersAreReadBeforeTheLedgersLockIsTaken) {
     FreshSchema schema;
     const std::string table = order_table(schema);
     RequestInBatch request;
@@ -53,11 +53,11 @@ TEST(RequestTransactionTest, AnswersAreReadBeforeTheLedgersLockIsTaken) {
     ResultStore results(registered.ledger, ledger.store);
     NeighboursClaims claims(schema.database(), request.request.digest);
     OrderSink sink(table);
-    RequestTransaction transaction({.claims = claims,
-                                    .results = results,
-                                    .sink = sink,
-                                    .context = {"shop", "orders"},
-                                    .limits = {}});
+    SinkTransaction transaction({.claims = claims,
+                                 .results = results,
+                                 .sink = sink,
+                                 .context = {"shop", "orders"},
+                                 .limits = {}});
     RequestInBatch* const batch[] = {&request};
     ASSERT_EQ(transaction.attempt(connection, batch, std::chrono::seconds(1)), Settlement::settled);
     const auto* answer = std::get_if<KeyedAnswer>(&request.outcome);

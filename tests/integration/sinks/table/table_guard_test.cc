@@ -10,7 +10,7 @@
 namespace onceward::support {
 namespace {
 
-class Guard : public TableSinkTest {
+class FrozenSessionGuard : public TableSinkTest {
   protected:
     void SetUp() override {
         create("id integer PRIMARY KEY, amount bigint", {"id", "amount"});
@@ -23,7 +23,7 @@ class Guard : public TableSinkTest {
 
 // That binary COPY takes it without a word is why the guard is there; should PostgreSQL ever
 // refuse, it may go.
-TEST_F(Guard, BinaryCopyItselfTakesAnIntegerForADouble) {
+TEST_F(FrozenSessionGuard, BinaryCopyItselfTakesAnIntegerForADouble) {
     database().execute("ALTER TABLE target ALTER amount TYPE double precision");
     OwnedTransaction transaction(connection_);
     transaction.copy_begin("COPY " + options_.table + " (id, amount) FROM STDIN (FORMAT binary)");
@@ -35,13 +35,13 @@ TEST_F(Guard, BinaryCopyItselfTakesAnIntegerForADouble) {
     EXPECT_EQ(database().value("SELECT round(amount::numeric, 2) FROM target"), "3.14");
 }
 
-TEST_F(Guard, ATypeThatCopyTakesSilentlyIsAMismatch) {
+TEST_F(FrozenSessionGuard, ATypeThatCopyTakesSilentlyIsAMismatch) {
     database().execute("ALTER TABLE target ALTER amount TYPE double precision");
     EXPECT_THROW(commit(messages_), SinkMismatch);
     EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
 }
 
-TEST_F(Guard, RowsEncodedForTheOldTypeAreEncodedAnewAfterPrepare) {
+TEST_F(FrozenSessionGuard, RowsEncodedForTheOldTypeAreEncodedAnewAfterPrepare) {
     database().execute("ALTER TABLE target ALTER amount TYPE double precision");
     EXPECT_THROW(commit(messages_), SinkMismatch);
     prepare();
@@ -49,7 +49,7 @@ TEST_F(Guard, RowsEncodedForTheOldTypeAreEncodedAnewAfterPrepare) {
     EXPECT_EQ(database().value("SELECT amount::numeric FROM target"), "4614253070214990000");
 }
 
-TEST_F(Guard, ARowThatNoLongerFitsAfterPrepareIsADataError) {
+TEST_F(FrozenSessionGuard, ARowThatNoLongerFitsAfterPrepareIsADataError) {
     database().execute("ALTER TABLE target ALTER amount TYPE smallint");
     prepare();
     EXPECT_EQ(sqlstate_of(messages_), "22000");
@@ -57,7 +57,7 @@ TEST_F(Guard, ARowThatNoLongerFitsAfterPrepareIsADataError) {
 
 // The change is on its way when the write begins: looked at without the lock, the columns would
 // still be the old ones.
-TEST_F(Guard, AChangeThatTheWriteWaitsForIsSeen) {
+TEST_F(FrozenSessionGuard, AChangeThatTheWriteWaitsForIsSeen) {
     Database other(schema_.server().dsn);
     other.execute("BEGIN; ALTER TABLE " + options_.table + " ALTER amount TYPE double precision");
     const std::string waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
@@ -70,13 +70,13 @@ TEST_F(Guard, AChangeThatTheWriteWaitsForIsSeen) {
     EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
 }
 
-TEST_F(Guard, ADroppedColumnIsAMismatchThatPrepareNames) {
+TEST_F(FrozenSessionGuard, ADroppedColumnIsAMismatchThatPrepareNames) {
     database().execute("ALTER TABLE target DROP amount");
     EXPECT_THROW(commit(messages_), SinkMismatch);
     EXPECT_THAT(mismatch(), testing::HasSubstr("no column `amount`"));
 }
 
-TEST_F(Guard, ColumnsThatSwapNamesAreAMismatch) {
+TEST_F(FrozenSessionGuard, ColumnsThatSwapNamesAreAMismatch) {
     database().execute("ALTER TABLE target ALTER id TYPE bigint");
     prepare();
     database().execute(
@@ -85,18 +85,18 @@ TEST_F(Guard, ColumnsThatSwapNamesAreAMismatch) {
     EXPECT_THROW(commit(messages_), SinkMismatch);
 }
 
-TEST_F(Guard, AnotherTableOfTheSameNameIsAMismatch) {
+TEST_F(FrozenSessionGuard, AnotherTableOfTheSameNameIsAMismatch) {
     database().execute("ALTER TABLE target RENAME TO was_target");
     schema_.user_table("target", "id integer PRIMARY KEY, amount bigint");
     EXPECT_THROW(commit(messages_), SinkMismatch);
 }
 
-TEST_F(Guard, ATableMadeUnloggedIsAMismatch) {
+TEST_F(FrozenSessionGuard, ATableMadeUnloggedIsAMismatch) {
     database().execute("ALTER TABLE target SET UNLOGGED");
     EXPECT_THROW(commit(messages_), SinkMismatch);
 }
 
-TEST_F(Guard, TheTypedArrayIsGuardedAsWell) {
+TEST_F(FrozenSessionGuard, TheTypedArrayIsGuardedAsWell) {
     options_.transport = Transport::unnest;
     sink_.reset();
     prepare();
@@ -105,19 +105,19 @@ TEST_F(Guard, TheTypedArrayIsGuardedAsWell) {
     EXPECT_THROW(commit(messages_), SinkMismatch);
 }
 
-TEST_F(Guard, AnAddedConstraintRefusesTheRowByItsName) {
+TEST_F(FrozenSessionGuard, AnAddedConstraintRefusesTheRowByItsName) {
     database().execute("ALTER TABLE target ADD CONSTRAINT small CHECK (amount < 10)");
     EXPECT_EQ(sqlstate_of(messages_), "23514");
     EXPECT_EQ(last_error_.constraint, "small");
 }
 
-TEST_F(Guard, RowLevelSecurityTurnedOnStopsCopyAndPrepareSaysWhatToWrite) {
+TEST_F(FrozenSessionGuard, RowLevelSecurityTurnedOnStopsCopyAndPrepareSaysWhatToWrite) {
     database().execute("ALTER TABLE target ENABLE ROW LEVEL SECURITY");
     EXPECT_EQ(sqlstate_of(messages_), "0A000");
     EXPECT_THAT(mismatch(), testing::HasSubstr("`transport: unnest`"));
 }
 
-TEST_F(Guard, RowLevelSecurityRefusesARowOfTheTypedArray) {
+TEST_F(FrozenSessionGuard, RowLevelSecurityRefusesARowOfTheTypedArray) {
     database().execute(
         "ALTER TABLE target ENABLE ROW LEVEL SECURITY;"
         "CREATE POLICY small ON target FOR INSERT WITH CHECK (amount < 10)");

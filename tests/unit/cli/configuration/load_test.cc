@@ -53,7 +53,7 @@ TEST(Loading, DefaultsOfTheTableAreThoseOfTheStructs) {
     EXPECT_EQ(read.ledgers.begin()->second.rotate_after, LedgerOptions{}.rotate_after);
     EXPECT_EQ(read.ledgers.begin()->second.rotate_claims, LedgerOptions{}.rotate_claims);
     EXPECT_FALSE(read.ledgers.begin()->second.stores_results);
-    const AnswerOptions answers;
+    const ResultReplayOptions answers;
     EXPECT_EQ(read.topics[0].answers.cache_bytes, answers.cache_bytes);
     EXPECT_EQ(read.topics[0].answers.limits.max_bytes, answers.limits.max_bytes);
     EXPECT_EQ(read.topics[0].answers.limits.on_too_large, answers.limits.on_too_large);
@@ -153,7 +153,7 @@ TEST(Loading, AFunctionIsASinkWhoseResultsAreStoredWhereOneAsksForThem) {
                    "cache: 0B}\n"
                    "    reply: {topic: answers, correlation_headers: [id]}\n"));
     ASSERT_TRUE(reply.findings.empty()) << all_findings(reply);
-    const AnswerOptions& answers = reply.configuration.topics[0].answers;
+    const ResultReplayOptions& answers = reply.configuration.topics[0].answers;
     EXPECT_EQ(answers.limits.max_bytes, 1024U);
     EXPECT_EQ(answers.limits.on_too_large, ResultLimits::TooLarge::reject);
     EXPECT_EQ(answers.limits.headers, std::vector<std::string>{"etag"});

@@ -13,16 +13,16 @@ namespace {
 
 using testing::HasSubstr;
 
-const Result result{{.produced = 1'200'000,
-                     .unique_keys = 900'000,
-                     .applied = 899'999,
-                     .duplicates = 300'000,
-                     .lost = 1,
-                     .twice = 2,
-                     .unknown = 0},
-                    5,
-                    6,
-                    12'345.6};
+const QueryResult result{{.produced = 1'200'000,
+                          .unique_keys = 900'000,
+                          .applied = 899'999,
+                          .duplicates = 300'000,
+                          .lost = 1,
+                          .twice = 2,
+                          .unknown = 0},
+                         5,
+                         6,
+                         12'345.6};
 
 TEST(DemoReport, TheTableGroupsItsNumbers) {
     const std::string table = to_table(result);

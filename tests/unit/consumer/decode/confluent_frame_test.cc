@@ -9,24 +9,24 @@ constexpr std::string_view guid_header =
     "\x01"
     "0123456789abcdef"sv;
 
-Unframed unframed(std::string_view payload, MessageIndex index = MessageIndex::present,
-                  std::vector<Header> headers = {}) {
-    return unframe(record_of(payload, std::move(headers)), index);
+ConfluentFrame unframed(std::string_view payload, MessageIndex index = MessageIndex::present,
+                        std::vector<Header> headers = {}) {
+    return read_confluent_frame(record_of(payload, std::move(headers)), index);
 }
 
-std::vector<std::int32_t> index_of(const Unframed& frame) {
+std::vector<std::int32_t> index_of(const ConfluentFrame& frame) {
     return {frame.index().begin(), frame.index().end()};
 }
 
 TEST(Framing, ShortFormOfIndexZeroIsOneByte) {
-    const Unframed frame = unframed("\0\0\0\0\x07\0body"sv);
+    const ConfluentFrame frame = unframed("\0\0\0\0\x07\0body"sv);
     EXPECT_EQ(frame.fault, nullptr);
     EXPECT_EQ(frame.payload, "body");
     EXPECT_EQ(index_of(frame), std::vector<std::int32_t>{0});
 }
 
 TEST(Framing, LongFormOfIndexZeroIsLegal) {
-    const Unframed frame = unframed("\0\0\0\0\x07\x02\0body"sv);
+    const ConfluentFrame frame = unframed("\0\0\0\0\x07\x02\0body"sv);
     EXPECT_EQ(frame.fault, nullptr);
     EXPECT_EQ(frame.payload, "body");
     EXPECT_EQ(index_of(frame), std::vector<std::int32_t>{0});
@@ -34,7 +34,7 @@ TEST(Framing, LongFormOfIndexZeroIsLegal) {
 
 TEST(Framing, IndexesAreZigzagVarints) {
     // count 3, then 1, 0 and 150 (300 = 0xAC 0x02)
-    const Unframed frame = unframed(
+    const ConfluentFrame frame = unframed(
         "\0\0\0\0\x07\x06\x02\0\xac\x02"
         "body"sv);
     EXPECT_EQ(frame.fault, nullptr);
@@ -84,14 +84,14 @@ TEST(Framing, WithoutMagicByteOrIdIsAFault) {
 }
 
 TEST(Framing, JsonHasNoIndexBehindTheId) {
-    const Unframed frame = unframed("\0\0\0\0\x07{}"sv, MessageIndex::none);
+    const ConfluentFrame frame = unframed("\0\0\0\0\x07{}"sv, MessageIndex::none);
     EXPECT_EQ(frame.fault, nullptr);
     EXPECT_EQ(frame.payload, "{}");
     EXPECT_TRUE(frame.index().empty());
 }
 
 TEST(Framing, SchemaIdHeaderLeavesThePayloadWhole) {
-    const Unframed frame =
+    const ConfluentFrame frame =
         unframed("\0\0\0\0\x07{}"sv, MessageIndex::present, {{"__value_schema_id", guid_header}});
     EXPECT_EQ(frame.fault, nullptr);
     EXPECT_EQ(frame.payload, "\0\0\0\0\x07{}"sv);
@@ -100,7 +100,8 @@ TEST(Framing, SchemaIdHeaderLeavesThePayloadWhole) {
 
 TEST(Framing, SchemaIdHeaderMayCarryTheIndexes) {
     const std::string header = std::string(guid_header) + "\x04\x02\x06";
-    const Unframed frame = unframed("body", MessageIndex::present, {{"__value_schema_id", header}});
+    const ConfluentFrame frame =
+        unframed("body", MessageIndex::present, {{"__value_schema_id", header}});
     EXPECT_EQ(frame.fault, nullptr);
     EXPECT_EQ(frame.payload, "body");
     EXPECT_EQ(index_of(frame), (std::vector<std::int32_t>{1, 3}));

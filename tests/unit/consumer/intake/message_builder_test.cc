@@ -16,7 +16,7 @@ std::vector<FieldSource> every_source() {
         {From::metadata, "offset"}, {From::metadata, "timestamp"}, {From::constant, "fixed"}};
 }
 
-TEST(Intake, FillsTheSinksFieldsInTheirOrder) {
+TEST(MessageBuilder, FillsTheSinksFieldsInTheirOrder) {
     Taking taking(header_key(), {}, every_source());
     Record record = record_of(R"({"amount":12.50})", {{"key", "K"}, {"trace", "t"}});
     record.key = "\xff";
@@ -40,7 +40,7 @@ TEST(Intake, FillsTheSinksFieldsInTheirOrder) {
     EXPECT_EQ(message.encoded, "encoded");
 }
 
-TEST(Intake, WhatIsNotThereIsAbsentOrNull) {
+TEST(MessageBuilder, WhatIsNotThereIsAbsentOrNull) {
     Taking taking(header_key(), {}, every_source());
     const Message& message = taking.take("{}", {{"key", "K"}});
     ASSERT_EQ(message.fields.size(), 9U);
@@ -52,7 +52,7 @@ TEST(Intake, WhatIsNotThereIsAbsentOrNull) {
     EXPECT_EQ(null_header.fields[1].kind, Kind::null);
 }
 
-TEST(Intake, KeyTenantAndSinkShareOneWalk) {
+TEST(MessageBuilder, KeyTenantAndSinkShareOneWalk) {
     KeyOptions options = keys({key_from(KeySource::Kind::field, "/id")});
     options.tenant = FieldSource{From::field, "/tenant"};
     Taking taking(options, {}, {{From::field, "/amount"}, {From::field, "/id"}});
@@ -64,7 +64,7 @@ TEST(Intake, KeyTenantAndSinkShareOneWalk) {
 }
 
 // The values of earlier messages outlive the decoder's buffers: the chunk alone owns them.
-TEST(Intake, EarlierMessagesKeepTheirValues) {
+TEST(MessageBuilder, EarlierMessagesKeepTheirValues) {
     Taking taking(keys({key_from(KeySource::Kind::field, "/id")}), {}, {{From::field, "/text"}});
     std::vector<std::string> payloads;
     for (int i = 0; i < 100; ++i) {
@@ -80,7 +80,7 @@ TEST(Intake, EarlierMessagesKeepTheirValues) {
     }
 }
 
-TEST(Intake, CountsTheChunksBytes) {
+TEST(MessageBuilder, CountsTheChunksBytes) {
     Taking taking(header_key());
     Record record = record_of("{}", {{"key", "K"}, {"none", std::nullopt}});
     record.key = "123";
@@ -90,7 +90,7 @@ TEST(Intake, CountsTheChunksBytes) {
     EXPECT_EQ(taking.chunk.bytes, 13U + 8U);
 }
 
-TEST(Intake, AnUndecodablePayloadIsRejectedAndKeepsItsHeadersKey) {
+TEST(MessageBuilder, AnUndecodablePayloadIsRejectedAndKeepsItsHeadersKey) {
     Taking taking(header_key(), {}, {{From::field, "/a"}});
     const Message& message = taking.take("{", {{"key", "K"}});
     ASSERT_TRUE(message.rejection.has_value());
@@ -100,14 +100,14 @@ TEST(Intake, AnUndecodablePayloadIsRejectedAndKeepsItsHeadersKey) {
     EXPECT_EQ(message.record.payload, "{");
 }
 
-TEST(Intake, AnInvalidKeyKeepsItsText) {
+TEST(MessageBuilder, AnInvalidKeyKeepsItsText) {
     Taking taking(header_key());
     const Message& message = taking.take("{}", {{"key", "a\0b"sv}});
     EXPECT_EQ(message.rejection->kind, Rejection::Kind::invalid_key);
     EXPECT_EQ(message.key_text, "a\0b"sv);
 }
 
-TEST(Intake, TheSinksRefusalIsTheMessagesRejection) {
+TEST(MessageBuilder, TheSinksRefusalIsTheMessagesRejection) {
     Taking taking(header_key());
     taking.sink.refuse = true;
     const Message& message = taking.take("{}", {{"key", "K"}});
@@ -116,7 +116,7 @@ TEST(Intake, TheSinksRefusalIsTheMessagesRejection) {
     EXPECT_EQ(message.digest, digest_of({"group/orders", "", "header:key", "K"}));
 }
 
-TEST(Intake, FingerprintsOnlyWhereTheTopicAsks) {
+TEST(MessageBuilder, FingerprintsOnlyWhereTheTopicAsks) {
     KeyOptions options = header_key();
     Taking without(options);
     EXPECT_FALSE(without.take("{}", {{"key", "K"}}).fingerprint.has_value());
@@ -131,7 +131,7 @@ KeyOptions with_fields(std::vector<std::string> fields) {
     return options;
 }
 
-TEST(Intake, AFingerprintOfFieldsIsThatOfTheirCanonicalForm) {
+TEST(MessageBuilder, AFingerprintOfFieldsIsThatOfTheirCanonicalForm) {
     Taking taking(with_fields({"/lines", "/amount", "/note"}), {}, {{From::field, "/amount"}});
     const std::string form = R"({"/amount":10,"/lines":[{"a":1,"b":2}]})";
     for (const char* payload : {R"({"id":1,"amount":10,"lines":[{"a":1,"b":2}]})",
@@ -147,7 +147,7 @@ TEST(Intake, AFingerprintOfFieldsIsThatOfTheirCanonicalForm) {
 }
 
 // What removes the row is no repeat of what wrote it.
-TEST(Intake, AFingerprintOfFieldsTellsARemoval) {
+TEST(MessageBuilder, AFingerprintOfFieldsTellsARemoval) {
     FormatOptions format;
     format.tombstones = TombstonePolicy::remove;
     Taking taking(with_fields({"/a"}), format);
@@ -160,7 +160,7 @@ TEST(Intake, AFingerprintOfFieldsTellsARemoval) {
               digest_of_bytes(R"(-{"/a":1})"));
 }
 
-TEST(Intake, AFieldWithoutACanonicalFormRejectsItsMessage) {
+TEST(MessageBuilder, AFieldWithoutACanonicalFormRejectsItsMessage) {
     Taking taking(with_fields({"/a"}));
     for (const char* payload : {R"({"a":{"b":1,"b":2}})", R"({"a":1e999})"}) {
         const Message& message = taking.take(payload, {{"key", "K"}});
@@ -172,7 +172,7 @@ TEST(Intake, AFieldWithoutACanonicalFormRejectsItsMessage) {
     EXPECT_EQ(taking.sink.encoded, 0);
 }
 
-TEST(Intake, AFingerprintOfFieldsIsReadWhateverIsExpected) {
+TEST(MessageBuilder, AFingerprintOfFieldsIsReadWhateverIsExpected) {
     Taking taking(with_fields({"/a"}));
     taking.intake.expect_duplicates(true);
     const Message& message = taking.take(R"({"a":1})", {{"key", "K"}});
@@ -180,7 +180,7 @@ TEST(Intake, AFingerprintOfFieldsIsReadWhateverIsExpected) {
     EXPECT_EQ(message.fingerprint, digest_of_bytes(R"({"/a":1})"));
 }
 
-TEST(Intake, ValuesOfProtobufHaveAFormToo) {
+TEST(MessageBuilder, ValuesOfProtobufHaveAFormToo) {
     const FieldsFingerprint form({{"c", 0}, {"b", 1}, {"a", 2}, {"a", 2}, {"d", 3}, {"e", 4}});
     std::vector<Value> values(5);
     values[0].kind = Kind::integer;
@@ -198,7 +198,7 @@ TEST(Intake, ValuesOfProtobufHaveAFormToo) {
     EXPECT_EQ(text, R"({"a":"01ff","b":7,"c":"-9007199254740993","d":0.5,"e":true})");
 }
 
-TEST(Intake, WithKeysDisabledNothingIsDigested) {
+TEST(MessageBuilder, WithKeysDisabledNothingIsDigested) {
     Taking taking(header_key(), {}, {{From::field, "/a"}});
     taking.intake.disable_keys();
     const Message& message = taking.take(R"({"a":1})");
@@ -208,7 +208,7 @@ TEST(Intake, WithKeysDisabledNothingIsDigested) {
     EXPECT_EQ(message.encoded, "encoded");
 }
 
-TEST(Intake, UnknownMetadataIsASetUpError) {
+TEST(MessageBuilder, UnknownMetadataIsASetUpError) {
     EXPECT_THROW(Taking(header_key(), {}, {{From::metadata, "ofset"}}), FormatError);
 }
 
@@ -255,7 +255,7 @@ TEST(Tombstone, AKeyInThePayloadIsMissing) {
     EXPECT_EQ(taking.take(std::nullopt).rejection->kind, Rejection::Kind::missing_key);
 }
 
-TEST(Intake, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
+TEST(MessageBuilder, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
     KeyOptions key = header_key();
     key.fingerprint.of = FingerprintOptions::Of::payload;
     Taking eager(key, {}, {{From::field, "/amount"}});
@@ -282,7 +282,7 @@ TEST(Intake, WhereDuplicatesAreExpectedThePayloadIsReadOnlyOnceItIsAskedFor) {
     EXPECT_EQ(broken.rejection->kind, Rejection::Kind::undecodable);
 }
 
-TEST(Intake, ATombstoneAndAKeyInThePayloadAreReadAtOnceWhateverIsExpected) {
+TEST(MessageBuilder, ATombstoneAndAKeyInThePayloadAreReadAtOnceWhateverIsExpected) {
     Taking by_header(header_key(), {}, {{From::field, "/amount"}});
     by_header.intake.expect_duplicates(true);
     const Message& tombstone = by_header.take(std::nullopt, {{"key", "K"}});

@@ -13,9 +13,9 @@ using testing::IsEmpty;
 const TopicPartition unowned_first{"orders", Partition{0}};
 const TopicPartition unowned_second{"orders", Partition{1}};
 
-class UnownedWatchTest : public testing::Test {
+class UnownedPartitionsTest : public testing::Test {
   protected:
-    UnownedWatchTest() {
+    UnownedPartitionsTest() {
         sight_.settled = true;
         sight_.partitions = {{"orders", 2}};
         sight_.owned = {unowned_second};
@@ -32,29 +32,29 @@ class UnownedWatchTest : public testing::Test {
         return std::chrono::duration_cast<milliseconds>(now_ - begin);
     }
 
-    UnownedWatch watch_{10s};
+    UnownedPartitions watch_{10s};
     GroupSight sight_;
-    UnownedWatch::Clock::time_point now_{1h};
+    UnownedPartitions::Clock::time_point now_{1h};
 };
 
-TEST_F(UnownedWatchTest, WhatNobodyOwnsInTwoLooksInARowIsWorthARejoin) {
+TEST_F(UnownedPartitionsTest, WhatNobodyOwnsInTwoLooksInARowIsWorthARejoin) {
     EXPECT_THAT(look_after(0s), IsEmpty());
     EXPECT_THAT(look_after(10s), ElementsAre(unowned_first));
 }
 
-TEST_F(UnownedWatchTest, WhatSomebodyOwnsIsLeftAlone) {
+TEST_F(UnownedPartitionsTest, WhatSomebodyOwnsIsLeftAlone) {
     sight_.owned = {unowned_first, unowned_second};
     EXPECT_THAT(look_after(0s), IsEmpty());
     EXPECT_THAT(look_after(10s), IsEmpty());
 }
 
-TEST_F(UnownedWatchTest, WhatIsHandedOverBetweenTwoLooksIsLeftAlone) {
+TEST_F(UnownedPartitionsTest, WhatIsHandedOverBetweenTwoLooksIsLeftAlone) {
     EXPECT_THAT(look_after(0s), IsEmpty());
     sight_.owned = {unowned_first};
     EXPECT_THAT(look_after(10s), IsEmpty()) << "another one, and only since this look";
 }
 
-TEST_F(UnownedWatchTest, ARebalanceBetweenTwoLooksBeginsAnew) {
+TEST_F(UnownedPartitionsTest, ARebalanceBetweenTwoLooksBeginsAnew) {
     EXPECT_THAT(look_after(0s), IsEmpty());
     sight_.settled = false;
     EXPECT_THAT(look_after(10s), IsEmpty());
@@ -63,7 +63,7 @@ TEST_F(UnownedWatchTest, ARebalanceBetweenTwoLooksBeginsAnew) {
     EXPECT_THAT(look_after(10s), ElementsAre(unowned_first));
 }
 
-TEST_F(UnownedWatchTest, APartitionThatWasAddedAndNeverGivenOutIsUnownedToo) {
+TEST_F(UnownedPartitionsTest, APartitionThatWasAddedAndNeverGivenOutIsUnownedToo) {
     sight_.owned = {unowned_first, unowned_second};
     look_after(0s);
     sight_.partitions["orders"] = 3;
@@ -71,7 +71,7 @@ TEST_F(UnownedWatchTest, APartitionThatWasAddedAndNeverGivenOutIsUnownedToo) {
     EXPECT_THAT(look_after(10s), ElementsAre(TopicPartition{"orders", Partition{2}}));
 }
 
-TEST_F(UnownedWatchTest, RejoinsThatDoNotHelpComeAtGrowingPausesUpToALimit) {
+TEST_F(UnownedPartitionsTest, RejoinsThatDoNotHelpComeAtGrowingPausesUpToALimit) {
     EXPECT_EQ(next_rejoin(), 2s);
     EXPECT_EQ(next_rejoin(), 10s);
     EXPECT_EQ(next_rejoin(), 20s);
@@ -81,14 +81,14 @@ TEST_F(UnownedWatchTest, RejoinsThatDoNotHelpComeAtGrowingPausesUpToALimit) {
     EXPECT_EQ(next_rejoin(), 160s);
 }
 
-TEST_F(UnownedWatchTest, TheDiceLengthenAPauseByHalfAtMost) {
+TEST_F(UnownedPartitionsTest, TheDiceLengthenAPauseByHalfAtMost) {
     next_rejoin(1.0);
     EXPECT_EQ(next_rejoin(1.0), 15s);
-    EXPECT_EQ(UnownedWatch::jittered(10s, 0), UnownedWatch::Clock::duration(10s));
-    EXPECT_EQ(UnownedWatch::jittered(10s, 1), UnownedWatch::Clock::duration(15s));
+    EXPECT_EQ(UnownedPartitions::jittered(10s, 0), UnownedPartitions::Clock::duration(10s));
+    EXPECT_EQ(UnownedPartitions::jittered(10s, 1), UnownedPartitions::Clock::duration(15s));
 }
 
-TEST_F(UnownedWatchTest, WhereAllWasOwnedMeanwhileThePausesBeginAnew) {
+TEST_F(UnownedPartitionsTest, WhereAllWasOwnedMeanwhileThePausesBeginAnew) {
     for (int i = 0; i < 4; ++i) next_rejoin();
     sight_.owned = {unowned_first, unowned_second};
     look_after(10min);

@@ -93,11 +93,11 @@ TEST_F(AssignmentTest, RecordsThatCannotBeReadLeaveThePartitionReadingForWhatCam
 
 TEST_F(AssignmentTest, AWokenPartitionHasAllItsTriesAgain) {
     assignment_.assigned(partition_);
-    for (int i = 1; i < ReadTries::at_most; ++i) assignment_.read_failed(partition_, Offset{9});
-    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadTries::Verdict::halt);
+    for (int i = 1; i < ReadAttempts::at_most; ++i) assignment_.read_failed(partition_, Offset{9});
+    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadAttempts::Verdict::halt);
     assignment_.halt(partition_, {HaltReason::unreadable, "checksum"}, now_, 0ms);
     assignment_.wake(partition_);
-    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadTries::Verdict::again);
+    EXPECT_EQ(assignment_.read_failed(partition_, Offset{9}), ReadAttempts::Verdict::again);
 }
 
 TEST_F(AssignmentTest, TheReasonOfTheLastHaltStaysUntilSomethingIsCommitted) {

@@ -10,9 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ExchangeTest : public testing::Test {
+class HandoffTest : public testing::Test {
   protected:
-    ExchangeTest() {
+    HandoffTest() {
         exchange_.assigned({zero_, one_});
         read_from(zero_, 0);
         read_from(one_, 0);
@@ -43,8 +43,8 @@ class ExchangeTest : public testing::Test {
               std::int64_t end) {
         exchange_.push(0, chunk(partition, begin, messages, end));
     }
-    Exchange::Work work(std::chrono::milliseconds wait = 0ms) {
-        return exchange_.next_work(true, Exchange::Clock::now() + wait);
+    Handoff::Work work(std::chrono::milliseconds wait = 0ms) {
+        return exchange_.next_work(true, Handoff::Clock::now() + wait);
     }
     static Span span(const TopicPartition& partition, std::int64_t begin, std::int64_t end) {
         return {partition.partition, Offset{begin}, Offset{end}, LeaderEpoch{-1}};
@@ -52,22 +52,22 @@ class ExchangeTest : public testing::Test {
 
     const TopicPartition zero_{"topic", Partition{0}};
     const TopicPartition one_{"topic", Partition{1}};
-    Exchange exchange_{{"topic"}, {.messages = 10, .bytes = 1000}, {1s, 5s}};
+    Handoff exchange_{{"topic"}, {.messages = 10, .bytes = 1000}, {1s, 5s}};
 };
 
-TEST_F(ExchangeTest, ABatchIsWhatGatheredUpToItsLimit) {
+TEST_F(HandoffTest, ABatchIsWhatGatheredUpToItsLimit) {
     push(zero_, 0, 4, 4);
     push(zero_, 4, 4, 8);
     push(one_, 0, 4, 4);
-    const Exchange::Work first = work();
-    EXPECT_EQ(first.kind, Exchange::Work::Kind::batch);
+    const Handoff::Work first = work();
+    EXPECT_EQ(first.kind, Handoff::Work::Kind::batch);
     EXPECT_EQ(first.batch.message_count(), 8U);
     EXPECT_EQ(first.batch.spans, std::vector{span(zero_, 0, 8)});
     exchange_.done();
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
-TEST_F(ExchangeTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
+TEST_F(HandoffTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
     Chunk record = chunk(zero_, 0, 1, 1);
     record.spans[0].leader_epoch = LeaderEpoch{5};
     exchange_.push(0, std::move(record));
@@ -75,15 +75,15 @@ TEST_F(ExchangeTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
     EXPECT_EQ(work().batch.spans, std::vector{span(zero_, 0, 3)});
 }
 
-TEST_F(ExchangeTest, TwoThousandMessagesMayWaitWhereBatchesAreSmall) {
-    Exchange exchange{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
+TEST_F(HandoffTest, TwoThousandMessagesMayWaitWhereBatchesAreSmall) {
+    Handoff exchange{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
     exchange.push(0, chunk(zero_, 0, 1999, 1999));
     EXPECT_TRUE(exchange.has_room(0));
     exchange.push(0, chunk(one_, 0, 1, 1));
     EXPECT_FALSE(exchange.has_room(0));
 }
 
-TEST_F(ExchangeTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
+TEST_F(HandoffTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
     push(zero_, 0, 199, 199);
     EXPECT_TRUE(exchange_.has_room(0));
     push(one_, 0, 1, 1);
@@ -92,7 +92,7 @@ TEST_F(ExchangeTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
     EXPECT_TRUE(exchange_.has_room(0));
 }
 
-TEST_F(ExchangeTest, WhatWasReadBeforeASeekIsThrownAway) {
+TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 2, 2);
     read_from(zero_, 7);
@@ -100,35 +100,35 @@ TEST_F(ExchangeTest, WhatWasReadBeforeASeekIsThrownAway) {
     EXPECT_EQ(work().batch.spans, (std::vector{span(zero_, 7, 8), span(one_, 0, 2)}));
 }
 
-TEST_F(ExchangeTest, NothingOfAPartitionWithoutItsFenceIsHandedOut) {
+TEST_F(HandoffTest, NothingOfAPartitionWithoutItsFenceIsHandedOut) {
     push(zero_, 0, 3, 3);
-    exchange_.with([&](Assignment& a) { a.missed(zero_, Exchange::Clock::now(), 0); });
-    EXPECT_EQ(work().kind, Exchange::Work::Kind::none);
+    exchange_.with([&](Assignment& a) { a.missed(zero_, Handoff::Clock::now(), 0); });
+    EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
 }
 
-TEST_F(ExchangeTest, AnEndWithoutMessagesRidesOnTheNextBatch) {
+TEST_F(HandoffTest, AnEndWithoutMessagesRidesOnTheNextBatch) {
     push(zero_, 0, 0, 5);
     push(zero_, 5, 0, 6);
-    EXPECT_EQ(work().kind, Exchange::Work::Kind::none);
+    EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
     EXPECT_EQ(exchange_.tail(zero_, Offset{0}), span(zero_, 0, 6));
     push(one_, 0, 1, 1);
     EXPECT_EQ(work().batch.spans, (std::vector{span(zero_, 0, 6), span(one_, 0, 1)}));
 }
 
-TEST_F(ExchangeTest, ATailBehindMessagesIsNoTail) {
+TEST_F(HandoffTest, ATailBehindMessagesIsNoTail) {
     push(zero_, 0, 1, 1);
     push(zero_, 1, 0, 3);
     EXPECT_EQ(exchange_.tail(zero_, Offset{0}), std::nullopt);
 }
 
-TEST_F(ExchangeTest, ATailThatTheFenceWasMovedOverIsNotPassedAgain) {
+TEST_F(HandoffTest, ATailThatTheFenceWasMovedOverIsNotPassedAgain) {
     push(zero_, 0, 0, 5);
     exchange_.drop_tail(zero_, span(zero_, 0, 5));
     push(zero_, 5, 2, 7);
     EXPECT_EQ(work().batch.spans, std::vector{span(zero_, 5, 7)});
 }
 
-TEST_F(ExchangeTest, RevokingWaitsForTheBatchInFlightAndCommitsItsOffsets) {
+TEST_F(HandoffTest, RevokingWaitsForTheBatchInFlightAndCommitsItsOffsets) {
     push(zero_, 0, 3, 3);
     work();
     auto revoked = std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 30s); });
@@ -146,7 +146,7 @@ TEST_F(ExchangeTest, RevokingWaitsForTheBatchInFlightAndCommitsItsOffsets) {
     EXPECT_TRUE(exchange_.take_left().empty());
 }
 
-TEST_F(ExchangeTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
+TEST_F(HandoffTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
     push(zero_, 0, 3, 3);
     work();
     EXPECT_TRUE(exchange_.revoked({one_}, 1h).empty());
@@ -156,7 +156,7 @@ TEST_F(ExchangeTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
     EXPECT_TRUE(exchange_.take_offsets().empty()) << "somebody else has the partition by now";
 }
 
-TEST_F(ExchangeTest, RevokingDoesNotWaitForWhatTheBatchInFlightHasGivenUp) {
+TEST_F(HandoffTest, RevokingDoesNotWaitForWhatTheBatchInFlightHasGivenUp) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 3, 3);
     ASSERT_EQ(work().batch.spans.size(), 2U);
@@ -170,7 +170,7 @@ TEST_F(ExchangeTest, RevokingDoesNotWaitForWhatTheBatchInFlightHasGivenUp) {
     EXPECT_EQ(exchange_.on_the_way().count(one_), 1U);
 }
 
-TEST_F(ExchangeTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
+TEST_F(HandoffTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
     push(zero_, 0, 3, 3);
     work();
     EXPECT_TRUE(exchange_.overdue().empty());
@@ -184,20 +184,20 @@ TEST_F(ExchangeTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
     EXPECT_TRUE(exchange_.overdue().empty());
 }
 
-TEST_F(ExchangeTest, WithoutAConnectionNothingIsHandedOutAndNothingIsLost) {
+TEST_F(HandoffTest, WithoutAConnectionNothingIsHandedOutAndNothingIsLost) {
     push(zero_, 0, 3, 3);
-    EXPECT_EQ(exchange_.next_work(false, Exchange::Clock::now()).kind, Exchange::Work::Kind::none);
+    EXPECT_EQ(exchange_.next_work(false, Handoff::Clock::now()).kind, Handoff::Work::Kind::none);
     EXPECT_EQ(work().batch.message_count(), 3U);
 }
 
-TEST_F(ExchangeTest, TheWriterStopsWhenEveryPartitionIsGivenBack) {
+TEST_F(HandoffTest, TheWriterStopsWhenEveryPartitionIsGivenBack) {
     exchange_.stop();
-    EXPECT_EQ(work().kind, Exchange::Work::Kind::none);
+    EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
     exchange_.revoked({zero_, one_}, 0ms);
-    EXPECT_EQ(work().kind, Exchange::Work::Kind::stop);
+    EXPECT_EQ(work().kind, Handoff::Work::Kind::stop);
 }
 
-TEST_F(ExchangeTest, APauseEndsWhenAPartitionInFlightLeaves) {
+TEST_F(HandoffTest, APauseEndsWhenAPartitionInFlightLeaves) {
     push(zero_, 0, 3, 3);
     work();
     auto paused = std::async(std::launch::async, [&] { exchange_.pause(1h); });

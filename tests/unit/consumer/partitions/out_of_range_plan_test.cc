@@ -6,17 +6,17 @@
 namespace onceward {
 namespace {
 
-using Action = GapPlan::Action;
+using Action = OutOfRangePlan::Action;
 using testing::HasSubstr;
 
 constexpr KafkaSource::Range log_range{Offset{80}, Offset{200}};
 
-GapPlan plan(std::int64_t fence, OutOfRangePolicy policy, int seeks = 0) {
-    return plan_gap(Offset{fence}, log_range, policy, seeks);
+OutOfRangePlan plan(std::int64_t fence, OutOfRangePolicy policy, int seeks = 0) {
+    return plan_out_of_range(Offset{fence}, log_range, policy, seeks);
 }
 
 TEST(Gap, HaltNamesWhatIsLostUpToTheLogsBegin) {
-    const GapPlan gap = plan(60, OutOfRangePolicy::halt);
+    const OutOfRangePlan gap = plan(60, OutOfRangePolicy::halt);
     EXPECT_EQ(gap.action, Action::halt);
     EXPECT_EQ(gap.halt.reason, HaltReason::out_of_range);
     EXPECT_EQ(gap.halt.lost, (OffsetRange{Offset{60}, Offset{80}}));
@@ -32,7 +32,7 @@ TEST(Gap, TheOtherPoliciesSkipToTheirEndOfTheLog) {
 TEST(Gap, ALogThatEndsBelowTheFenceHaltsWhateverThePolicy) {
     for (const auto policy :
          {OutOfRangePolicy::halt, OutOfRangePolicy::earliest, OutOfRangePolicy::latest}) {
-        const GapPlan gap = plan(201, policy);
+        const OutOfRangePlan gap = plan(201, policy);
         EXPECT_EQ(gap.action, Action::halt);
         EXPECT_EQ(gap.halt.reason, HaltReason::log_cut);
         EXPECT_FALSE(gap.halt.lost);
@@ -42,11 +42,11 @@ TEST(Gap, ALogThatEndsBelowTheFenceHaltsWhateverThePolicy) {
 TEST(Gap, AnOffsetThatIsThereIsSoughtAgainAFewTimesAndThenHalts) {
     for (const std::int64_t fence : {80, 100, 200}) {
         for (int seeks = 0; seeks < seeks_at_most; ++seeks) {
-            const GapPlan gap = plan(fence, OutOfRangePolicy::earliest, seeks);
+            const OutOfRangePlan gap = plan(fence, OutOfRangePolicy::earliest, seeks);
             EXPECT_EQ(gap.action, Action::seek);
             EXPECT_EQ(gap.target, Offset{fence});
         }
-        const GapPlan gap = plan(fence, OutOfRangePolicy::earliest, seeks_at_most);
+        const OutOfRangePlan gap = plan(fence, OutOfRangePolicy::earliest, seeks_at_most);
         EXPECT_EQ(gap.action, Action::halt);
         EXPECT_EQ(gap.halt.reason, HaltReason::log_cut);
     }

@@ -5,18 +5,18 @@
 namespace onceward {
 namespace {
 
-using Verdict = ReadTries::Verdict;
+using Verdict = ReadAttempts::Verdict;
 
-TEST(ReadTries, TheThirdFailureAtOneOffsetHalts) {
-    ReadTries tries;
+TEST(ReadAttempts, TheThirdFailureAtOneOffsetHalts) {
+    ReadAttempts tries;
     EXPECT_EQ(tries.failed(Offset{7}), Verdict::again);
     EXPECT_EQ(tries.failed(Offset{7}), Verdict::again);
     EXPECT_EQ(tries.failed(Offset{7}), Verdict::halt);
     EXPECT_EQ(tries.failed(Offset{7}), Verdict::halt);
 }
 
-TEST(ReadTries, AFailureElsewhereBeginsANewCount) {
-    ReadTries tries;
+TEST(ReadAttempts, AFailureElsewhereBeginsANewCount) {
+    ReadAttempts tries;
     tries.failed(Offset{7});
     tries.failed(Offset{7});
     EXPECT_EQ(tries.failed(Offset{9}), Verdict::again);

@@ -9,23 +9,23 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = Aside::Clock;
+using Clock = TopicSpacing::Clock;
 
 const Clock::time_point start{1h};
 
-TEST(AsideTest, ATopicWaitsThreeTimesAsLongAsItsTryTook) {
-    Aside aside;
+TEST(TopicSpacingTest, ATopicWaitsThreeTimesAsLongAsItsTryTook) {
+    TopicSpacing aside;
     EXPECT_EQ(aside.next_try(start, 4s, 50ms), start + 12s);
 }
 
-TEST(AsideTest, TheWaitHasALeastAndALongestLength) {
-    Aside aside;
+TEST(TopicSpacingTest, TheWaitHasALeastAndALongestLength) {
+    TopicSpacing aside;
     EXPECT_EQ(aside.next_try(start, 1ms, 50ms), start + 50ms);
-    EXPECT_EQ(Aside().next_try(start, 20s, 50ms), start + 30s);
+    EXPECT_EQ(TopicSpacing().next_try(start, 20s, 50ms), start + 30s);
 }
 
-TEST(AsideTest, OneTopicAloneInTroubleNeverWaitsLongerThanThat) {
-    Aside aside;
+TEST(TopicSpacingTest, OneTopicAloneInTroubleNeverWaitsLongerThanThat) {
+    TopicSpacing aside;
     Clock::time_point now = start;
     for (int i = 0; i < 10; ++i) {
         const auto next = aside.next_try(now, 10s, 50ms);
@@ -35,14 +35,14 @@ TEST(AsideTest, OneTopicAloneInTroubleNeverWaitsLongerThanThat) {
 }
 
 // A topic that met one short deadlock is not put after another one's locked table.
-TEST(AsideTest, AShortTryWaitsForNoOtherTopic) {
-    Aside aside;
+TEST(TopicSpacingTest, AShortTryWaitsForNoOtherTopic) {
+    TopicSpacing aside;
     aside.next_try(start, 10s, 50ms);
     EXPECT_EQ(aside.next_try(start, 100ms, 50ms), start + 300ms);
 }
 
-TEST(AsideTest, ManyTopicsInTroubleLeaveTheOthersThreeQuartersOfTheTime) {
-    Aside aside;
+TEST(TopicSpacingTest, ManyTopicsInTroubleLeaveTheOthersThreeQuartersOfTheTime) {
+    TopicSpacing aside;
     constexpr auto tried = 10s;
     std::vector<Clock::time_point> due(6, start);
     Clock::time_point now = start;

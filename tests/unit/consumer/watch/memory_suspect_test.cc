@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class FetchTrailTest : public testing::Test {
+class MemorySuspectTest : public testing::Test {
   protected:
-    using Open = FetchTrail::Open;
+    using Open = MemorySuspect::Open;
     static TopicPartition partition(int number) { return {"topic", Partition{number}}; }
     // The suspect's partition, -1 for none.
     int suspect(const std::vector<Open>& open, std::chrono::milliseconds after = 0ms) const {
@@ -19,12 +19,12 @@ class FetchTrailTest : public testing::Test {
         return found ? found->partition.partition.raw() : -1;
     }
 
-    const FetchTrail::Clock::time_point now_ = FetchTrail::Clock::now();
-    FetchTrail trail_{now_};
-    static constexpr std::size_t mebibyte = FetchTrail::large;
+    const MemorySuspect::Clock::time_point now_ = MemorySuspect::Clock::now();
+    MemorySuspect trail_{now_};
+    static constexpr std::size_t mebibyte = MemorySuspect::large;
 };
 
-TEST_F(FetchTrailTest, ThePartitionThatIsSilentForLongestAlthoughThereIsMoreOfIt) {
+TEST_F(MemorySuspectTest, ThePartitionThatIsSilentForLongestAlthoughThereIsMoreOfIt) {
     trail_.came(partition(0), 100, Offset{5}, now_ + 3s);
     trail_.came(partition(1), 100, Offset{5}, now_ + 1s);
     trail_.came(partition(2), 100, Offset{5}, now_);
@@ -37,13 +37,13 @@ TEST_F(FetchTrailTest, ThePartitionThatIsSilentForLongestAlthoughThereIsMoreOfIt
         << "of which nothing ever came";
 }
 
-TEST_F(FetchTrailTest, NobodyWhereNothingWaits) {
+TEST_F(MemorySuspectTest, NobodyWhereNothingWaits) {
     trail_.came(partition(0), 100, Offset{5}, now_);
     EXPECT_EQ(suspect({{partition(0), Offset{6}, false}}), -1);
     EXPECT_EQ(suspect({}), -1);
 }
 
-TEST_F(FetchTrailTest, ALargeRecordThatHasNotLandedGoesBeforeSilence) {
+TEST_F(MemorySuspectTest, ALargeRecordThatHasNotLandedGoesBeforeSilence) {
     trail_.came(partition(0), 3 * mebibyte, Offset{5}, now_);
     trail_.came(partition(1), 9 * mebibyte, Offset{5}, now_);
     const std::vector<Open> open{{partition(0), Offset{5}, false},
@@ -54,7 +54,7 @@ TEST_F(FetchTrailTest, ALargeRecordThatHasNotLandedGoesBeforeSilence) {
     EXPECT_EQ(suspect(open, 11s), 2) << "that was long ago";
 }
 
-TEST_F(FetchTrailTest, ALargeRecordThatHasLandedIsForgotten) {
+TEST_F(MemorySuspectTest, ALargeRecordThatHasLandedIsForgotten) {
     trail_.came(partition(0), 3 * mebibyte, Offset{5}, now_);
     EXPECT_EQ(suspect({{partition(0), Offset{6}, false}}), -1);
 }

@@ -14,9 +14,9 @@ using testing::SizeIs;
 const TopicPartition orders{"orders", Partition{3}};
 constexpr milliseconds wall{1'700'000'000'000};
 
-class PartitionWatchTest : public testing::Test {
+class StallDetectorTest : public testing::Test {
   protected:
-    PartitionWatchTest() {
+    StallDetectorTest() {
         session_.connected = true;
         sight_.partition = orders;
         sight_.phase = PartitionPhase::reading;
@@ -24,21 +24,21 @@ class PartitionWatchTest : public testing::Test {
         sight_.position = Offset{10};
         sight_.end = Offset{10};
     }
-    PartitionWatch::News look_after(milliseconds passed) {
+    StallDetector::News look_after(milliseconds passed) {
         now_ += passed;
         since_start_ += passed;
         return watch_.look(now_, wall + since_start_, {&sight_, 1}, session_);
     }
     const PartitionStatus& status() const { return watch_.statuses().at(0); }
 
-    PartitionWatch watch_{45s};
+    StallDetector watch_{45s};
     PartitionSight sight_;
     SessionView session_;
-    PartitionWatch::Clock::time_point now_{};
+    StallDetector::Clock::time_point now_{};
     milliseconds since_start_{0};
 };
 
-TEST_F(PartitionWatchTest, WhatIsAtTheEndNeverStalls) {
+TEST_F(StallDetectorTest, WhatIsAtTheEndNeverStalls) {
     EXPECT_THAT(look_after(0s).stalled, IsEmpty());
     EXPECT_THAT(look_after(24h).stalled, IsEmpty());
     EXPECT_EQ(status().lag, 0);
@@ -46,7 +46,7 @@ TEST_F(PartitionWatchTest, WhatIsAtTheEndNeverStalls) {
     EXPECT_EQ(status().standing, 0s);
 }
 
-TEST_F(PartitionWatchTest, WhatWaitsAndDoesNotMoveStallsAtTheLimitAndNotBefore) {
+TEST_F(StallDetectorTest, WhatWaitsAndDoesNotMoveStallsAtTheLimitAndNotBefore) {
     look_after(0s);
     look_after(1h);
     sight_.end = Offset{15};
@@ -61,7 +61,7 @@ TEST_F(PartitionWatchTest, WhatWaitsAndDoesNotMoveStallsAtTheLimitAndNotBefore) 
     EXPECT_EQ(news.stalled[0].standing, 46s);
 }
 
-TEST_F(PartitionWatchTest, WhatMovesByOneMessageIsNoStall) {
+TEST_F(StallDetectorTest, WhatMovesByOneMessageIsNoStall) {
     sight_.end = Offset{1000};
     look_after(0s);
     for (int i = 0; i < 100; ++i) {
@@ -70,7 +70,7 @@ TEST_F(PartitionWatchTest, WhatMovesByOneMessageIsNoStall) {
     }
 }
 
-TEST_F(PartitionWatchTest, AStallIsToldOnceThenEveryTenMinutesAndWhenItEnds) {
+TEST_F(StallDetectorTest, AStallIsToldOnceThenEveryTenMinutesAndWhenItEnds) {
     sight_.end = Offset{11};
     look_after(0s);
     EXPECT_THAT(look_after(45s).stalled, SizeIs(1));
@@ -83,7 +83,7 @@ TEST_F(PartitionWatchTest, AStallIsToldOnceThenEveryTenMinutesAndWhenItEnds) {
     EXPECT_THAT(look_after(1s).moving, IsEmpty());
 }
 
-TEST_F(PartitionWatchTest, TheAgeIsThatOfTheMessageThatWaitsFirst) {
+TEST_F(StallDetectorTest, TheAgeIsThatOfTheMessageThatWaitsFirst) {
     look_after(0s);
     sight_.end = Offset{12};
     sight_.on_the_way = true;
@@ -99,7 +99,7 @@ TEST_F(PartitionWatchTest, TheAgeIsThatOfTheMessageThatWaitsFirst) {
     EXPECT_EQ(status().age, 35s);
 }
 
-TEST_F(PartitionWatchTest, ATimestampFromTheFutureIsNoNegativeAge) {
+TEST_F(StallDetectorTest, ATimestampFromTheFutureIsNoNegativeAge) {
     sight_.end = Offset{12};
     sight_.on_the_way = true;
     sight_.oldest = wall + 1h;
@@ -107,7 +107,7 @@ TEST_F(PartitionWatchTest, ATimestampFromTheFutureIsNoNegativeAge) {
     EXPECT_EQ(status().age, 0s);
 }
 
-TEST_F(PartitionWatchTest, WithoutATimestampTheAgeIsHowLongItWasSeenWaiting) {
+TEST_F(StallDetectorTest, WithoutATimestampTheAgeIsHowLongItWasSeenWaiting) {
     look_after(0s);
     look_after(10s);
     sight_.end = Offset{12};
@@ -116,7 +116,7 @@ TEST_F(PartitionWatchTest, WithoutATimestampTheAgeIsHowLongItWasSeenWaiting) {
     EXPECT_EQ(status().age, 4s);
 }
 
-TEST_F(PartitionWatchTest, ControlRecordsBehindTheLastMessageAreNoLag) {
+TEST_F(StallDetectorTest, ControlRecordsBehindTheLastMessageAreNoLag) {
     sight_.end = sight_.position = Offset{14};
     EXPECT_THAT(look_after(0s).stalled, IsEmpty());
     EXPECT_EQ(status().lag, 0);
@@ -125,7 +125,7 @@ TEST_F(PartitionWatchTest, ControlRecordsBehindTheLastMessageAreNoLag) {
     EXPECT_EQ(status().lag, 4);
 }
 
-TEST_F(PartitionWatchTest, AFenceThatIsNeverTakenStallsWhereTheLogHoldsSomething) {
+TEST_F(StallDetectorTest, AFenceThatIsNeverTakenStallsWhereTheLogHoldsSomething) {
     sight_.phase = PartitionPhase::wants_fence;
     sight_.fence.reset();
     sight_.position.reset();
@@ -139,7 +139,7 @@ TEST_F(PartitionWatchTest, AFenceThatIsNeverTakenStallsWhereTheLogHoldsSomething
     EXPECT_THAT(look_after(1s).moving, SizeIs(1));
 }
 
-TEST_F(PartitionWatchTest, APausedPartitionLagsAndNeverStalls) {
+TEST_F(StallDetectorTest, APausedPartitionLagsAndNeverStalls) {
     look_after(0s);
     sight_.end = Offset{12};
     sight_.phase = PartitionPhase::paused;
@@ -151,14 +151,14 @@ TEST_F(PartitionWatchTest, APausedPartitionLagsAndNeverStalls) {
     EXPECT_THAT(look_after(1s).stalled, SizeIs(1));
 }
 
-TEST_F(PartitionWatchTest, AnEndThatIsNotKnownIsNoStall) {
+TEST_F(StallDetectorTest, AnEndThatIsNotKnownIsNoStall) {
     sight_.end.reset();
     look_after(0s);
     EXPECT_THAT(look_after(1h).stalled, IsEmpty());
     EXPECT_EQ(status().lag, std::nullopt);
 }
 
-TEST_F(PartitionWatchTest, APartitionThatComesBackWhereItStoodHasNotMoved) {
+TEST_F(StallDetectorTest, APartitionThatComesBackWhereItStoodHasNotMoved) {
     sight_.end = Offset{12};
     look_after(0s);
     watch_.look(now_ += 20s, wall, {}, session_);

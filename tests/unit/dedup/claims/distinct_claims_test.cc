@@ -35,9 +35,9 @@ Messages messages(Keyed... keys) {
 }
 
 // Two workers that claimed in the order of their messages would deadlock on opposite orders.
-TEST(FoldedClaims, AreSortedByDigestAndHoldEachOnce) {
+TEST(DistinctClaims, AreSortedByDigestAndHoldEachOnce) {
     const Messages all = messages(9, 200, 3, 9, 3, 128);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     std::vector<int> keys;
     for (const Claim& claim : folded.claims()) keys.push_back(claim.digest.bytes[0]);
     EXPECT_THAT(keys, ElementsAre(3, 9, 128, 200));
@@ -45,7 +45,7 @@ TEST(FoldedClaims, AreSortedByDigestAndHoldEachOnce) {
 }
 
 // Random ones, and some that share their first bytes, as UUIDs of one millisecond do.
-TEST(FoldedClaims, ThousandsAreSortedToo) {
+TEST(DistinctClaims, ThousandsAreSortedToo) {
     std::vector<Message> many;
     std::vector<Digest> expected;
     for (int i = 0; i < 4000; ++i) {
@@ -57,25 +57,25 @@ TEST(FoldedClaims, ThousandsAreSortedToo) {
     }
     std::ranges::sort(expected);
     const Messages all(std::move(many));
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     ASSERT_EQ(folded.claims().size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         ASSERT_EQ(folded.claims()[i].digest, expected[i]);
     }
 }
 
-TEST(FoldedClaims, AFollowerOfAFreshKeyIsADuplicate) {
+TEST(DistinctClaims, AFollowerOfAFreshKeyIsADuplicate) {
     const Messages all = messages(5, 4, 5, 5);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}, {fresh, {}}}),
                 ElementsAre(fresh, fresh, duplicate, duplicate));
 }
 
-TEST(FoldedClaims, AHotKeyIsOneClaimHoweverOftenItIsThere) {
+TEST(DistinctClaims, AHotKeyIsOneClaimHoweverOftenItIsThere) {
     std::vector<Message> hot;
     for (int offset = 0; offset < 100'000; ++offset) hot.push_back(message(0, offset, digest(7)));
     Messages all(std::move(hot));
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     ASSERT_EQ(folded.claims().size(), 1U);
     EXPECT_EQ(folded.claims()[0].offset, Offset{0});
     const auto verdicts = folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}});
@@ -83,40 +83,40 @@ TEST(FoldedClaims, AHotKeyIsOneClaimHoweverOftenItIsThere) {
     EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), duplicate), 99'999);
 }
 
-TEST(FoldedClaims, AllMessagesOfAKnownKeyAreDuplicates) {
+TEST(DistinctClaims, AllMessagesOfAKnownKeyAreDuplicates) {
     const Messages all = messages(5, 5);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{duplicate, {}}}),
                 ElementsAre(duplicate, duplicate));
 }
 
-TEST(FoldedClaims, AFollowerWithAnotherFingerprintIsAConflict) {
+TEST(DistinctClaims, AFollowerWithAnotherFingerprintIsAConflict) {
     Messages all = messages(5, 5, 5);
     all.owned[0].fingerprint = digest(1);
     all.owned[1].fingerprint = digest(2);
     all.owned[2].fingerprint = digest(1);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
                 ElementsAre(fresh, conflict, duplicate));
 }
 
 // The effect was made from the earlier claim's payload, so that one is what followers are compared
 // with.
-TEST(FoldedClaims, FollowersAreComparedWithTheEarlierClaimNotWithTheirNeighbour) {
+TEST(DistinctClaims, FollowersAreComparedWithTheEarlierClaimNotWithTheirNeighbour) {
     Messages all = messages(5, 5, 5);
     all.owned[0].fingerprint = digest(2);
     all.owned[1].fingerprint = digest(2);
     all.owned[2].fingerprint = digest(1);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{conflict, digest(1)}}),
                 ElementsAre(conflict, conflict, duplicate));
 }
 
-TEST(FoldedClaims, AConflictHasMetTheFirstOfItsSliceOrTheLedgersClaim) {
+TEST(DistinctClaims, AConflictHasMetTheFirstOfItsSliceOrTheLedgersClaim) {
     Messages all = messages(4, 5, 5);
     all.owned[1].fingerprint = digest(1);
     all.owned[2].fingerprint = digest(2);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     const auto here = folded.met(all.owned[2], std::vector<ClaimAnswer>{{fresh, {}}, {fresh, {}}});
     EXPECT_EQ(here.first, &all.owned[1]);
     EXPECT_EQ(here.fingerprint, digest(1));
@@ -126,28 +126,28 @@ TEST(FoldedClaims, AConflictHasMetTheFirstOfItsSliceOrTheLedgersClaim) {
     EXPECT_EQ(there.fingerprint, digest(3));
 }
 
-TEST(FoldedClaims, AMissingFingerprintIsNoConflict) {
+TEST(DistinctClaims, AMissingFingerprintIsNoConflict) {
     Messages all = messages(5, 5);
     all.owned[1].fingerprint = digest(2);
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
                 ElementsAre(fresh, duplicate));
 }
 
 // Key bad first and good next: the bad one claims nothing, so the good one is fresh.
-TEST(FoldedClaims, RejectedAndSkippedMessagesClaimNothing) {
+TEST(DistinctClaims, RejectedAndSkippedMessagesClaimNothing) {
     Messages all = messages(5, 5, 6);
     all.owned[0].rejection = Rejection{};
     all.owned[2].skipped = true;
-    const FoldedClaims folded(all.borrowed);
+    const DistinctClaims folded(all.borrowed);
     ASSERT_EQ(folded.claims().size(), 1U);
     EXPECT_EQ(folded.claims()[0].offset, Offset{1});
     EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{fresh, {}}}),
                 ElementsAre(std::nullopt, fresh, std::nullopt));
 }
 
-TEST(FoldedClaims, OfNoMessagesAreNone) {
-    const FoldedClaims folded({});
+TEST(DistinctClaims, OfNoMessagesAreNone) {
+    const DistinctClaims folded({});
     EXPECT_THAT(folded.claims(), IsEmpty());
     EXPECT_THAT(folded.verdicts({}), IsEmpty());
 }

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 const Partition partition{0};
 const Offset offset{5};
 
-TEST(Retries, DoubleTheirPauseUpToFiveMinutesAndEnd) {
-    Retries retries(12, 1s);
+TEST(MessageRetries, DoubleTheirPauseUpToFiveMinutesAndEnd) {
+    MessageRetries retries(12, 1s);
     EXPECT_EQ(retries.next(partition, offset), 1s);
     EXPECT_EQ(retries.next(partition, offset), 2s);
     EXPECT_EQ(retries.next(partition, offset), 4s);
@@ -21,14 +21,14 @@ TEST(Retries, DoubleTheirPauseUpToFiveMinutesAndEnd) {
     EXPECT_EQ(retries.tried(partition, offset), 12);
 }
 
-TEST(Retries, AreNoneUnlessAskedFor) {
-    Retries retries(0, 1s);
+TEST(MessageRetries, AreNoneUnlessAskedFor) {
+    MessageRetries retries(0, 1s);
     EXPECT_EQ(retries.next(partition, offset), std::nullopt);
     EXPECT_EQ(retries.tried(partition, offset), 0);
 }
 
-TEST(Retries, AreCountedForEachPartitionAndForOneMessageInIt) {
-    Retries retries(1, 1s);
+TEST(MessageRetries, AreCountedForEachPartitionAndForOneMessageInIt) {
+    MessageRetries retries(1, 1s);
     EXPECT_TRUE(retries.next(partition, offset));
     EXPECT_TRUE(retries.next(Partition{1}, offset));
     EXPECT_FALSE(retries.next(partition, offset));
@@ -36,8 +36,8 @@ TEST(Retries, AreCountedForEachPartitionAndForOneMessageInIt) {
     EXPECT_EQ(retries.tried(partition, offset), 0);
 }
 
-TEST(Retries, AreForgottenOnceTheFenceIsBehindTheMessage) {
-    Retries retries(1, 1s);
+TEST(MessageRetries, AreForgottenOnceTheFenceIsBehindTheMessage) {
+    MessageRetries retries(1, 1s);
     retries.next(partition, offset);
     retries.passed(partition, offset);
     EXPECT_EQ(retries.tried(partition, offset), 1) << "the fence stands before it";
@@ -45,8 +45,8 @@ TEST(Retries, AreForgottenOnceTheFenceIsBehindTheMessage) {
     EXPECT_EQ(retries.tried(partition, offset), 0);
 }
 
-TEST(Retries, OverManyTriesDoNotOverflow) {
-    Retries retries(1000, 5min);
+TEST(MessageRetries, OverManyTriesDoNotOverflow) {
+    MessageRetries retries(1000, 5min);
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(retries.next(partition, offset), 5min);
 }
 

@@ -30,7 +30,7 @@ struct Scene {
         owned[3].fingerprint = digest(101);
         for (Message& each : owned) slice.messages.push_back(&each);
     }
-    SortedSlice sort(const RejectPolicy& policy) {
+    SliceOutcomes sort(const RejectPolicy& policy) {
         return sort_slice(slice, verdicts, policy, order, {});
     }
 };
@@ -45,10 +45,10 @@ RejectPolicy policy(std::optional<OnConflict> on_conflict,
 
 const Totals each_counted{.applied = 1, .duplicates = 1, .conflicts = 1, .dead_lettered = 1};
 
-TEST(SortedSlice, AConflictIsRejectedForThisAttemptAlone) {
+TEST(SliceOutcomes, AConflictIsRejectedForThisAttemptAlone) {
     Scene scene;
     {
-        const SortedSlice sorted = scene.sort(policy(OnConflict::dead_letter));
+        const SliceOutcomes sorted = scene.sort(policy(OnConflict::dead_letter));
         EXPECT_THAT(sorted.fresh, ElementsAre(&scene.owned[0]));
         EXPECT_THAT(sorted.rejected, ElementsAre(&scene.owned[1], &scene.owned[3]));
         EXPECT_EQ(sorted.moves[0].totals, each_counted);
@@ -58,20 +58,20 @@ TEST(SortedSlice, AConflictIsRejectedForThisAttemptAlone) {
     EXPECT_TRUE(scene.owned[1].rejection.has_value());
 }
 
-TEST(SortedSlice, AnIgnoredConflictIsCountedAndNoDeadLetter) {
+TEST(SliceOutcomes, AnIgnoredConflictIsCountedAndNoDeadLetter) {
     Scene scene;
-    const SortedSlice sorted = scene.sort(policy(OnConflict::ignore));
+    const SliceOutcomes sorted = scene.sort(policy(OnConflict::ignore));
     EXPECT_THAT(sorted.rejected, ElementsAre(&scene.owned[1]));
     EXPECT_THAT(sorted.conflicts, ElementsAre(&scene.owned[3]));
     EXPECT_EQ(sorted.moves[0].totals, each_counted);
     EXPECT_FALSE(scene.owned[3].rejection.has_value());
 }
 
-TEST(SortedSlice, ThePolicyHaltsAtTheFirstMessageThatItNames) {
+TEST(SliceOutcomes, ThePolicyHaltsAtTheFirstMessageThatItNames) {
     using Action = RejectPolicy::Action;
     const auto halts = [](const RejectPolicy& policy) {
         Scene scene;
-        const SortedSlice sorted = scene.sort(policy);
+        const SliceOutcomes sorted = scene.sort(policy);
         return halts_at(scene.slice, policy);
     };
     EXPECT_EQ(halts(policy(std::nullopt)), std::nullopt);
@@ -81,19 +81,19 @@ TEST(SortedSlice, ThePolicyHaltsAtTheFirstMessageThatItNames) {
     Scene scene;
     scene.owned[1].rejection.reset();
     scene.verdicts[1] = Verdict::duplicate;
-    const SortedSlice sorted = scene.sort(policy(std::nullopt, Action::halt));
+    const SliceOutcomes sorted = scene.sort(policy(std::nullopt, Action::halt));
     EXPECT_EQ(halts_at(scene.slice, policy(std::nullopt, Action::halt)), 3U) << "as `on_reject`";
     EXPECT_EQ(halts_at(scene.slice, policy(OnConflict::dead_letter, Action::halt)), std::nullopt);
 }
 
-TEST(SortedSlice, AFurtherCopyOfAHotKeyIsNoFaultAndHoldsNobodyUp) {
+TEST(SliceOutcomes, AFurtherCopyOfAHotKeyIsNoFaultAndHoldsNobodyUp) {
     Scene scene;
     scene.owned[1].rejection->kind = Rejection::Kind::hot_key;
     for (Message& each : scene.owned) each.record.key = "K";
     scene.verdicts[2] = Verdict::fresh;
     RejectPolicy by_key = policy(OnConflict::ignore);
     by_key.order = RejectPolicy::Order::by_key;
-    const SortedSlice sorted = scene.sort(by_key);
+    const SliceOutcomes sorted = scene.sort(by_key);
     EXPECT_THAT(sorted.hot, ElementsAre(&scene.owned[1]));
     EXPECT_THAT(sorted.rejected, ElementsAre(&scene.owned[1]));
     EXPECT_EQ(sorted.at_fault(), 0);
@@ -101,12 +101,12 @@ TEST(SortedSlice, AFurtherCopyOfAHotKeyIsNoFaultAndHoldsNobodyUp) {
     EXPECT_FALSE(sorted.again);
 }
 
-TEST(SortedSlice, AConflictSaysWhatItMetWhereThatIsInTheSlice) {
+TEST(SliceOutcomes, AConflictSaysWhatItMetWhereThatIsInTheSlice) {
     Scene scene;
-    const FoldedClaims folded(scene.slice.messages);
+    const DistinctClaims folded(scene.slice.messages);
     const std::vector<ClaimAnswer> here{{Verdict::fresh, {}}};
     const std::vector<ClaimAnswer> there{{Verdict::duplicate, digest(100)}};
-    SortedSlice sorted = scene.sort(policy(OnConflict::dead_letter));
+    SliceOutcomes sorted = scene.sort(policy(OnConflict::dead_letter));
     tell_conflicts(sorted, folded, here, {"group", "topic"});
     const EarlierClaim* earlier = scene.owned[3].rejection->earlier;
     ASSERT_NE(earlier, nullptr);

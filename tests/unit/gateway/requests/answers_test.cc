@@ -19,7 +19,7 @@ KeyedAnswer carried_out(KeyState state) {
                        .body = "made"}};
 }
 
-TEST(Answers, AFreshOneIsTheOperationsOwn) {
+TEST(ResultReplay, AFreshOneIsTheOperationsOwn) {
     const HttpResponse response = answer_of(carried_out(KeyState::fresh), key, header);
     EXPECT_EQ(response.status, 201);
     EXPECT_EQ(response.body, "made");
@@ -28,7 +28,7 @@ TEST(Answers, AFreshOneIsTheOperationsOwn) {
     EXPECT_TRUE(values_of(response.headers, "Idempotent-Replayed").empty());
 }
 
-TEST(Answers, AReplayedOneIsTheSameAndSaysSo) {
+TEST(ResultReplay, AReplayedOneIsTheSameAndSaysSo) {
     const HttpResponse first = answer_of(carried_out(KeyState::fresh), key, header);
     HttpResponse again = answer_of(carried_out(KeyState::replayed), key, header);
     EXPECT_EQ(only_value(again.headers, "Idempotent-Replayed"), "true");
@@ -39,7 +39,7 @@ TEST(Answers, AReplayedOneIsTheSameAndSaysSo) {
     EXPECT_EQ(again.body, first.body);
 }
 
-TEST(Answers, OneInFlightAndAConflictAreProblems) {
+TEST(ResultReplay, OneInFlightAndAConflictAreProblems) {
     const HttpResponse waits = answer_of(
         {.state = KeyState::in_flight, .retry_after = std::chrono::seconds(2)}, key, header);
     EXPECT_EQ(waits.status, 409);
@@ -50,7 +50,7 @@ TEST(Answers, OneInFlightAndAConflictAreProblems) {
     EXPECT_EQ(nlohmann::json::parse(conflict.body).at("type"), "/onceward/problems/key-reused");
 }
 
-TEST(Answers, CookiesHeadersOfOneHopAndWhatWouldBreakTheHeadAreLeftOut) {
+TEST(ResultReplay, CookiesHeadersOfOneHopAndWhatWouldBreakTheHeadAreLeftOut) {
     KeyedAnswer answer = carried_out(KeyState::replayed);
     for (const char* name : {"Set-Cookie", "set-cookie", "Connection", "Transfer-Encoding", "TE",
                              "Upgrade", "Keep-Alive", "Content-Length", "Idempotent-Replayed",

@@ -6,30 +6,30 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = InFlight::Admission::Kind;
+using Kind = KeysInFlight::Admission::Kind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class InFlightTest : public ::testing::Test {
+class KeysInFlightTest : public ::testing::Test {
   protected:
-    InFlight::Admission admit(const std::string& key, std::chrono::milliseconds wait = 0ms,
-                              std::optional<Digest> fingerprint = std::nullopt) {
+    KeysInFlight::Admission admit(const std::string& key, std::chrono::milliseconds wait = 0ms,
+                                  std::optional<Digest> fingerprint = std::nullopt) {
         return keys_.admit(digest_of_bytes(key), fingerprint, wait, now_);
     }
     // Its request is the first one that the ledger has seen.
-    std::vector<InFlight::Waiter> original(const std::string& key) {
+    std::vector<KeysInFlight::Waiter> original(const std::string& key) {
         return keys_.original(digest_of_bytes(key), now_);
     }
-    std::vector<InFlight::Waiter> overdue(InFlight::Clock::time_point now) {
-        std::vector<InFlight::Waiter> waiters;
-        for (const InFlight::Overdue& one : keys_.overdue(now)) waiters.push_back(one.waiter);
+    std::vector<KeysInFlight::Waiter> overdue(KeysInFlight::Clock::time_point now) {
+        std::vector<KeysInFlight::Waiter> waiters;
+        for (const KeysInFlight::Overdue& one : keys_.overdue(now)) waiters.push_back(one.waiter);
         return waiters;
     }
-    InFlight keys_;
-    InFlight::Clock::time_point now_{1000h};
+    KeysInFlight keys_;
+    KeysInFlight::Clock::time_point now_{1000h};
 };
 
-TEST_F(InFlightTest, TheFirstRunsAndTheOthersAreToldAtOnce) {
+TEST_F(KeysInFlightTest, TheFirstRunsAndTheOthersAreToldAtOnce) {
     EXPECT_EQ(admit("a").kind, Kind::run);
     EXPECT_THAT(original("a"), IsEmpty());
     EXPECT_EQ(admit("a").kind, Kind::in_flight);
@@ -39,7 +39,7 @@ TEST_F(InFlightTest, TheFirstRunsAndTheOthersAreToldAtOnce) {
     EXPECT_EQ(admit("a").kind, Kind::run);
 }
 
-TEST_F(InFlightTest, NobodyIsToldThatARepeatIsInFlight) {
+TEST_F(KeysInFlightTest, NobodyIsToldThatARepeatIsInFlight) {
     admit("a");
     const auto hasty = admit("a"), patient = admit("a", 9s), other = admit("b");
     EXPECT_EQ(hasty.kind, Kind::wait);
@@ -49,7 +49,7 @@ TEST_F(InFlightTest, NobodyIsToldThatARepeatIsInFlight) {
     EXPECT_THAT(overdue(now_ + 1h), IsEmpty());
 }
 
-TEST_F(InFlightTest, OnceTheLedgerKnowsNothingOfItOnlyThoseWaitWhoSaidSo) {
+TEST_F(KeysInFlightTest, OnceTheLedgerKnowsNothingOfItOnlyThoseWaitWhoSaidSo) {
     admit("a");
     const auto hasty = admit("a"), patient = admit("a", 2s), other = admit("b");
     EXPECT_EQ(keys_.next_deadline(), now_ + 5s);
@@ -63,7 +63,7 @@ TEST_F(InFlightTest, OnceTheLedgerKnowsNothingOfItOnlyThoseWaitWhoSaidSo) {
     EXPECT_THAT(original("never seen"), IsEmpty());
 }
 
-TEST_F(InFlightTest, WhoeverWaitsForALedgerThatSaysNothingIsToldThatNobodyKnows) {
+TEST_F(KeysInFlightTest, WhoeverWaitsForALedgerThatSaysNothingIsToldThatNobodyKnows) {
     admit("a");
     const auto hasty = admit("a");
     const auto late = keys_.overdue(now_ + 5s);
@@ -72,7 +72,7 @@ TEST_F(InFlightTest, WhoeverWaitsForALedgerThatSaysNothingIsToldThatNobodyKnows)
     EXPECT_FALSE(late[0].original);
 }
 
-TEST_F(InFlightTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
+TEST_F(KeysInFlightTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
     admit("a");
     const auto first = admit("a", 2s), other = admit("b"), second = admit("a", 1s);
     EXPECT_EQ(first.kind, Kind::wait);
@@ -82,7 +82,7 @@ TEST_F(InFlightTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
     EXPECT_THAT(overdue(now_ + 1h), IsEmpty());
 }
 
-TEST_F(InFlightTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
+TEST_F(KeysInFlightTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
     admit("a");
     admit("b");
     original("a");
@@ -96,7 +96,7 @@ TEST_F(InFlightTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
     EXPECT_THAT(keys_.end(digest_of_bytes("a")), ElementsAre(late.waiter));
 }
 
-TEST_F(InFlightTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet) {
+TEST_F(KeysInFlightTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet) {
     const Digest one = digest_of_bytes("1"), two = digest_of_bytes("2");
     EXPECT_EQ(admit("a", 0ms, one).kind, Kind::run);
     const auto other = admit("a", 1s, two), same = admit("a", 1s, one);
@@ -109,7 +109,7 @@ TEST_F(InFlightTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet)
     EXPECT_EQ(admit("a", 1s, two).kind, Kind::run);
 }
 
-TEST_F(InFlightTest, TheEndOfAKeyThatNobodyHasIsNothing) {
+TEST_F(KeysInFlightTest, TheEndOfAKeyThatNobodyHasIsNothing) {
     EXPECT_THAT(keys_.end(digest_of_bytes("a")), IsEmpty());
 }
 

@@ -100,8 +100,8 @@ TEST(LogWindow, HoldsWhatWasReliedUponOnlyWithItsFingerprint) {
     EXPECT_FALSE(window.holds({&none, 1}));
 }
 
-TEST(Presumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfterTheNext) {
-    Presumption presumption;
+TEST(CopyPresumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfterTheNext) {
+    CopyPresumption presumption;
     const auto cautious = [&] {
         int batches = 0;
         while (!presumption.presumes_new()) ++batches;
@@ -113,7 +113,7 @@ TEST(Presumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfterTheN
     presumption.was_wrong();
     EXPECT_EQ(cautious(), 4);
     for (int i = 0; i < 20; ++i) presumption.was_wrong();
-    EXPECT_EQ(cautious(), Presumption::longest_caution);
+    EXPECT_EQ(cautious(), CopyPresumption::longest_caution);
     presumption.was_right();
     presumption.was_wrong();
     EXPECT_EQ(cautious(), 2);

@@ -12,7 +12,7 @@ namespace onceward {
 
 class KeptAnswers final : public EffectAnswers {
   public:
-    explicit KeptAnswers(Answers& answers) : answers_(answers) {}
+    explicit KeptAnswers(ResultReplay& answers) : answers_(answers) {}
 
     Settlement write(Transaction& transaction, std::span<const Ended> ended,
                      std::span<const Message* const> duplicates) override {
@@ -37,7 +37,7 @@ class KeptAnswers final : public EffectAnswers {
         std::vector<MessageResult> take_results() override { return std::exchange(all, {}); }
         std::vector<MessageResult> all;
     };
-    Answers& answers_;
+    ResultReplay& answers_;
     Results results_;
 };
 

@@ -1,4 +1,4 @@
-#include "consumer/partitions/start_position.h"
+#include "consumer/partitions/first_position.h"
 
 #include <gtest/gtest.h>
 
