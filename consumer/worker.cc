@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 // how long the reader sleeps when nothing wakes it; it must keep polling
 constexpr auto reader_idle = 100ms;
 constexpr std::size_t read_at_once = 1000;
-constexpr std::size_t first_at_once = 16;  // while nobody knows how large the records are
+constexpr std::size_t first_at_once = 16;  // while the size of the records is unknown
 // A member that lost its group is back within a second or two where brokers are there.
 constexpr auto bootstrap_every = 5s;
 
@@ -78,7 +78,7 @@ struct Worker::State final : SourceListener {
     mutable std::mutex mutex;
     std::optional<std::string> finished;
     MemorySuspect trail{Clock::now()};
-    std::vector<UnreadableRecords> unreadable_records;  // told by the read() under way
+    std::vector<UnreadableRecords> unreadable_records;  // reported by the read() under way
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
     std::atomic<Clock::time_point> last_poll{Clock::now()};
@@ -138,8 +138,8 @@ struct Worker::State final : SourceListener {
         }
     }
 
-    // A chunk is never larger than a batch, so that the batch's limits hold; in bytes as far as the
-    // records before it tell.
+    // A chunk is never larger than a batch, so that the batch's limits hold. Its size in bytes is
+    // estimated from the records before it.
     std::size_t at_once(std::size_t topic) const {
         const std::size_t most = options.topics[topic].batch_messages;
         const std::size_t batch = std::min(read_at_once, options.batch.messages);

@@ -43,7 +43,7 @@ class Worker {
         std::vector<HaltedPartition> halted;
         // By `onceward pause`, hence no fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;
-        // Of each assigned partition, as of about a second ago.
+        // For each assigned partition, as of about a second ago.
         std::vector<PartitionStatus> lag;
         // The group has given this member its partitions, which may be none.
         bool joined = false;

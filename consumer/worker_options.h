@@ -65,13 +65,13 @@ struct WorkerOptions {
     // The shortest time between two samples of a partition's end, by which retention counts. Longer
     // keeps claims longer by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
-    // When a stopped topic is first tried again; each further time waits twice as long, up to ten
-    // minutes. A change of the sink's table or of its triggers is noticed within seconds whatever
-    // this is. Shorter goes on sooner once another cause is mended, and says the same more often
+    // When a stopped topic is first tried again; the wait doubles each time, up to ten minutes. A
+    // change of the sink's table or of its triggers is noticed within seconds in any case. A
+    // shorter time resumes sooner after another cause is fixed, and repeats the log line more often
     // until then.
     std::chrono::milliseconds first_retry{30'000};
-    // How long a partition may stand still while messages wait before the worker says so. Shorter
-    // tells sooner, and takes a long transaction for a stall.
+    // How long a partition may be at one offset while messages wait before the worker reports it. A
+    // shorter time reports sooner, and takes a long transaction for a stall.
     std::chrono::milliseconds stalled_after{45'000};
     // What the process remembers of its ledgers' logs. The workers of one process are given the
     // same one: else each reads and holds all of it.

@@ -107,8 +107,9 @@ void Writer::connect() {
     try {
         auto connection = std::make_unique<Connection>(options_.postgres);
         check_server(*connection);
-        // Workers of before an upgrade run on beside those behind it, also where they lose their
-        // session meanwhile: refused, one would sit on its partitions.
+        // During an upgrade workers of the older program run together with newer ones, also if they
+        // lose their session meanwhile. A refused one would keep its partitions and process
+        // nothing.
         require_schema_(*connection);
         connection_ = std::move(connection);
         failed_connects_ = 0;

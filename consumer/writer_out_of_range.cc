@@ -1,5 +1,5 @@
-// What the writer does where the log does not hold the offset at which the fence stands. Nothing is
-// ever passed without a row in skipped_ranges, in the transaction that moves the fence.
+// What the writer does if the log does not hold the fence's offset. Nothing is ever skipped without
+// a row in skipped_ranges, in the transaction that moves the fence.
 
 #include "consumer/partitions/out_of_range_plan.h"
 #include "consumer/writer.h"

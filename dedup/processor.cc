@@ -9,8 +9,8 @@
 namespace onceward {
 namespace {
 
-// DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
-// and takes the fence again. A mutant asks by SELECT instead.
+// DANGER: a COMMIT without an answer is in doubt and stays so here: the caller that catches the
+// error reconnects and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
             const std::function<void()>& meanwhile) {
     if constexpr (mutants_built) {
@@ -139,8 +139,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     };
     const auto not_mine = parts_.fences.hold(transaction, context_.topic, slice.spans, fold);
     missed.insert(not_mine.begin(), not_mine.end());
-    // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole
-    // transaction with it.
+    // DANGER: if a partition's fence is another worker's, or has another offset, the whole
+    // transaction must be rolled back.
     if (!missed.empty()) return Attempt::missed;
     reached(parts_.observer, Step::after_fence);
 
@@ -190,12 +190,12 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     return Attempt::committed;
 }
 
-// DANGER: stored results are read before settle(), under whose lock all workers of a log's ledger
-// wait: they may be large, and their reader may freeze. Nothing is missed. A duplicate's claim was
-// committed when it was looked up, or a neighbour was about to commit it, whose end confirm() has
-// waited for. A result is of its claim's own transaction, so that a statement that begins now sees
-// both. What settle() finds under the lock makes no duplicate of this attempt: news of one of its
-// keys, or an eviction, ends it, and the next attempt reads anew.
+// DANGER: read stored results before settle(), because all workers of a log's ledger wait for the
+// lock that settle() takes: results may be large, and their reader may freeze. Nothing is missed.
+// The claim of a duplicate was committed when it was looked up, or a neighbour was about to commit
+// it and confirm() has waited for that. A result is in the transaction of its claim, so a statement
+// that begins now sees both. What settle() finds under the lock makes no duplicate of this attempt:
+// news about one of its keys, or an eviction, ends the attempt, and the next one reads again.
 Settlement Processor::settle(Transaction& transaction) {
     ClaimStore* const claims = parts_.claims;
     if (claims != nullptr && claims->confirm(transaction) == Settlement::again) {
@@ -281,8 +281,8 @@ SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,
     return sorted;
 }
 
-// True: the messages before the one that halts the topic are to land first, so that its fence
-// stands where the operator has to look.
+// Returns true if the messages before the one that halts the topic must land first, so that the
+// fence is at the message that the operator must examine.
 bool Processor::halts_later(const Slice& slice) {
     const std::optional<std::size_t> at = halts_at(slice, policy_);
     if (!at) return false;

@@ -1,7 +1,7 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
-// outlive it. What it throws stands in dedup/policy/batch_processor.h.
+// outlive it. dedup/policy/batch_processor.h says what it throws.
 
 #include <chrono>
 #include <deque>
@@ -37,8 +37,8 @@ class Processor final : public BatchProcessor {
         Sink& sink;
         Sink& dead_letters;
         StepObserver* observer = nullptr;
-        // Asked before each transaction: the partitions that had to be given back by now. What is
-        // left of them is thrown away, so that a batch in many parts holds nobody up.
+        // Called before each transaction: returns the partitions that should have been given back
+        // by now. What is left of them is discarded, so that a batch in many parts delays nobody.
         std::function<std::set<Partition>()> overdue = {};
         // Does for a fresh message what the reader deferred: called in this thread, in a
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.

@@ -163,7 +163,7 @@ void Processor::refuse(Connection& connection) {
     for (auto at = waiting.rbegin(); at != waiting.rend(); ++at) set_apart(*at);
 }
 
-// The front slice is cut so that this message of it stands alone.
+// The front slice is cut so that this message is alone.
 void Processor::set_apart(const Message* message) {
     Slice slice = take_front();
     const auto at = static_cast<std::size_t>(std::ranges::find(slice.messages, message) -

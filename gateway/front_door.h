@@ -55,9 +55,10 @@ class FrontDoor {
     bool read_tenant(Visit& visit) const;
     bool read_key(Visit& visit) const;
     bool within_rates(Visit& visit);
-    // How long until the tenant may come again; none where it may come now, and did.
+    // How long until the tenant may send again; nullopt if it may now, and this request was
+    // counted.
     std::optional<std::chrono::seconds> tenant_too_often(Route& route, const std::string& tenant);
-    // How long until the key may come again; none where it may come now.
+    // How long until the key may be sent again; nullopt if it may now.
     std::optional<std::chrono::seconds> key_too_often(Route& route, const std::string& tenant,
                                                       const std::string& key);
     void to_topic(const VisitPointer& visit, const TopicTarget& target);

@@ -1,5 +1,5 @@
-// Where a request goes that has passed: the topic, the sink, the upstream, or whoever knows of its
-// key.
+// Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
+// query of its key.
 
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
@@ -10,7 +10,7 @@
 namespace onceward {
 namespace {
 
-// Of a bulk: filled from whatever threads the answers come in.
+// The answers of a bulk, filled from the threads in which they arrive.
 struct BulkAnswers {
     std::mutex mutex;
     std::vector<BulkAnswer> all;
@@ -31,7 +31,7 @@ KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, Ht
     return made;
 }
 
-// The key itself is echoed by whoever responds.
+// The function that responds adds the key itself.
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
     return answer_of(std::move(std::get<KeyedAnswer>(outcome)), std::nullopt, options.key.header);
@@ -60,8 +60,8 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     }
     if (!visit->tenant.empty()) record.headers.emplace_back("onceward-tenant", visit->tenant);
     for (const std::string& name : target.forwarded) {
-        // DANGER: whoever reads the topic believes them, and of two the last one: a client would
-        // choose its tenant.
+        // DANGER: consumers of the topic trust these headers, and the last of two wins: a client
+        // could choose its tenant.
         if (is_own_header(name)) continue;
         for (const std::string_view value : values_of(visit->request.headers, name)) {
             record.headers.emplace_back(lower_case(name), std::string(value));

@@ -83,7 +83,7 @@ struct FrontDoor::Visit {
     }
 };
 
-// What a fault of a key is told as.
+// The problem that a fault of a key becomes.
 ProblemKind problem_of(KeyFault fault);
 
 }  // namespace onceward

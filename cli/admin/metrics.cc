@@ -300,7 +300,7 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                    "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
 }
 
-// Every reason is there from the start, so that 0 can be told from unknown.
+// Every reason is there from the start, so that 0 differs from unknown.
 void add_halted(Families& families, const std::string& topic,
                 const std::vector<HaltedPartition>& all) {
     double lost = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Claims and rows without Kafka: the processor over batches that are ready, and beside it a plain
-// COPY. Used by one thread; failures are exceptions.
+// Claims and rows without Kafka: the processor with prepared batches, and a plain COPY to compare
+// with. Used by one thread; failures are exceptions.
 
 #include "cli/bench/measurement.h"
 #include "cli/bench/tables.h"

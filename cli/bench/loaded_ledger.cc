@@ -24,7 +24,7 @@ constexpr std::int64_t copy_claims = 1'000'000;  // in one COPY, so that none ta
 
 using Clock = std::chrono::steady_clock;
 
-// Of what takes its time.
+// For statements that take long.
 ConnectionOptions patient(ConnectionOptions options) {
     options.statement_timeout = std::chrono::hours(1);
     return options;
@@ -110,8 +110,8 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
         in_generation = 0;
     }
     RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
-    // One look seals one generation. Autovacuum comes within a minute, and a DROP waits until it
-    // has given way: what is a day old has that behind it.
+    // Each call seals one generation. Autovacuum comes within a minute, and a DROP waits until it
+    // has given way: generations that are a day old have been vacuumed already.
     for (std::int64_t sealed = 1; sealed < current_; ++sealed) {
         job.look(connection, options());
         const std::string generation = std::to_string(sealed);

@@ -39,7 +39,7 @@ Tables::~Tables() {
         }
         connection_.execute(sql::bench_drop_schema);
     } catch (const std::exception&) {
-        // The measurement stands; the next run drops it or says what is wrong.
+        // The measurement is valid; the next run drops it or says what is wrong.
     }
 }
 

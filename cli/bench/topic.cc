@@ -20,7 +20,7 @@ Topic::~Topic() {
     try {
         delete_topic(bootstrap_servers_, workload_.topic);
     } catch (const std::exception&) {
-        // The broker is gone, or it is of no use any more: what was measured stands.
+        // The broker is gone, or unusable: what was measured is still valid.
     }
 }
 

@@ -25,7 +25,7 @@ void add_error(ConnectResult& result, Mark mark, const std::string& path, std::s
     result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
 }
 
-// A warning: how far back a rewind will ever go, nobody but the operator knows.
+// A warning: only the operator knows how far back a rewind will ever go.
 void check_retention(BrokerView& log, const Configuration& configuration,
                      const TopicConfiguration& topic, ConnectResult& result) {
     const std::chrono::seconds claims = configuration.ledgers.at(topic.ledger).retention;
@@ -68,8 +68,8 @@ void check_topic(BrokerView& log, const Configuration& configuration,
     check_retention(log, configuration, topic, result);
 }
 
-// The client's own failure, such as a refused password, comes before that of the question: all that
-// the question knows is that nobody answered it in time.
+// The client's own failure, such as a refused password, is more specific than that of the query:
+// the query only knows that no answer came in time.
 std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
     if (refusal && not_authenticated(*refusal)) {
         return "The brokers refuse the login, or this port takes none (" +
@@ -140,7 +140,7 @@ void check_privileges(Connection& connection, const Configuration& configuration
 
 ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;
-    // Nobody joins the group.
+    // No consumer joins the group.
     if (configuration.topics.empty()) return result;
     BrokerView log(configuration.kafka);
     try {

@@ -1,4 +1,4 @@
-// Whether a worker could go on where the fences stand.
+// Whether a worker could continue at the fences.
 
 #include "cli/check/connect.h"
 #include "cli/operator/broker_view.h"
@@ -30,7 +30,7 @@ void check_fence(BrokerView& log, const TopicConfiguration& topic, const Finding
     result.findings.push_back(std::move(finding));
 }
 
-// Answers with the number of fences that it looked at.
+// Returns the number of fences that it checked.
 int check_topic(Connection& connection, BrokerView& log, const Configuration& configuration,
                 const TopicConfiguration& topic, ConnectResult& result) {
     const Finding found{Finding::Severity::error, topic.mark, topic.path, ""};

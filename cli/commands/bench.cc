@@ -1,5 +1,5 @@
 // `onceward bench`: what deduplication costs, row by row, against a real broker and a real server;
-// each row beside its floor and goal.
+// each row with its floor and goal.
 
 #include <algorithm>
 #include <csignal>

@@ -1,6 +1,5 @@
-// `onceward check`: everything that is wrong with a configuration, in one go.
-// Without --connect it opens no connection; what a file and the environment tell is all it looks
-// at.
+// `onceward check`: everything that is wrong with a configuration, at once. Without --connect it
+// opens no connection and uses only the file and the environment.
 
 #include <algorithm>
 #include <iostream>

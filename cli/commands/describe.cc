@@ -17,8 +17,8 @@ struct DescribeOptions {
     bool open_api = false;
 };
 
-// Where servers are, and what is secret: the contract tells nothing of it, and whoever prints it,
-// as when clients are built, has no such variables.
+// Addresses of servers and secrets: the contract does not contain them, and where it is printed,
+// for instance to build clients, those variables are not set.
 bool is_no_part_of_contract(const std::string& path) {
     for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
         if (path.starts_with(section)) return true;

@@ -263,7 +263,7 @@ int redrive_letters(const DlqOptions& options) {
     if (filter.states.empty()) filter.states = {"open", "redriving"};
     Connection connection = writing_session(setup);
     require_version(connection);
-    // First: what is found marked behind it is nobody's any more.
+    // Take this lock first: letters found marked after it belong to no running redrive.
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
     }

@@ -58,7 +58,7 @@ const std::string& named_source(const KeyQuestion& question) {
     return question.route.empty() ? question.topic : question.route;
 }
 
-// DANGER: whose ledgers they are. A name that is passed over erases what nobody asked to erase.
+// DANGER: check whose ledgers they are. A wrong name would erase what nobody asked to erase.
 QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& options,
                                 const OperatorSetup& setup) {
     const KeyQuestion& question = options.question;
@@ -163,7 +163,7 @@ int forget_tenant(const ForgetOptions& options) {
     return answer;
 }
 
-// What comes of one that comes again.
+// What becomes of a message that is redelivered.
 struct Repeated {
     const char* what;
     const char* effect;

@@ -1,5 +1,5 @@
-// `onceward groups`: which consumer groups are known here, and the end of those that nobody runs
-// any more.
+// `onceward groups`: which consumer groups are known here, and how to retire those that no longer
+// run.
 
 #include <iostream>
 #include <memory>

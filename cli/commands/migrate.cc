@@ -1,4 +1,4 @@
-// `onceward migrate`: Onceward's own schema up, down, as it stands, and as a script for those whose
+// `onceward migrate`: Onceward's own schema up, down, its state, and as a script for teams whose
 // DBA runs DDL.
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// `onceward offsets`: where the fences stand, and how an operator moves one.
+// `onceward offsets`: shows the fences, and moves one.
 
 #include <algorithm>
 #include <array>
@@ -83,8 +83,8 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list)
 }
 
 // Throws UsageError if the brokers answer and the topic has no such partition: a fence made for a
-// mistyped number would hold back the ledger's retention. Without an answer the command goes on, as
-// it is needed most when something is down.
+// mistyped number would hold back the ledger's retention. Without an answer the command continues,
+// since it is needed most when something is down.
 void require_partition(BrokerView& log, const TopicPartition& partition) {
     int count = 0;
     try {

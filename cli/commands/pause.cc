@@ -1,5 +1,5 @@
-// `onceward pause` and `onceward resume`: a topic stands still for the whole group, without a
-// restart and without a rebalance.
+// `onceward pause` and `onceward resume`: a topic pauses for the whole group, without a restart and
+// without a rebalance.
 
 #include <iostream>
 #include <memory>

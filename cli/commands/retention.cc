@@ -98,7 +98,7 @@ nlohmann::json to_json(const LedgerView& ledger) {
     return json;
 }
 
-// Of the ledger, by the configuration; none where it says nothing of that.
+// The hours of the ledger, from the configuration; nullopt if it does not set them.
 std::optional<DailyHours> purge_hours(const OperatorSetup& setup, const std::string& ledger) {
     if (!setup.configuration) return std::nullopt;
     const auto found = setup.configuration->ledgers.find(ledger);

@@ -14,18 +14,18 @@
 namespace onceward {
 
 std::unique_ptr<Sink> make_sink(const SinkOptions& options);
-// With what the topic publishes beside it.
+// Together with what the topic publishes besides.
 std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic);
 std::unique_ptr<Sink> make_dead_letter_sink();
 
 // The options of worker `number` of the process, 0 being the first one.
 WorkerOptions make_worker_options(const Configuration& configuration, int number);
 
-// Of the job that rotates these ledgers and lets go of what has expired in them.
+// The options of the job that rotates these ledgers and drops what has expired in them.
 RetentionOptions make_retention_options(const ConnectionOptions& connection,
                                         std::vector<LedgerOptions> ledgers);
 
-// None where no topic has an outbox or replies.
+// nullopt if no topic has an outbox or replies.
 std::optional<RelayOptions> make_relay_options(const Configuration& configuration);
 
 }  // namespace onceward

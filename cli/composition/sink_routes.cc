@@ -78,7 +78,7 @@ void SinkRoutes::complete(ProcessStatus& status) const {
     status.add_front_door(guard_.failure());
     for (const auto& [route, count] : timed_out_) status.front_door->timed_out[route] = count;
     status.add_retention(default_database, retention_.counts());
-    // Beside workers on that server theirs is told: a metric has one value.
+    // If workers use that server too, theirs is reported: a metric has one value.
     if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==
                       status.relays.end()) {
         status.relays.push_back({default_database, relay_->counts()});

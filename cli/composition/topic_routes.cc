@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr auto linger = 2ms;         // a request waits for it
 constexpr auto look_every = 2ms;     // for deliveries, while some are under way
-constexpr auto producer_pause = 1s;  // before a producer is made anew
+constexpr auto producer_pause = 1s;  // before a producer is recreated
 
 std::size_t size_of(const TopicRecord& record) {
     std::size_t bytes = record.payload.size() + (record.key ? record.key->size() : 0) + 100;
@@ -95,7 +95,7 @@ void TopicRoutes::delivered(const Delivery& delivery) {
 }
 
 void TopicRoutes::send(std::vector<Item> items) {
-    // All of them at first, so that where one throws the others are told too.
+    // Take all of them first, so that the others are answered too if one throws.
     std::vector<std::uint64_t> tags;
     for (Item& item : items) {
         tags.push_back(++tag_);

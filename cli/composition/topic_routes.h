@@ -1,9 +1,9 @@
 #pragma once
-// The front door's way to Kafka: a producer in a thread of its own. Thread-safe. Where Kafka does
-// not take a record within `delivery_timeout`, or too many wait already, its request learns so and
-// may come again; a producer that fails for good is made anew. A record that is larger than Kafka
-// takes is refused by itself: a broker refuses the batch that it stands in, and says of none which
-// one it was, so that each of them is sent again alone.
+// The front door's way to Kafka: a producer in a thread of its own. Thread-safe. If Kafka does not
+// take a record within `delivery_timeout`, or too many wait already, its request gets an answer
+// that says so and may be sent again; a producer that fails for good is recreated. A record that is
+// larger than Kafka allows is refused alone: a broker refuses the whole batch without saying which
+// record it was, so each of them is sent again by itself.
 
 #include <condition_variable>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TopicRoutesOptions {
 class TopicRoutes final : public TopicWriter {
   public:
     explicit TopicRoutes(TopicRoutesOptions options);
-    // Waits for what is under way, no longer than the delivery's time; every request is told.
+    // Waits for what is under way, no longer than the delivery's time; every request is answered.
     ~TopicRoutes() override;
     void produce(TopicRecord record, Done done) override;
 
@@ -56,7 +56,7 @@ class TopicRoutes final : public TopicWriter {
     std::condition_variable_any wake_;
     std::vector<Item> queue_;
     std::size_t bytes_ = 0;  // queued and under way
-    // Of the thread alone:
+    // Used only by the thread:
     std::map<std::uint64_t, Item> under_way_;
     std::uint64_t tag_ = 0;
     bool told_ = false;

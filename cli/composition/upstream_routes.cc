@@ -20,8 +20,9 @@ HttpClientOptions call_options(const UpstreamTarget& upstream, std::size_t answe
     options.connect_timeout = std::min(options.connect_timeout, upstream.timeout);
     options.ca_file = upstream.ca_file;
     options.answer_bytes = static_cast<std::int64_t>(answer_bytes);
-    // DANGER: on a connection that was kept, a request may meet its end: sent, and nobody knows
-    // whether it was read. Each of those would be a key in doubt.
+    // DANGER: a request on a reused keep-alive connection can race with the server closing it. It
+    // was sent, but we cannot know whether it was read, so its key would end in doubt. Open a new
+    // connection for each call.
     options.fresh_connections = true;
     for (const std::string& text : upstream.allow_private) {
         const auto network = parse_network(text);

@@ -1,8 +1,7 @@
 #pragma once
-// The whole configuration of a process, as the loader made it from a YAML file. A plain value.
-// What each option means, its default and its cost stand in one table
-// (cli/configuration/option_table.cc), from which the loader, docs/configuration.md and
-// schemas/config.schema.json are made.
+// The whole configuration of a process, as the loader made it from a YAML file. A plain value. One
+// table (cli/configuration/option_table.cc) says what each option means, its default and its cost;
+// the loader, docs/configuration.md and schemas/config.schema.json are made from it.
 
 #include <chrono>
 #include <cstdint>
@@ -47,7 +46,7 @@ using SinkOptions =
 
 struct TopicConfiguration {
     std::string name;
-    Mark mark;         // where the topic stands in the file
+    Mark mark;         // the topic's place in the file
     std::string path;  // such as `topics[0]`
     std::string database = default_database;
     FormatOptions
@@ -58,7 +57,7 @@ struct TopicConfiguration {
     Mark retention_mark;
     SinkOptions sink;
     Mark sink_mark;
-    std::optional<OutboxOptions> also_publish;  // beside the sink
+    std::optional<OutboxOptions> also_publish;  // in addition to the sink
     StartPosition start;
     OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
     RejectPolicy reject;
@@ -89,9 +88,10 @@ struct Configuration {
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
     HttpConfiguration http;                        // no routes: no front door
-    // Of routes to a sink, by their place: a request is a message, and these are read as a topic's.
+    // The routes to a sink, by their index: a request is a message, and these are read like a
+    // topic's.
     std::map<std::size_t, TopicConfiguration> route_sinks;
-    // Of routes to an upstream, in the same way: name, ledger and what is kept of answers.
+    // The routes to an upstream, in the same way: name, ledger and which answers are stored.
     std::map<std::size_t, TopicConfiguration> route_upstreams;
 };
 

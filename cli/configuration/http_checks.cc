@@ -235,7 +235,7 @@ void check_topic_route(const RouteConfiguration& route, Report& report) {
     }
 }
 
-// Braces stand in no header that a client can send: no request would ever have the value.
+// No header that a client can send contains braces: no request would ever have the value.
 void check_parts_of_path(const RouteConfiguration& route, const std::vector<ColumnOptions>& columns,
                          const std::string& path, Report& report) {
     if (!report.known(route.path + ".path")) return;
@@ -286,7 +286,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
     check_message(message, ledger, route.path, report);
 }
 
-// Of the routes and of the paths where a key's status is asked for.
+// Checks the routes and the paths where a key's status is queried.
 void check_ambiguity(const HttpConfiguration& http, Report& report) {
     struct Taken {
         RoutePattern pattern;

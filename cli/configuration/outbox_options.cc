@@ -1,4 +1,4 @@
-// The outbox in a configuration: as a topic's sink, and beside one.
+// The outbox in a configuration: as a topic's sink, and in addition to one.
 
 #include <array>
 
@@ -59,7 +59,7 @@ const OptionSpec entries[] = {
      .maximum = 900'000'000},
 };
 
-// Beside another sink: the same options, said in fewer words.
+// In addition to another sink: the same options, in fewer words.
 constexpr std::array<std::array<std::string_view, 2>, 6> beside{{
     {"topics[].also_publish.topic",
      "Beside the sink: the topic to which each message is published as well, in the same "

@@ -55,7 +55,7 @@ class Run {
             faults_ = plan_faults({options.seed, options.messages, options.workers, session_end});
     }
 
-    // Returns when every message is behind the fences and the workers have left.
+    // Returns when the fences have passed every message and the workers have left.
     void work() {
         allow();
         while (!(feeder_.done() && feeder_.lag() == 0 && !fleet_.any_frozen())) {

@@ -74,8 +74,8 @@ struct DeadLetterRecord {
     std::optional<std::string> key;
     std::optional<std::string> payload;
     std::vector<StoredHeader> headers;
-    // Of a conflict also the fingerprint of the message that has the key, and the table's JSON of
-    // the places where that may be.
+    // For a conflict also the fingerprint of the message that has the key, and the table's JSON of
+    // the places where that message may be.
     std::optional<std::string> fingerprint;
     std::optional<std::string> first_fingerprint;
     std::optional<std::string> first_places;

@@ -106,8 +106,9 @@ class Import {
         const std::int64_t fresh =
             std::ranges::count(*answers, Verdict::fresh, &ClaimAnswer::verdict);
         const std::int64_t known = static_cast<std::int64_t>(claims.size()) - fresh + repeats;
-        // DANGER: with the claims, and only from where this page began: else an import that runs
-        // twice, or whose COMMIT was in doubt, would pass over a page that nobody claimed.
+        // DANGER: together with the claims, and only from where this page began. Otherwise an
+        // import that runs twice, or whose COMMIT was in doubt, would skip a page that nobody
+        // claimed.
         const QueryResult moved = transaction.query(sql::import_move, Parameters{}
                                                                           .integer(import_)
                                                                           .text(position_)

@@ -1,6 +1,6 @@
 #pragma once
-// What stands among the dead letters, and among those that were discarded, under a key. Plain
-// values; who asks the database uses one thread, and its failures are PostgresErrors.
+// What the dead letters, and those that were discarded, hold under a key. Plain values; queries use
+// one thread, and their failures are PostgresErrors.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -31,7 +31,7 @@ std::optional<Digest> digest_from_text(std::string text) {
     return digest;
 }
 
-// Of what a configuration says nothing; a key's kind needs none then.
+// For a key that no configuration describes; its kind needs none then.
 KeyScope scope_without_configuration(const KeyQuestion& question) {
     if (!question.route.empty()) {
         return {.owner = "route " + question.route,
@@ -124,8 +124,8 @@ nlohmann::json optional_json(const std::optional<std::string_view>& text) {
     return text ? nlohmann::json(*text) : nlohmann::json(nullptr);
 }
 
-// The four columns that begin there: group, topic, partition, offset. Of a request there is no
-// place in a log, and its numbers say nothing.
+// Reads four columns from there on: group, topic, partition, offset. A request has no place in a
+// log, and its numbers mean nothing.
 void add_place(nlohmann::json& at, const QueryResult& rows, int row, int column) {
     at["group"] = optional_json(rows.optional_text(row, column));
     const std::optional<std::string_view> topic = rows.optional_text(row, column + 1);
@@ -192,7 +192,7 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
     }
     if (database != default_database) return search;
     for (const RouteConfiguration& route : configuration.http.routes) {
-        // Whoever reads the topic claims the keys of a route to it.
+        // The consumer of the topic claims the keys of a route to it.
         if (kept_of(configuration, route) == nullptr) continue;
         if (route.options.key.use == KeyUse::forbidden) continue;
         if (add(scope_of(configuration, route))) {

@@ -18,7 +18,7 @@ struct KeyQuestion {
     std::string key;
     std::string topic;
     std::string route;  // in the topic's place: method and path, such as `POST /orders/{id}`
-    std::string group;  // '' where nobody named one
+    std::string group;  // '' if nobody named one
     std::string operation;
     std::string tenant;
     std::string cloudevents_source;
@@ -38,8 +38,9 @@ bool of_operation_alone(const KeyQuestion& question);
 // UsageError where none of these is named.
 const std::string& source_of(const KeyQuestion& question);
 
-// As the topic's or the route's configuration makes them, where there is one; else of every kind
-// that needs none. Of an operation alone: as once() makes them, unless kinds are named.
+// As the topic's or the route's configuration makes them, if there is one; otherwise of every kind
+// that needs no configuration. With only an operation: as once() makes them, unless kinds are
+// named.
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
 

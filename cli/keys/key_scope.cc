@@ -53,7 +53,7 @@ KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& 
 
 std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
                                        const std::string& written) {
-    // A place in the log is no UUID.
+    // A place in the log is not a UUID.
     const auto canonical = [&](std::string text) {
         return scope.uuid && kind != "coordinates" ? lower_case(std::move(text)) : text;
     };

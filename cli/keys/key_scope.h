@@ -24,8 +24,8 @@ KeyScope scope_of(const TopicConfiguration& topic);
 // Also a UsageError for a route that claims no keys.
 KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route);
 
-// The key of that kind as whoever reads it has it: without the quotes that it may be written in.
-// None where those are wrong.
+// The key of that kind as its reader gets it: without the quotes that it may be written in. nullopt
+// if those are wrong.
 std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
                                        const std::string& written);
 

@@ -30,8 +30,8 @@ void write_down(Transaction& transaction, const Parameters& key, const FenceMove
 }
 
 // Whether every record from there on was written after the ledger's oldest generation began, so
-// that its claim is still held. By the records' times: no ledger tells it by offsets, as a rewind
-// or a replay claims old ones late.
+// that its claim is still held. Judged by the records' times: no ledger records it by offsets,
+// since a rewind or a replay claims old ones late.
 bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
                 std::chrono::milliseconds began) try {
     return log != nullptr && from >= log->offset_at(partition, began);
@@ -141,7 +141,8 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     const QueryResult held = transaction.query(sql::offsets_hold, key);
     if (held.rows() == 0) return {.fence = std::nullopt};
     const Offset fence{held.integer(0, 0)};
-    // Somebody may have moved it since the operator looked: what was not looked at is not passed.
+    // Somebody may have moved it since the operator checked: nothing that was not checked is
+    // skipped.
     if (fence != begin) return {.fence = fence};
     transaction.query(sql::offsets_move, Parameters(key).integer(end.raw()).boolean(false));
     transaction.query(sql::suspects_clear, key);

@@ -42,7 +42,7 @@ std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* lo
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only);
 
-// `log` may be missing where the position is an offset; the log's range is then not looked at.
+// `log` may be null if the position is an offset; the log's range is then not checked.
 FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);
 
@@ -51,15 +51,15 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
 void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
                 const std::string& reason);
 
-// Where the fence stood, none where there is none, and whether it was moved.
+// The fence's offset before, nullopt if there was none, and whether it was moved.
 struct SkipOutcome {
     std::optional<Offset> fence;
     bool done = false;
 };
 
-// Moves the fence from `begin` to `end` under a new owner and writes the range and the move down
-// with the reason, in one transaction; not where the fence stands elsewhere. `end` == `begin`: only
-// the new owner, so that a worker that halted there tries again.
+// Moves the fence from `begin` to `end` under a new owner and records the range and the move with
+// the reason, in one transaction; does nothing if the fence has another offset. `end` == `begin`:
+// only the owner changes, so that a worker that halted there tries again.
 SkipOutcome skip_range(Connection& connection, const std::string& group,
                        const TopicPartition& partition, Offset begin, Offset end,
                        const std::string& reason);

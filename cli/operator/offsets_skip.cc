@@ -18,7 +18,7 @@
 namespace onceward {
 namespace {
 
-constexpr std::chrono::seconds look_limit{10};  // for each offset that is looked at
+constexpr std::chrono::seconds look_limit{10};  // for each offset that is checked
 
 struct SkipOptions {
     OperatorOptions common;

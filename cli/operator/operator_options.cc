@@ -14,7 +14,7 @@ bool has_source(const Configuration& part, const std::string& name) {
            std::ranges::any_of(part.route_upstreams, is_named);
 }
 
-// Of a route that is not there, or claims nothing.
+// For a route that does not exist, or claims nothing.
 void throw_unless_claimed(const Configuration& configuration, const std::string& route) {
     static_cast<void>(scope_of(configuration, route_named(configuration, route)));
 }

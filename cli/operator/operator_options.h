@@ -28,9 +28,8 @@ struct OperatorOptions {
 // Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
 
-// The same, behind KEY, --topic and --route, and then what else names a key: --group, --operation,
-// --tenant,
-// --kind, --source, --digest.
+// The same, after KEY, --topic and --route, and then the other options that identify a key:
+// --group, --operation, --tenant, --kind, --source, --digest.
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question);
 
 // Adds --reason, which must say something if it is given.
@@ -41,14 +40,14 @@ void add_reason(CLI::App& command, std::string& reason, const std::string& kept_
 struct OperatorSetup {
     ConnectionOptions connection;
     std::string database = default_database;     // the server's name in the configuration
-    std::optional<Configuration> configuration;  // none where only a dsn was given
+    std::optional<Configuration> configuration;  // nullopt if only a dsn was given
 };
 
 // Each server that the command is for: the one that --database names, that of `source` (a topic or
-// a route, by name), or all. None where the configuration has routes to topics alone. A dsn goes
-// before the configuration's: migrations are for the schema's owner, not for the worker's role.
-// Throws ConfigurationError; UsageError where the configuration has no such database, or a dsn may
-// be that of any.
+// a route, by name), or all. Empty if the configuration has only routes to topics. A dsn takes
+// precedence over the configuration's: migrations are for the schema's owner, not for the worker's
+// role. Throws ConfigurationError; UsageError if the configuration has no such database, or a dsn
+// may be that of any.
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
                                            const std::string& command,
                                            const std::string& source = "");

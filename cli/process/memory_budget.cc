@@ -21,8 +21,8 @@ void lower(std::optional<std::int64_t>& limit, std::optional<std::int64_t> other
     if (other) limit = std::min(limit.value_or(*other), *other);
 }
 
-// Of the group and of all above it. In a container the path may be the host's, which is not there;
-// the top is the container's own then.
+// The lowest limit of the group and of all groups above it. In a container the path may be the
+// host's, which does not exist there; the top is the container's own then.
 std::optional<std::int64_t> lowest(const std::filesystem::path& top, const std::string& group,
                                    const char* file) {
     std::optional<std::int64_t> limit = number_in(top / file);

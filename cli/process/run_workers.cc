@@ -32,7 +32,7 @@ constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
 
-// Rows that nobody sends any more, since the last outbox left the configuration.
+// Warns of rows that nobody sends any more, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
     if (make_relay_options(configuration)) return;
     const QueryResult totals =
@@ -72,7 +72,7 @@ RetentionOptions retention_options(const Configuration& configuration) {
     return make_retention_options(configuration.postgres, std::move(ledgers));
 }
 
-// What the process has for one PostgreSQL server, beside the workers on it.
+// What the process has for one PostgreSQL server, in addition to the workers on it.
 struct Server {
     Server(Configuration part, StepObserver* observer)
         : configuration(std::move(part)),
@@ -140,7 +140,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         servers.push_back(std::make_unique<Server>(part, observer));
         of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
     }
-    // What ledgers keep is told of routes too, which may be alone on their server.
+    // What ledgers keep is reported for routes too, which may be alone on their server.
     for (const Configuration& part : used_databases(configuration)) {
         connections.push_back(part.postgres);
     }

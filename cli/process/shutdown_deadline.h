@@ -1,7 +1,7 @@
 #pragma once
-// Ends the process where its end takes longer than any statement may. libpq waits for ever for a
-// server that stands still behind a kernel or a proxy that answers; what was under way there is in
-// doubt, as after a kill. Made where the end begins, in a scope that outlives what it waits for.
+// Ends the process if its shutdown takes longer than any statement may. libpq waits for ever for a
+// frozen server whose kernel or proxy still answers; what was under way there is in doubt, as after
+// a kill. Create it where the shutdown begins, in a scope that outlives what it waits for.
 
 #include <chrono>
 #include <thread>

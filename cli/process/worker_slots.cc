@@ -67,7 +67,7 @@ void WorkerSlots::fail(Slot& slot, int number) {
               {{"worker", number}, {"error", slot.ended}, {"retry_ms", pause.count()}});
 }
 
-// What keeps one worker from starting anew must not end the others.
+// What keeps one worker from restarting must not end the others.
 void WorkerSlots::restart(Slot& slot, int number) {
     try {
         std::unique_ptr<Worker> worker = make_(number);

@@ -1,7 +1,7 @@
 #pragma once
-// The workers of one process: makes them, makes one anew whose consumer failed for good, drains
+// The workers of one process: makes them, recreates one whose consumer failed for good, drains
 // them. start(), tend() and drain() are for one thread; the rest is thread-safe, since the admin
-// port asks meanwhile.
+// port reads meanwhile.
 
 #include <chrono>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace onceward {
 
-// How long after its n-th failure in a row a worker is made anew: 2 s, doubled, at most a minute.
+// How long after its n-th failure in a row a worker is recreated: 2 s, doubled, at most a minute.
 std::chrono::milliseconds restart_pause(int failures);
 
 class WorkerSlots {

@@ -101,7 +101,7 @@ class Replay {
   private:
     bool stopped() const { return options_.stopped && options_.stopped(); }
 
-    // True: done. False: to be begun again, from where the fence stands.
+    // Returns true if it is done, false if it must begin again, from the fence's offset.
     template <class Work>
     bool in_session(Work work) {
         try {
@@ -178,7 +178,7 @@ class Replay {
         if (options_.progress) options_.progress(done_);
     }
 
-    // Where the reading goes on.
+    // Returns where reading continues.
     Offset take(const TopicPartition& partition) {
         // Its fence goes when it ends.
         if (!fences_.look(*connection_, partition.topic, partition.partition)) {
@@ -246,7 +246,7 @@ class Replay {
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<Replies> replies_;
     std::unique_ptr<ResultReplay>
-        answers_;  // none where the topic stores no results, or past dedup
+        answers_;  // null if the topic stores no results, or past dedup
     std::unique_ptr<Processor> processor_;
     Totals done_;
     int failures_ = 0;
@@ -285,7 +285,7 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log,
     }
     if (end > std::max(fence, begin)) {
         const Offset unread = std::max(fence, begin);
-        // What lies behind the log's end is nothing that anybody could read.
+        // Nothing after the log's end can be read.
         if (std::min(end, log.latest) > unread) {
             plan.notes.push_back(offsets_text(unread, std::min(end, log.latest)) +
                                  " the group has not passed yet; its workers will");

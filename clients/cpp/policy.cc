@@ -22,7 +22,7 @@ milliseconds random_up_to(milliseconds most) {
     return milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, most.count())(random));
 }
 
-// Of a list with commas, without the blanks around them; at least one.
+// The parts of a comma-separated list, without surrounding blanks; at least one.
 std::vector<std::string_view> parts_of(std::string_view list) {
     std::vector<std::string_view> parts;
     while (true) {

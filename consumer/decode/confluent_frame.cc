@@ -34,7 +34,7 @@ const char* take_indexes(std::string_view& bytes, ConfluentFrame& unframed) {
     if (!count) {
         return "the frame's message index list is cut short or overlong";
     }
-    // DANGER: the count comes from the wire; unchecked it writes behind the array.
+    // DANGER: the count comes from the wire. Unchecked, it would write past the end of the array.
     if (*count < 0 || *count > static_cast<std::int32_t>(ConfluentFrame::max_indexes)) {
         return "the frame's message index list has a negative or huge count";
     }

@@ -1,6 +1,7 @@
 #pragma once
-// The Confluent wire format: what stands before (or, in the newer form, beside) a payload of a
-// schema registry's users. Pure functions on views; nothing is thrown, a bad frame is a fault.
+// The Confluent wire format: what precedes a payload that was written with a schema registry, or
+// travels next to it in the newer form. Pure functions on views. They throw nothing; a bad frame is
+// a fault.
 
 #include <array>
 #include <cstdint>

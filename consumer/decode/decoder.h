@@ -33,9 +33,9 @@ struct Decoded {
 class Decoder {
   public:
     virtual ~Decoder() = default;
-    // Fills `values` (one for each wanted path, absent where it is not there) from the payload;
-    // they mean nothing beside a rejection. REQUIRES: the record has a payload; values.size() ==
-    // number of wanted paths.
+    // Fills `values` from the payload: one value for each wanted path, absent if the payload lacks
+    // it. After a rejection the values mean nothing. REQUIRES: the record has a payload;
+    // values.size() == number of wanted paths.
     virtual Decoded decode(const Record& record, std::span<Value> values,
                            std::pmr::memory_resource& arena) = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The decoders behind make_decoder(), one for each format. Errors and threads: see
+// The decoders that make_decoder() returns, one for each format. Errors and threads: see
 // consumer/decode/decoder.h.
 
 #include "consumer/decode/decoder.h"

@@ -8,8 +8,8 @@
 namespace onceward {
 
 enum class Format : std::uint8_t { json, protobuf, raw };
-// confluent: byte 0, a 4-byte schema id and, for Protobuf, the message's index path stand before
-// the payload.
+// confluent: byte 0, a 4-byte schema id and, for Protobuf, the message's index path precede the
+// payload.
 enum class Framing : std::uint8_t { none, confluent };
 // connect: {"schema": ..., "payload": X} is read as X. debezium: the row image `after` (or `before`
 // of a delete) of a change event, also inside a connect envelope.

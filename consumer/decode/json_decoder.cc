@@ -67,8 +67,7 @@ void JsonDecoder::want_change_event(const std::vector<std::string>& paths) {
     const JsonTrie::NodeId after = trie_.child(JsonTrie::root, "after");
     want(after, paths, 0);
     want(before, paths, static_cast<std::uint32_t>(paths.size()));
-    // Inside a Connect envelope the same event stands one level deeper; both places share their
-    // nodes.
+    // Inside a Connect envelope the same event is one level deeper; both places share their nodes.
     const JsonTrie::NodeId payload = trie_.child(JsonTrie::root, "payload");
     trie_.link(payload, "before", before);
     trie_.link(payload, "after", after);

@@ -94,8 +94,8 @@ bool Walker::string(Source& source, std::string_view token, const Node* node) {
     }
     const std::string_view inner = token.substr(1, token.size() - 2);
     if (std::memchr(inner.data(), '\\', inner.size()) == nullptr) {
-        // DANGER: simdjson takes a string that is not read and stands before a colon for a member's
-        // name, and passes over what follows: `["x":1}` would be JSON.
+        // DANGER: simdjson takes an unread string before a colon for a member's name and skips what
+        // follows, so `["x":1}` would pass as JSON.
         ondemand::raw_json_string passed;
         if (const auto error = source.get_raw_json_string().get(passed)) {
             return fail(error);
@@ -195,7 +195,7 @@ bool Walker::value(ondemand::value& value, Node* node, int depth) {
         }
     }
     if (node != nullptr && !node->slots.empty()) {
-        // The walk stands on the token behind the container, or at the document's end.
+        // The walk is at the token after the container, or at the document's end.
         const char* end = nullptr;
         if (value.current_location().get(end) != simdjson::SUCCESS) {
             end = copy + document.size();

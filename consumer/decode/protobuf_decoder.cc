@@ -20,8 +20,7 @@ namespace {
 
 namespace proto = google::protobuf;
 
-// Where the type stands in its file: its own position, and those of the messages around it before
-// that.
+// The type's position in its file, preceded by those of the messages around it.
 std::vector<std::int32_t> index_of(const proto::Descriptor& type) {
     std::vector<std::int32_t> index;
     for (const proto::Descriptor* at = &type; at != nullptr; at = at->containing_type()) {
@@ -43,7 +42,8 @@ const proto::Descriptor* type_at(const proto::FileDescriptor& file,
     return type;
 }
 
-// Whether proto2's `required` stands anywhere below: only then does each message need the check.
+// Returns whether proto2's `required` occurs in the type or below it. Only then does each message
+// need the check.
 bool has_required(const proto::Descriptor& type, std::set<const proto::Descriptor*>& seen) {
     if (!seen.insert(&type).second) {
         return false;

@@ -156,7 +156,7 @@ const char* ProtobufFields::State::leaf(proto::Message& message, const ProtobufP
     if (path.shape == PathShape::list) {
         return list(message, path.leaf, value, arena);
     }
-    // Without presence a default value cannot be told from an unset one, and counts as there.
+    // Without presence a default value looks like an unset one, and counts as present.
     if (path.leaf->has_presence() && !reflection.HasField(message, path.leaf)) {
         return nullptr;
     }

@@ -40,7 +40,7 @@ inline Value boolean(bool boolean) {
     return value;
 }
 
-// Of a google.protobuf.Timestamp; none where it is out of timestamp.proto's range.
+// Converts a google.protobuf.Timestamp; returns nullopt if it is outside timestamp.proto's range.
 inline std::optional<Value> timestamp(std::int64_t seconds, std::int64_t nanos) {
     constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01
     constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31

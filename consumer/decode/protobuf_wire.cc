@@ -62,7 +62,8 @@ Value::Kind kind_of_bytes(const Field& field) {
     return field.type() == Field::TYPE_BYTES ? Value::Kind::bytes : Value::Kind::text;
 }
 
-// Of a scalar that is no string: what its bits say. Narrow integers are cut, as by any parser.
+// Returns the value that a scalar's bits encode; strings are handled elsewhere. Narrow integers are
+// truncated, as in any parser.
 Value value_of(const Field& field, std::uint64_t bits) {
     const auto low = static_cast<std::uint32_t>(bits);
     switch (field.type()) {
@@ -142,7 +143,7 @@ struct ProtobufWire::State {
     bool add_type(const proto::Descriptor& type);
     std::size_t add_node(const proto::Descriptor& type);
     Place place(std::size_t node, const Field* field);
-    // `node`: none where nothing in the message is wanted.
+    // `node` is null if nothing in the message is wanted.
     bool walk(Input& input, std::size_t type, Node* node, int depth);
     bool enter(Input& input, int length, std::size_t type, Node* node, int depth);
     bool take(Input& input, Slot& slot, int depth);
@@ -282,7 +283,7 @@ bool ProtobufWire::State::check(Input& input, const Checked& checked, int depth)
     return true;
 }
 
-// Of a field that comes again the last one counts; messages are merged.
+// If a field occurs several times, the last one counts; messages are merged.
 bool ProtobufWire::State::take(Input& input, Slot& slot, int depth) {
     slot.seen = true;
     std::uint64_t bits = 0;
@@ -356,7 +357,7 @@ bool ProtobufWire::State::set(const Wanted& from, Value& value) const {
     if (leaf.seen) {
         value = leaf.value;
     } else if (!leaf.field->has_presence()) {
-        // Without presence a default value cannot be told from an unset one, and counts as there.
+        // Without presence a default value looks like an unset one, and counts as present.
         value = value_of(*leaf.field, 0);
     }
     return true;

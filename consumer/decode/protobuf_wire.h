@@ -18,8 +18,8 @@ namespace onceward {
 
 class ProtobufWire {
   public:
-    // None where a path needs the parsed message: a list, a map, a message as JSON, a oneof's
-    // member; and where any message below `type` is of proto2 (defaults, closed enums, groups).
+    // Returns null if a path needs the parsed message (a list, a map, a message as JSON, a member
+    // of a oneof), or if a message below `type` is a proto2 one (defaults, closed enums, groups).
     static std::unique_ptr<ProtobufWire> make(const google::protobuf::Descriptor& type,
                                               const std::vector<ProtobufPath>& paths);
     ~ProtobufWire();

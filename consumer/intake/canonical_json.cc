@@ -41,7 +41,8 @@ void append_utf8(std::uint32_t point, std::string& out) {
 bool below_every_double(std::string_view number) {
     const std::size_t e = std::min(number.find_first_of("eE"), number.size());
     const std::string_view digits = number.substr(0, e);
-    // How far in front of the point its first digit that counts stands; behind it below 0.
+    // The position of the decimal point relative to the first significant digit; negative if the
+    // point precedes it.
     const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
     const std::int64_t place = point - static_cast<std::int64_t>(digits.find_first_of("123456789"));
     if (e == number.size()) return place < 0;
@@ -158,7 +159,7 @@ class Canonicaliser {
         return append_canonical_number(token, out) || fail("a number is beyond every double");
     }
 
-    // Behind its opening quote and up to the closing one, escapes resolved.
+    // Reads after the opening quote up to the closing one; escapes are resolved.
     bool string(std::string& out) {
         ++at_;
         while (at_ < text_.size()) {
@@ -214,7 +215,8 @@ class Canonicaliser {
     std::string fault_;
 };
 
-// UTF-16 puts what is above U+FFFF, in surrogates, before U+E000 to U+FFFF; UTF-8 behind them.
+// UTF-16 sorts characters above U+FFFF (surrogates) before U+E000 to U+FFFF; UTF-8 sorts them
+// after.
 int rank(char c) {
     const int byte = static_cast<unsigned char>(c);
     return byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte;
@@ -255,14 +257,15 @@ void append_canonical_string(std::string_view text, std::string& out) {
 bool append_canonical_number(std::string_view number, std::string& out) {
     double real = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), real);
-    // Of what is out of range the number says nothing: the double next to it is 0, or none.
+    // For a number out of range the parser does not say whether the nearest double is 0 or does not
+    // exist.
     if (error != std::errc{} && !below_every_double(number)) return false;
     append_canonical_real(error == std::errc{} ? real : 0, out);
     return true;
 }
 
-// ECMAScript, Number::toString: the fewest digits that are this double again, laid out by where the
-// decimal point comes to stand.
+// ECMAScript, Number::toString: the fewest digits that give this double again, laid out by the
+// position of the decimal point.
 void append_canonical_real(double real, std::string& out) {
     if (real == 0) {  // -0 too
         out.push_back('0');
@@ -280,7 +283,7 @@ void append_canonical_real(double real, std::string& out) {
     const bool plus = shortest[e + 1] == '+';
     std::from_chars(shortest.data() + e + (plus ? 2 : 1), written.ptr, exponent);
     const int count = static_cast<int>(digits.size());
-    const int point = exponent + 1;  // so many digits stand before it
+    const int point = exponent + 1;  // this many digits precede it
     const auto zeros = [](int number) {
         return std::string(static_cast<std::size_t>(number), '0');
     };

@@ -10,9 +10,9 @@
 
 namespace onceward {
 
-// Appends the form of a whole JSON text. Returns what is wrong, without any of the text itself;
-// `out` is then of no use. A name that is there twice, a surrogate that stands alone and a number
-// beyond every double are wrong: they have no canonical form.
+// Appends the canonical form of a whole JSON text. Returns what is wrong, without any of the text
+// itself; `out` is then useless. A repeated name, a lone surrogate and a number beyond every double
+// are wrong: they have no canonical form.
 std::optional<std::string> append_canonical(std::string_view json, std::string& out);
 
 // The parts. `text`: UTF-8, escapes resolved. `number`: as JSON writes it; false where it is larger

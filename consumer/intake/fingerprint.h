@@ -24,8 +24,8 @@ class FieldsFingerprint {
 
     // Sets the message's fingerprint, or its rejection where a field has no canonical form.
     void take(Message& message, std::span<const Value> values) const;
-    // What is digested, for tests: the object without what is absent; behind a minus where the
-    // message removes its row, as that is no repeat of what wrote it.
+    // The text that is digested, for tests: the object without absent members. A minus precedes it
+    // if the message removes its row, since a removal does not repeat the write.
     std::optional<std::string> text(Operation operation, std::span<const Value> values,
                                     std::string& out) const;
 

@@ -196,7 +196,8 @@ KeyText KeyExtractor::State::tenant(const Record& record, std::span<const Value>
         value = values[tenant_path];
     }
     KeyText text = key_text(value, arena);
-    // DANGER: '' is what stands in the digest of a topic without tenants; it is nobody's name.
+    // DANGER: the digest uses '' for topics without tenants, so '' must never be the name of a
+    // tenant.
     if (text.status == Status::found && text.text.empty()) {
         text.status = Status::missing;
     }

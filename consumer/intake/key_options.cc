@@ -65,7 +65,7 @@ std::string kind_of(const KeySource& source) {
     return "";
 }
 
-// The source's length stands first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever
+// The source's length comes first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever
 // joins them.
 std::string cloudevents_key(std::string_view source, std::string_view id) {
     std::string key = std::to_string(source.size());

@@ -39,8 +39,8 @@ enum class KeyPolicy : std::uint8_t {
     skip,    // not applied, counted as skipped
 };
 
-// What is kept beside a key's claim, cut to 16 bytes of its SHA-256: the same key with another
-// fingerprint is a conflict, where both have one.
+// What is stored with a key's claim: the first 16 bytes of a SHA-256. The same key with another
+// fingerprint is a conflict if both claims have one.
 struct FingerprintOptions {
     enum class Of : std::uint8_t {
         none,     // the same key is a duplicate, whatever it comes with
@@ -74,7 +74,7 @@ struct KeyOptions {
 std::optional<std::vector<KeySource>> key_preset(const std::string& name);
 std::vector<std::string> key_preset_names();
 
-// What stands for the source in the digest: `header:<name>`, `field:<path>`, `record_key`,
+// The name of the source in the digest: `header:<name>`, `field:<path>`, `record_key`,
 // `cloudevents`, `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are
 // different keys.
 std::string kind_of(const KeySource& source);

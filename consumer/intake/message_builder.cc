@@ -86,7 +86,7 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
 
-// Returns whether the message goes on to its key and sink.
+// Returns whether the message continues to its key and sink.
 bool MessageBuilder::State::tombstone(Message& message) {
     std::fill(values.begin(), values.end(), Value{});
     switch (options.format.tombstones) {

@@ -27,8 +27,8 @@ class MessageBuilder {
     // `sink` outlives the intake; sink.fields() is asked once. Throws FormatError.
     MessageBuilder(MessageBuilderOptions options, Sink& sink);
     ~MessageBuilder();
-    // The topic's id as Kafka gave it, for keys from coordinates; '' where there is none (then the
-    // name stands in).
+    // The topic's id as Kafka gave it, for keys from coordinates; '' if Kafka gave none (then the
+    // topic's name is used).
     void set_topic_id(std::string topic_id);
     MessageBuilder(const MessageBuilder&) = delete;
     // Adds the message to the chunk (views into the record's storage, which moves along).

@@ -50,8 +50,8 @@ void forward_error(rd_kafka_t*, int code, const char* reason, void* opaque) {
     if (callbacks != nullptr && callbacks->error) callbacks->error(code, explained(reason));
 }
 
-// Why a broker's certificate is not taken, which librdkafka's own text does not tell. Runs on its
-// threads; 0 refuses.
+// Reports why a broker's certificate was refused; librdkafka's own text does not say it. Runs on
+// librdkafka's threads. Returning 0 refuses the certificate.
 int report_certificate(rd_kafka_t*, const char* broker, std::int32_t, int* error, int, const char*,
                        std::size_t, char* text, std::size_t size, void*) {
     if (*error == X509_V_OK) return 1;
@@ -87,9 +87,10 @@ constexpr const char* queued_kilobytes = "16384";
 // librdkafka fetches nothing for this long where it found the queue full. Its default of a second
 // empties the queue under load.
 constexpr const char* full_queue_again_ms = "10";
-// A broker answers a connection's requests in turn, so that a seek, a question for an offset and
-// the first fetch behind them wait for the fetch that is held open at a log's end. Its default of
-// 500 ms was 3 seconds of a worker's start; shorter is more empty fetches while nothing comes.
+// A broker answers the requests of a connection in turn. A seek, a question for an offset and the
+// first fetch after them therefore wait for the fetch that is held open at a log's end. The default
+// of 500 ms cost 3 seconds of a worker's start. A shorter time means more empty fetches while
+// nothing arrives.
 constexpr const char* fetch_wait_ms = "100";
 
 }  // namespace
@@ -102,10 +103,10 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
         group_protocol == options.properties.end() || group_protocol->second.reveal() != "consumer";
     // KIP-848's brokers choose the assignor themselves.
     if (classic && !options.instance_id.empty()) {
-        // DANGER: a cooperative rebalance (KIP-429) has two rounds, and a static member that comes
-        // back gets the share that it had without one (KIP-345). Between the rounds that is the
-        // share of the first; the second is never called, and what was given up for it belongs to
-        // nobody. An eager one deals all partitions out at once.
+        // DANGER: a cooperative rebalance (KIP-429) has two rounds, and a static member that
+        // returns gets its former share without a rebalance (KIP-345). Between the rounds that is
+        // the share of the first round; the second never happens, and nobody owns the partitions
+        // that were given up for it. An eager rebalance assigns all partitions at once.
         set(raw, "partition.assignment.strategy", "roundrobin");
     } else if (classic && rd_kafka_version() >= 0x020a0000) {
         // Before librdkafka 2.10 a commit during a cooperative rebalance loses the assignment.

@@ -1,6 +1,6 @@
 #pragma once
-// Where the records behind a damaged batch begin. Pure: what lies at an offset is asked by a
-// function.
+// Finds the offset where the records after a damaged batch begin. Pure: a function tells what is at
+// an offset.
 
 #include <cstdint>
 #include <functional>
@@ -16,10 +16,10 @@ struct LogSight {
     Offset at;  // of the record; where the unreadable batch begins, which may be lower; the end
 };
 
-// The first offset from `begin` on at which no unreadable batch lies, `end` where there is none
-// below it. Exact, however many damaged batches stand in a row: each is left at its own end, which
-// is searched for by halving. None where that takes more than `looks` questions, as where the
-// client does not tell the batches apart.
+// Returns the first offset from `begin` on that is not in an unreadable batch, or `end` if there is
+// none before it. Exact for any number of consecutive damaged batches: each batch's end is found by
+// halving. Returns nullopt if that takes more than `looks` questions, for instance if the client
+// does not tell the batches apart.
 std::optional<Offset> next_readable(Offset begin, Offset end,
                                     const std::function<LogSight(Offset)>& look, int looks = 500);
 

@@ -33,8 +33,8 @@ bool not_authenticated(const KafkaError& error);
 // Whether no TLS connection came about.
 bool tls_failed(const KafkaError& error);
 
-// Whether the code tells of the records themselves: a broken checksum or compression, a format that
-// nobody knows. Asked again, the broker says the same.
+// Returns whether the code is about the records themselves: a broken checksum or compression, an
+// unknown format. The broker would say the same again.
 bool records_unreadable(int code);
 
 }  // namespace onceward

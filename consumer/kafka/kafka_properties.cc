@@ -19,7 +19,7 @@ namespace {
 struct RefusedProperty {
     std::string_view name;
     std::string_view
-        harmless;  // the one value that may stand, as it is what is set anyway; '' for none
+        harmless;  // the one value that is allowed, because it is set anyway; '' if there is none
     std::string_view reason;
 };
 

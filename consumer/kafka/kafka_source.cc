@@ -214,8 +214,9 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
     span->end = end;
     position.offset = end;
     if (end_of_partition) {
-        // DANGER: whose epoch this offset is nobody tells, and it may be a later one than the last
-        // record's: a seek with that one would be taken for one into a log that was cut.
+        // DANGER: PARTITION_EOF carries no leader epoch, and the epoch at this offset may be newer
+        // than the last record's. A seek with the old epoch would look like one into a truncated
+        // log, so store "unknown".
         span->leader_epoch = LeaderEpoch{-1};
         return;
     }

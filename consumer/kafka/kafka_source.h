@@ -1,9 +1,9 @@
 #pragma once
-// A member of a consumer group that reads each partition from where its fence stands.
-// One thread, the reader's, calls serve(), wait(), begin(), read() and close(); the other methods
-// are thread-safe. Owns the librdkafka consumer. What goes wrong with one partition is told to the
-// listener; KafkaError is thrown by the queries, and by serve() where the consumer itself is beyond
-// use (a fatal error) and must be made anew.
+// A member of a consumer group that reads each partition from the offset of its fence. One thread,
+// the reader's, calls serve(), wait(), begin(), read() and close(); the other methods are
+// thread-safe. Owns the librdkafka consumer. Problems of one partition go to the listener. The
+// queries throw KafkaError, and so does serve() if the consumer itself is unusable (a fatal error)
+// and must be recreated.
 
 #include <chrono>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace onceward {
 
-// Records that the client cannot make out. The reading of the partition stopped in front of them.
+// Records that the client cannot decode. Reading of the partition stopped before them.
 struct UnreadableRecords {
     TopicPartition partition;
     Offset position;  // what was to be read next
@@ -67,10 +67,10 @@ class KafkaSource {
     // The last failure that serve() met and that no broker's return would end: a refused login, TLS
     // that fails. nullopt if there is none.
     std::optional<KafkaError> refusal() const;
-    // For a consumer that is in no group for long. DANGER: where a broker that shuts down answers
-    // with an empty list of brokers, librdkafka forgets every broker that it knows and never asks
-    // the bootstrap servers again (seen with 2.14.2, its issue 5301): the worker would stand still
-    // for ever. Known servers are added once.
+    // For a consumer that has been in no group for long. DANGER: if a broker that shuts down
+    // answers with an empty list of brokers, librdkafka forgets every broker that it knows and
+    // never asks the bootstrap servers again (seen with 2.14.2, its issue 5301), and the worker
+    // would hang for ever. Known servers are added once.
     void bootstrap_again();
     // Until there may be something to serve or to read, or wake() was called.
     void wait(std::chrono::milliseconds timeout);
@@ -96,8 +96,8 @@ class KafkaSource {
         LeaderEpoch leader_epoch{-1};
         std::string metadata;
     };
-    // The group's committed offset; none where the group has none. An error is an exception and
-    // never `none`.
+    // The group's committed offset; nullopt if the group has none. An error is an exception and
+    // never nullopt.
     std::optional<GroupOffset> group_offset(const TopicPartition& partition);
     struct Range {
         Offset earliest;
@@ -106,7 +106,7 @@ class KafkaSource {
     Range range(const TopicPartition& partition);
     // The first offset whose record is not older; the end of the log where there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
-    // The high watermark, whatever the isolation level: acknowledged messages may lie behind the
+    // The high watermark, whatever the isolation level: acknowledged messages may lie after the
     // last stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition);
     int partition_count(const std::string& topic);
@@ -115,9 +115,9 @@ class KafkaSource {
     // The topic's own, the broker's defaults included; needs the right to describe them.
     std::map<std::string, std::string> topic_properties(const std::string& topic);
 
-    // Without waiting. The end of the log as the last fetch told it.
+    // Does not wait. The end of the log as the last fetch reported it.
     std::optional<Offset> fetched_end(const TopicPartition& partition) const;
-    // Without waiting, and for the reader's thread alone. Where the reading stands, while the
+    // Does not wait; for the reader's thread only. The offset that reading has reached, while the
     // partition is open.
     std::optional<Offset> position(const TopicPartition& partition) const;
     // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.

@@ -48,7 +48,7 @@ std::map<TopicPartition, Offset> KafkaSource::told_ends() {
     std::map<TopicPartition, Offset> ends;
     if (!state_->ends) return ends;
     while (const KafkaEvent event{rd_kafka_queue_poll(state_->ends.get(), 0)}) {
-        // A broker that does not answer is told of elsewhere.
+        // A broker that does not answer is reported elsewhere.
         if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
         std::size_t count = 0;
         const rd_kafka_ListOffsetsResultInfo_t** infos = rd_kafka_ListOffsets_result_infos(

@@ -95,7 +95,7 @@ std::optional<GroupSight> KafkaSource::told_group() {
     if (asked.answers_due == 0) return std::nullopt;
     while (const KafkaEvent event{rd_kafka_queue_poll(asked.answers.get(), 0)}) {
         --asked.answers_due;
-        // A broker that does not answer is told of elsewhere.
+        // A broker that does not answer is reported elsewhere.
         if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
             asked.failed = true;
         } else if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT) {
@@ -109,13 +109,12 @@ std::optional<GroupSight> KafkaSource::told_group() {
     return std::move(asked.sight);
 }
 
-// The member leaves, and joins as a new one. The broker takes a static member out of the group when
-// it says LeaveGroup, which is a rebalance whether it was the leader or a follower; librdkafka says
-// it when a static member unsubscribes, though not when it closes. What does less does not suffice
-// in a Stable group: rd_kafka_subscribe() of the same topics is no change for a cooperative member
-// and sends nothing, and a JoinGroup makes a rebalance only where the leader sends it, or a
-// follower with other metadata than in its last one. Who leads, a member that came back is not
-// told (KIP-814).
+// The member leaves, and joins as a new one. The broker removes a static member from the group on
+// LeaveGroup, which causes a rebalance whether it was the leader or a follower; librdkafka sends it
+// when a static member unsubscribes, though not when it closes. Less does not suffice in a Stable
+// group: rd_kafka_subscribe() with the same topics is no change for a cooperative member and sends
+// nothing, and a JoinGroup causes a rebalance only if the leader sends it, or a follower with other
+// metadata than before. A member that returned does not learn who leads (KIP-814).
 void KafkaSource::rejoin() {
     if (state_->rejoin_by) return;
     const rd_kafka_resp_err_t code = rd_kafka_unsubscribe(state_->client.get());

@@ -92,7 +92,7 @@ std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPar
     const rd_kafka_resp_err_t code =
         rd_kafka_committed(state_->client.get(), list.get(), query_timeout_ms);
     const rd_kafka_topic_partition_t& element = list->elems[0];
-    // DANGER: an error is not 'none'. Taken for none, a group would start anew and process
+    // DANGER: an error does not mean "no offset". If it did, a group would start over and process
     // everything again, or nothing.
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "committed offset");
     if (element.err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(element.err, "committed offset");
@@ -134,9 +134,9 @@ std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partitio
     list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
     const KafkaAdminOptions options =
         admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_LISTOFFSETS);
-    // DANGER: read_uncommitted. What follows isolation.level is the last stable offset, behind
-    // which acknowledged messages may lie; a watermark taken from it would let their claims'
-    // retention run out.
+    // DANGER: read_uncommitted. With isolation.level the answer is the last stable offset, and
+    // acknowledged messages may lie after it. A watermark taken from it would let the retention of
+    // their claims run out.
     const KafkaErrorObject refused(rd_kafka_AdminOptions_set_isolation_level(
         options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
     rd_kafka_ListOffsets(state_->client.get(), list.get(), options.get(), queue.get());

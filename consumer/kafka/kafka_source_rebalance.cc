@@ -79,11 +79,11 @@ void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partition
     }
 }
 
-// DANGER: an eager assignment stands for all. Where a leader sees that its topic has more
+// DANGER: an eager assignment replaces everything. If a leader sees that its topic has more
 // partitions while an assignment of its own waits for this callback, librdkafka joins again without
-// a revoke (2.14.2 and 2.15.0, rd_kafka_cgrp_revoke_all_rejoin): what the new assignment does not
-// have would be fought for with its owner, and each refused seek in it would end in a restart() of
-// all others, which were never read then (seen in seed 141 of the campaign).
+// a revoke (2.14.2 and 2.15.0, rd_kafka_cgrp_revoke_all_rejoin). The worker would fight with the
+// new owner for the partitions that the new assignment lacks, and each refused seek would end in a
+// restart() of all others, which would then never be read (seen in seed 141 of the campaign).
 void KafkaSource::State::give_back_all() {
     std::vector<TopicPartition> held;
     for (Topic& topic : topics) {
@@ -144,11 +144,12 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, boo
     }
 }
 
-// DANGER: after _AUTO_OFFSET_RESET librdkafka fetches the partition no more and refuses every seek
-// in it; only a new assignment starts it again, at the end of its log, where the next begin() seeks
-// from. At the offset itself it would fetch before that seek, and in front of a batch with a broken
-// checksum be out of range again: it takes the batch's own bytes for an offset (2.14.2). Members of
-// the eager protocol assign all they have, each where its reading stands.
+// DANGER: after _AUTO_OFFSET_RESET librdkafka no longer fetches the partition and refuses every
+// seek in it. Only a new assignment starts it again, at the end of its log, from where the next
+// begin() seeks. Assigned at the offset itself, it would fetch before that seek, and before a batch
+// with a broken checksum it would be out of range again: it takes the batch's own bytes for an
+// offset (2.14.2). Members of the eager protocol assign all their partitions, each at the offset
+// that reading has reached.
 void KafkaSource::State::restart(const TopicPartition& partition) {
     const char* protocol = rd_kafka_rebalance_protocol(client.get());
     const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
@@ -183,9 +184,9 @@ void KafkaSource::State::restart(const TopicPartition& partition) {
     if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) warn(rd_kafka_err2str(failed));
 }
 
-// DANGER: the partition is closed before anything else of it is taken. Behind a batch with a broken
-// checksum librdkafka goes on with the next one (2.14.2, check.crcs), and the next message would
-// move the span, and with it the fence, over the batch: passed in silence.
+// DANGER: close the partition before anything else of it is taken. After a batch with a broken
+// checksum librdkafka continues with the next one (2.14.2, check.crcs). The next message would move
+// the span, and with it the fence, over the batch, which would be skipped silently.
 void KafkaSource::State::stop_reading(const TopicPartition& partition, Position& position,
                                       const rd_kafka_message_t& error) {
     position.open = false;

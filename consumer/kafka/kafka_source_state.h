@@ -14,14 +14,14 @@
 namespace onceward {
 
 struct KafkaSource::State {
-    // Where the reading of a partition stands: the next span begins there.
+    // The offset that reading of a partition has reached: the next span begins there.
     struct Position {
         Offset offset;
         KafkaQueue queue;  // the partition's own; unread until begin()
         bool open = false;
         bool stopped = false;  // librdkafka gave up fetching: out of range
         int failed_seeks = 0;  // in a row
-        // librdkafka knows where it stands; sought before, it may jump to the end later
+        // librdkafka knows its position; after an earlier seek it may jump to the end
         bool settled = false;
     };
     struct Topic {
@@ -41,7 +41,7 @@ struct KafkaSource::State {
         KafkaQueue answers;
         int answers_due = 0;
         bool failed = false;
-        GroupSight sight;  // what the answers have told so far
+        GroupSight sight;  // what the answers have said so far
     };
     GroupQuestion group_question;
     // The member leaves the group, and joins it again when it has left, or then.
@@ -57,7 +57,7 @@ struct KafkaSource::State {
     Topic* find(const std::string& name);
     void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
     void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
-    // What an assignment that stands for all finds still held, as lost.
+    // Reports as lost what is still held when an assignment replaces everything.
     void give_back_all();
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
     void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);

@@ -2,7 +2,7 @@
 // A Kafka cluster inside this process, made by librdkafka for tests and demos: topics, consumer
 // groups, offset commits and injected errors, no admin requests. Other processes reach it over
 // 127.0.0.1 and lose it when this one ends. Thread-safe. It trims a partition at 5 MiB or 100,000
-// message sets, whoever has read it or not. Bad arguments and librdkafka's refusals are
+// message sets, even if nobody has read them. Bad arguments and librdkafka's refusals are
 // std::runtime_errors.
 
 #include <chrono>

@@ -136,8 +136,9 @@ LogSight RangeReader::look(const TopicPartition& partition, Offset offset,
             return {LogSight::Kind::unreadable, Offset{message->offset}};
         }
         last = rd_kafka_message_errstr(message.get());
-        // The answer to what librdkafka took for an offset behind a broken checksum, in the look
-        // before, may stop the fetches of this one: see KafkaSource's restart().
+        // A previous check may still get an answer about what librdkafka took for an offset after a
+        // broken checksum. That answer can stop the fetches of this check: see KafkaSource's
+        // restart().
         if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
             state_->assign(partition, offset);
         }

@@ -20,7 +20,7 @@ struct Stretch {
     Offset end;  // exclusive
 };
 
-// A part of a stretch: what was read, and where its reading goes on.
+// A part of a stretch: what was read, and where reading continues.
 struct RecordPage {
     std::vector<Record> records;
     Offset end;

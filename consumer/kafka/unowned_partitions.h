@@ -1,11 +1,12 @@
 #pragma once
-// Which partitions nobody owns although the group is at rest, and when a member is to leave and
-// join again so that they are given out. Pure: no I/O, the clock and the dice are handed in; used
-// by one thread.
+// Finds partitions that nobody owns although the group is stable, and decides when a member must
+// leave and join again so that they are assigned. Pure: no I/O, the clock and the dice are passed
+// in; used by one thread.
 //
-// A static member that is restarted gets its old assignment without a rebalance (KIP-345). Where it
-// led the group it is not told that it leads (KIP-814), and takes the partitions that its topics
-// have by then for those it gave out: what was added while it was away waits for another rebalance.
+// A static member that restarts gets its old assignment without a rebalance (KIP-345). If it led
+// the group, it does not learn that it leads (KIP-814), and it takes the partitions that its topics
+// have by then for those it assigned: partitions added while it was away wait for another
+// rebalance.
 
 #include <chrono>
 #include <map>
@@ -31,8 +32,8 @@ class UnownedPartitions {
     // brokers two questions more often; longer, the partitions wait: twice that in the middle.
     explicit UnownedPartitions(std::chrono::milliseconds every) : every_(every) {}
 
-    // The partitions for which the member is to rejoin now: those that nobody owned in two looks in
-    // a row at a settled group. `dice`: between 0 and 1.
+    // The partitions for which the member must rejoin now: those without an owner in two
+    // consecutive checks of a settled group. `dice`: between 0 and 1.
     std::vector<TopicPartition> look(Clock::time_point now, const GroupSight& sight, double dice);
 
     // From one look, or rejoin, to the next, so that the members of a fleet do not act at once.

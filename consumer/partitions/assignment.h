@@ -39,7 +39,7 @@ class Assignment {
         std::string pause;          // paused: why
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
-        std::optional<Offset> unreadable;  // reading: it stopped in front of this offset
+        std::optional<Offset> unreadable;  // reading: it stopped before this offset
         ReadAttempts read_tries;
         std::optional<Clock::time_point> retry;  // halted: tried again then
         std::chrono::milliseconds retry_delay{0};
@@ -65,11 +65,11 @@ class Assignment {
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
-    // Who owns the fence, before it is decided whether and where to read: myself, or whoever was
-    // seen in the row. A halted partition goes on when the row has another owner than this one.
+    // Who owns the fence, before it is decided whether and where to read: this worker, or the owner
+    // that was seen in the row. A halted partition continues when the row has another owner.
     void owned(const TopicPartition& partition, const std::string& owner);
-    // The reader stands at `offset`. Where the fence was taken again meanwhile, and stands
-    // elsewhere, it seeks anew.
+    // The reader is at `offset`. If the fence was taken again meanwhile and has another offset, the
+    // reader seeks again.
     void sought(const TopicPartition& partition, Offset offset);
     // `jitter`: between 0 and 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
@@ -115,8 +115,7 @@ class Assignment {
     // Halted, waiting or paused: not to be fetched.
     std::vector<TopicPartition> standing() const;
     std::optional<Clock::time_point> next_due() const;
-    // Grows whenever the group or the log may have changed, so that what was known of the log must
-    // be asked anew.
+    // Grows whenever the group or the log may have changed, so that the log must be queried again.
     std::uint64_t changes() const { return changes_; }
     const Entry* find(const TopicPartition& partition) const;
     const std::map<TopicPartition, Entry>& entries() const { return entries_; }

@@ -17,7 +17,7 @@ enum class HaltReason : std::uint8_t {
     retired,       // `onceward groups retire`
     other_log,     // the topic's name means another log than the fence's
     out_of_range,  // the log's retention passed the fence: `lost` says which offsets are gone
-    log_cut,       // the log ends below the fence, or was written anew there
+    log_cut,       // the log ends before the fence, or was rewritten there
     unreadable,    // a batch with a broken checksum or compression
     memory,        // reading there took more memory than the process may have
 };

@@ -321,7 +321,7 @@ void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
         for (Chunk& chunk : queue.chunks) {
             const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
             if (span == chunk.spans.end()) continue;
-            // The reader may have put more behind it meanwhile.
+            // The reader may have appended more to it meanwhile.
             if (span->begin == tail.begin && span->end >= tail.end) span->begin = tail.end;
             break;
         }

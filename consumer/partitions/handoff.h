@@ -51,7 +51,7 @@ class Handoff {
     void abandoned(const std::set<Partition>& partitions);
     // Those of the batch in flight that were revoked meanwhile.
     std::set<Partition> leaving() const;
-    // Those of them that nobody waits for any more: their deadline is over.
+    // Those of them that nobody waits for any more, because their deadline has passed.
     std::set<Partition> overdue() const;
     // Waits, unless the worker stops or a partition in flight leaves.
     void pause(std::chrono::milliseconds duration);
@@ -61,8 +61,8 @@ class Handoff {
     // The offsets to commit, oldest news first; empties the list. Not more often than the writer
     // asks.
     std::vector<CommittedOffset> take_offsets();
-    // What waits behind the fence of a partition without any message: control records and the like.
-    // drop_tail() takes it out once the fence has been moved over it.
+    // What follows the fence of a partition without any message: control records and the like.
+    // drop_tail() removes it once the fence has been moved over it.
     std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
     void drop_tail(const TopicPartition& partition, const Span& tail);
     // The partitions of which messages are queued or in flight, with the first one's timestamp.

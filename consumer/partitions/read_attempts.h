@@ -1,6 +1,6 @@
 #pragma once
-// How often a partition's reading failed at one offset, and when to give up. Pure; of one
-// partition, used under the lock of whoever holds it.
+// Counts how often reading a partition failed at one offset, and says when to give up. Pure; one
+// object for each partition, used under its owner's lock.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@ namespace onceward {
 
 class ReadAttempts {
   public:
-    // A fetch that was damaged on its way is whole the next time; what is damaged on the broker's
-    // disk is not. More tries only tell later.
+    // A fetch that was damaged in transit is whole the next time; data that is damaged on the
+    // broker's disk is not. More tries only delay the report.
     static constexpr int at_most = 3;
     enum class Verdict : std::uint8_t { again, halt };
 

@@ -102,8 +102,8 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
 
 bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,
                                 const TopicPartition& partition, Entry& entry) {
-    // Behind the last message there may be control records only: the fence then moves to the end
-    // with this write.
+    // Only control records may follow the last message: the fence then moves to the end with this
+    // write.
     const std::optional<Span> tail = exchange.tail(partition, entry.fence);
     const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
     if (!due) return true;

@@ -1,7 +1,7 @@
 #pragma once
 // Takes and writes the watermarks of the partitions whose fence this worker holds, between two
-// batches and never beside one. Used by the writer's thread alone. A sample that fails costs
-// nothing but time: claims stay longer.
+// batches and never during one. Used by the writer's thread only. A failed sample only costs time:
+// claims are kept longer.
 
 #include <chrono>
 #include <map>
@@ -26,7 +26,7 @@ class RetentionWatermarks {
     };
     struct Found {
         std::optional<OtherLog> other_log;  // a topic's name has come to mean another log
-        // its fence is not mine, or stands elsewhere: moved by hand, or stolen
+        // its fence is not mine, or has another offset: moved by hand, or stolen
         std::optional<TopicPartition> missed;
         // The brokers were asked how many partitions a topic has.
         struct Listed {

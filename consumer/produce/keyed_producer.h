@@ -1,8 +1,8 @@
 #pragma once
-// Writes operations to Kafka, each under an idempotency key that is minted once: librdkafka's own
-// retries carry it, and so does the copy that is sent after a delivery that failed, of which nobody
-// knows whether it has arrived. Used by one thread, in which the delivery handler also runs. Copies
-// what it sends and holds it until its fate is known. Throws as Producer does.
+// Writes operations to Kafka, each under an idempotency key that is minted once. librdkafka's own
+// retries carry the key, and so does the copy that is sent after a failed delivery whose outcome is
+// unknown. Used by one thread, in which the delivery handler also runs. Copies what it sends and
+// holds it until its outcome is known. Throws as Producer does.
 
 #include <chrono>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace onceward {
 
-// A key for a new operation: a random UUID (version 4, RFC 9562). To be kept with the operation
-// from before the first try on, wherever that is kept, and never to be made anew for a retry.
+// A key for a new operation: a random UUID (version 4, RFC 9562). Store it with the operation
+// before the first try, and never create another one for a retry.
 std::string mint_key();
 
 class KeyedProducer {
@@ -47,7 +47,7 @@ class KeyedProducer {
     void tell();
     KeyedSends sends_;
     std::function<void(const KeyedDelivery&)> handler_;
-    std::vector<KeyedDelivery> fates_;  // not told yet
+    std::vector<KeyedDelivery> fates_;  // not reported yet
     Producer producer_;  // the last member: its end may still report deliveries to the others
 };
 

@@ -18,9 +18,9 @@ namespace onceward {
 struct KeyedSendOptions {
     // The header of the key.
     std::string key_header = "Idempotency-Key";
-    // How often a message is sent again whose delivery failed for a reason that may pass. More
-    // gives up later; a copy that arrives beside an earlier one has its key, so none is a second
-    // effect.
+    // How often a message is sent again if its delivery failed for a reason that may pass. A higher
+    // number gives up later. A copy that arrives in addition to an earlier one has the same key, so
+    // it has no second effect.
     int resends = 3;
     // Before the first of these; doubled each time, up to a minute.
     std::chrono::milliseconds pause{1000};
@@ -42,15 +42,16 @@ class KeyedSends {
     // A number for the message, by which its deliveries come back. Headers with the key's name are
     // replaced. std::invalid_argument for an empty key.
     std::uint64_t add(const OutgoingRecord& record, std::string key);
-    // To be sent: the record with its key, and the number as its tag. Valid until its fate is told.
+    // To be sent: the record with its key, and the number as its tag. Valid until its outcome is
+    // known.
     const OutgoingRecord& record(std::uint64_t number) const;
     // One that was never sent.
     void drop(std::uint64_t number) { messages_.erase(number); }
-    // The message's fate; none where it is to be sent again.
+    // The message's outcome; nullopt if it is to be sent again.
     std::optional<KeyedDelivery> ended(const Delivery& delivery, Clock::time_point now);
     // Those that are to be sent again now; under way from here on.
     std::vector<std::uint64_t> due(Clock::time_point now);
-    // When the first of those that wait is due; none where none waits.
+    // When the first waiting message is due; nullopt if none waits.
     std::optional<Clock::time_point> next_due() const;
     bool empty() const { return messages_.empty(); }
     std::int64_t resent() const { return resent_; }

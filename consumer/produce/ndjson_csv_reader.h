@@ -1,8 +1,8 @@
 #pragma once
 // Reads records from text: JSON objects, one a line (NDJSON), or CSV (RFC 4180) with the columns'
-// names in its first line. Either way a record comes out as the text of one JSON object. Used by
-// one thread; the stream outlives the reader. Text that cannot be read is an InputError, which
-// names the line. After one, next() goes on behind the bad record.
+// names in its first line. Either way a record becomes the text of one JSON object. Used by one
+// thread; the stream outlives the reader. Unreadable text is an InputError that names the line.
+// After one, next() continues after the bad record.
 
 #include <cstdint>
 #include <istream>

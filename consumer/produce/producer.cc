@@ -26,7 +26,8 @@ KafkaConfiguration configure(const ProducerOptions& options) {
     rd_kafka_conf_t* raw = configuration.get();
     set(raw, "bootstrap.servers", options.bootstrap_servers);
     set(raw, "client.id", "onceward");
-    // The partitioner of Java's clients, so that a key keeps its partition whoever produces it.
+    // The partitioner of Java's clients, so that a key keeps its partition whichever client
+    // produces it.
     set(raw, "partitioner", "murmur2_random");
     set(raw, "linger.ms", std::to_string(options.linger.count()));
     set(raw, "queue.buffering.max.messages", std::to_string(options.queued_records_max));
@@ -125,7 +126,7 @@ Producer::Producer(ProducerOptions options) : state_(std::make_unique<State>()) 
 }
 
 Producer::~Producer() {
-    // Nothing is left to wait for: whoever wanted the records delivered has called flush().
+    // Nothing is left to wait for: a caller that wanted delivery has called flush().
     rd_kafka_purge(state_->client.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     state_->handler = nullptr;
     rd_kafka_flush(state_->client.get(), 0);
@@ -146,7 +147,7 @@ void Producer::send(const OutgoingRecord& record) {
             return arguments[count++];
         };
         const auto memory = [](const std::optional<std::string_view>& bytes) {
-            // Kafka tells empty from null by the pointer; an empty view may have none.
+            // Kafka distinguishes empty from null by the pointer; an empty view may have none.
             return bytes ? const_cast<char*>(bytes->data() != nullptr ? bytes->data() : "")
                          : nullptr;
         };

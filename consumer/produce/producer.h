@@ -25,9 +25,10 @@ namespace onceward {
 // Whether that code of librdkafka says that a record, or the batch that it stood in, is too large.
 bool is_too_large(int code);
 
-// `batch.size` for who must know which record was too large: a broker refuses a batch whole that is
-// larger than its topic takes, and in one of this size no large record stands beside others. Where
-// the topic takes even less, some may be refused with it all the same.
+// `batch.size` for callers that must know which record was too large: a broker refuses a whole
+// batch that is larger than its topic allows, and a batch of this size holds no large record
+// together with others. If the topic allows even less, some records may be refused together with
+// the large one.
 constexpr const char* lone_record_batch_bytes = "65536";
 
 // The producer cannot go on: a property that librdkafka refuses, a fatal error, no broker.

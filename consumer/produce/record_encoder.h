@@ -24,7 +24,7 @@ class RecordEncoder {
     struct Encoded {
         std::string payload;
         // In the order of the constructor's `fields`: a string without its quotes, a number or
-        // boolean as it was written, none where it is not there or null.
+        // boolean as it was written, nullopt if the field is absent or null.
         std::vector<std::optional<std::string>> fields;
     };
     // `fields`: JSON pointers (`/order/id`), or names of members of the object itself. JSON goes

@@ -22,7 +22,7 @@ constexpr milliseconds look_again{50};    // at an outbox that was empty just no
 constexpr milliseconds notice_stop{200};  // longest wait that nothing but time ends
 constexpr milliseconds tell_every{60'000};
 
-// What the guarantee wants of the producer beside its idempotence.
+// What the guarantee requires of the producer besides idempotence.
 ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     options.linger = milliseconds{1};
     // Longer only keeps a key waiting: it is held, and tried again.
@@ -158,8 +158,8 @@ class Relay::Leader {
             ids.push_back(row.id);
         }
         reached(options_.observer, Step::before_outbox_delete);
-        // DANGER: only behind Kafka's answer. Where it fails, or its outcome is in doubt, the rows
-        // are read and sent again, under the same ids.
+        // DANGER: only after Kafka's answer. If the statement fails, or its outcome is in doubt,
+        // the rows are read and sent again, under the same ids.
         connection_.prepared(
             sql::outbox_sent,
             Parameters{}.text(options_.group).texts(topics).integers(positions).digests(ids));
@@ -205,7 +205,7 @@ class Relay::Leader {
             connection_.notified(look_again);
             return;
         }
-        // DANGER: the look comes behind the lock. Who committed before it told nobody.
+        // DANGER: read after taking the lock. A writer that committed earlier notified nobody.
         if (read() == 0) {
             const auto now = Clock::now();
             const auto until = std::min(now + options_.poll_every,

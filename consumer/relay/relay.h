@@ -1,8 +1,8 @@
 #pragma once
-// Sends the outbox's rows of one consumer group to Kafka and deletes those that Kafka has: at least
+// Sends the outbox rows of one consumer group to Kafka and deletes those that Kafka has: at least
 // once, each time with the same id in the header `onceward-id`, in order for each key. One thread,
-// one session and one producer for each process; among the processes of a group one leads, by an
-// advisory lock of its session. Failures inside run() are logged, and everything is begun anew.
+// one session and one producer for each process; one process of a group leads, by an advisory lock
+// of its session. Failures inside run() are logged, and everything is started again.
 
 #include <chrono>
 #include <cstdint>
@@ -48,7 +48,7 @@ struct RelayCounts {
     std::int64_t failed_passing = 0;
     std::int64_t failed_record = 0;
     std::int64_t failed_topic = 0;
-    std::int64_t restarts = 0;  // times that everything was begun anew after a failure
+    std::int64_t restarts = 0;  // times that everything was started again after a failure
     std::int64_t held_topics = 0;
     std::int64_t held_keys = 0;
 };

@@ -43,7 +43,7 @@ void RelayBook::add(std::vector<OutboxRecord> records) {
     for (OutboxRecord& record : records) {
         Lane lane = lane_of(record);
         std::deque<OutboxRecord>& rows = lanes_[lane];
-        // Those behind stay in the table, and come with a later read.
+        // Later rows stay in the table and are read later.
         if (rows.size() >= limits_.rows_of_key) continue;
         if (!rows.empty() && record.position <= rows.back().position) continue;
         ++rows_;
@@ -108,7 +108,7 @@ RelayBook::Held RelayBook::extend(const std::string& topic, Hold& hold, Clock::t
 
 RelayBook::Held RelayBook::hold_topic(const std::string& topic, Clock::time_point now) {
     Hold& hold = held_topics_[topic];
-    // What was under way beside it fails for the same reason: one failure, not many.
+    // Rows that were under way at the same time fail for the same reason: one failure, not many.
     const bool again = hold.until > now;
     const auto left = std::chrono::duration_cast<milliseconds>(hold.until - now);
     const Held held = again ? Held{topic, false, left} : extend(topic, hold, now);
@@ -116,7 +116,7 @@ RelayBook::Held RelayBook::hold_topic(const std::string& topic, Clock::time_poin
     for (auto lane = lanes_.lower_bound(first);
          lane != lanes_.end() && lane->first.topic == topic;) {
         const auto here = lane++;
-        // Of what is under way the outcome is still to come.
+        // The outcome of a row that is under way is still unknown.
         if (under_way_.contains(here->second.front().position)) {
             drop_from(here->second, 1);
         } else {
@@ -133,7 +133,7 @@ std::optional<RelayBook::Held> RelayBook::failed(std::int64_t position, SendFail
     if (entry == under_way_.end()) return std::nullopt;
     const Lane lane = std::move(entry->second);
     under_way_.erase(entry);
-    // DANGER: with the rows behind it, which would overtake it. All of them are read again.
+    // DANGER: together with the rows after it, which would overtake it. All of them are read again.
     end(lanes_.find(lane));
     switch (failure) {
         case SendFailure::topic: return hold_topic(lane.topic, now);

@@ -29,7 +29,7 @@ struct OutboxRecord {
     std::size_t bytes() const;
 };
 
-// Of a row that Kafka has; it can be deleted.
+// A row that Kafka has; it can be deleted.
 struct SentRow {
     std::string topic;
     std::int64_t position = 0;
@@ -60,7 +60,7 @@ class RelayBook {
         // In memory at a time. More passes faster where one round trip to Kafka is long.
         std::size_t rows = 500;
         std::size_t bytes = 8 * 1024 * 1024;
-        // Of one key, so that a hot one leaves room for the others.
+        // Of one key, so that a hot key leaves room for the others.
         std::size_t rows_of_key = 64;
         // Held keys of one topic. Beyond it all of the topic is held: every read would have to
         // leave them out one by one.
@@ -84,9 +84,9 @@ class RelayBook {
 
     // Rows of a read that left out left_out(), of each key in the order of their positions.
     void add(std::vector<OutboxRecord> records);
-    // The next record that may be sent, which is under way from here on; null: none now. Of rows
-    // with the same key and topic one is under way at a time: if it fails, none behind it may
-    // arrive. Valid until its outcome is told.
+    // The next record that may be sent, which is under way from here on; null if there is none now.
+    // Only one row with the same key and topic is under way at a time: if it fails, no later one
+    // may arrive. Valid until its outcome is known.
     const OutboxRecord* next();
     void delivered(std::int64_t position);
     // None: not a row of this book.

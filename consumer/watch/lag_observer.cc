@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// What librdkafka fetches tells the end at no cost. This is for partitions of which nothing is
+// What librdkafka fetches includes the log's end at no cost. This is for partitions that are not
 // fetched: halted ones, and those whose queues are full.
 constexpr auto ask_every = 10s;
 
@@ -75,7 +75,8 @@ void LagObserver::tick() {
         next_question_ = now + ask_every;
         std::vector<TopicPartition> partitions;
         for (const PartitionSight& sight : seen) partitions.push_back(sight.partition);
-        // Of another owner's partitions an old end would be worth nothing when they come back.
+        // An old end of a partition that another worker owned meanwhile would be worthless when the
+        // partition returns.
         std::erase_if(ends_, [&](const auto& item) {
             return std::ranges::find(partitions, item.first) == partitions.end();
         });

@@ -30,7 +30,7 @@ class LagObserver {
     KafkaSource& source_;
     const WorkerActivity& activity_;
     StallDetector watch_;
-    std::map<TopicPartition, Offset> ends_;  // as the brokers told them when asked
+    std::map<TopicPartition, Offset> ends_;  // as the brokers answered when asked
     Clock::time_point next_look_{};
     Clock::time_point next_question_{};
     mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
 #pragma once
-// What a worker was most likely fetching when memory ran short. Pure: the clock is handed in; not
-// thread-safe. librdkafka does not tell which batch it inflates, so this is a guess: a wrong one
-// halts an innocent partition, loudly, and the next one is another.
+// Guesses what a worker was fetching when memory ran short. Pure: the clock is passed in; not
+// thread-safe. librdkafka does not say which batch it inflates, so this is a guess. A wrong one
+// halts an innocent partition, visibly, and the next guess is another partition.
 
 #include <chrono>
 #include <map>
@@ -40,8 +40,8 @@ class MemorySuspect {
         std::optional<Offset> fence;
         bool waits = false;  // the log is known to hold more, or its end is not known
     };
-    // Of the partitions that are read: the one with the largest record that has not landed, else
-    // the one of which nothing has come for longest although there is more of it.
+    // Among the partitions that are read: the one with the largest record that has not landed, or
+    // else the one that has been silent for longest although it has more to read.
     std::optional<FetchSuspect> suspect(std::span<const Open> open, Clock::time_point now) const;
 
   private:

@@ -9,8 +9,8 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes tell_again{10};
 
-// All before it is done: what lies between the fence and the reading holds no message that waits
-// for a COMMIT, such as the control records behind the last message.
+// Everything before it is done: between the fence and the reading position no message waits for a
+// COMMIT. Control records after the last message are an example.
 std::optional<Offset> done_up_to(const PartitionSight& sight) {
     const bool nothing_open = sight.phase == PartitionPhase::reading && !sight.on_the_way;
     if (nothing_open && sight.position && sight.fence)
@@ -35,14 +35,14 @@ PartitionStatus StallDetector::judge(Memory& memory, Clock::time_point now, mill
     }
     // A log that is not empty, and a fence that is not known: something may wait.
     const bool waits = status.lag ? *status.lag > 0 : !done && sight.end && *sight.end > Offset{0};
-    // What an operator has paused stands still on purpose.
+    // A partition that an operator has paused does not move on purpose.
     const bool paused = sight.phase == PartitionPhase::paused;
     const bool moved = !waits || (done && done != memory.done);
     if (moved || paused) memory.since = now;
     if (moved) memory.oldest.reset();
     if (done) memory.done = done;
     if (!waits) return status;
-    // The message that waits first stays the same while nothing moves, also when it is read anew.
+    // The oldest waiting message stays the same while nothing moves, also when it is read again.
     if (sight.oldest && !memory.oldest) memory.oldest = sight.oldest;
     status.standing = std::chrono::duration_cast<milliseconds>(now - memory.since);
     status.age = memory.oldest ? std::max(wall - *memory.oldest, milliseconds(0)) : status.standing;
@@ -81,7 +81,7 @@ StallDetector::News StallDetector::look(Clock::time_point now, milliseconds wall
 
 std::string believed_reason(const PartitionSight& sight, const SessionView& session) {
     const std::string& failure = session.failure_of(sight.partition.topic);
-    // Tried again this very moment, it still stands for what it was halted for.
+    // It is being tried again right now, and it still has the reason that it was halted for.
     const bool tried_again = sight.phase == PartitionPhase::wants_fence ||
                              sight.phase == PartitionPhase::wants_seek ||
                              sight.phase == PartitionPhase::reading;

@@ -20,11 +20,13 @@ struct PartitionSight {
     PartitionPhase phase = PartitionPhase::wants_fence;
     std::string halted_because;      // now, or last, and nothing was committed since
     std::optional<Offset> fence;     // none: not taken since the partition was assigned
-    std::optional<Offset> position;  // where the reading stands; none while it is not read
+    // The offset that reading has reached; nullopt while the partition is not read.
+    std::optional<Offset> position;
     bool on_the_way = false;         // messages of it are between the reader and a COMMIT
-    // Of the first of them, since 1970-01-01 UTC, as the record says; none where it says nothing.
+    // The timestamp of the first waiting message, since 1970-01-01 UTC; nullopt if the record has
+    // none.
     std::optional<std::chrono::milliseconds> oldest;
-    std::optional<Offset> end;  // of the log; none: the broker has not told yet
+    std::optional<Offset> end;  // of the log; nullopt: the broker has not reported it yet
 };
 
 struct PartitionStatus {
@@ -45,8 +47,8 @@ struct PartitionStatus {
 class StallDetector {
   public:
     using Clock = std::chrono::steady_clock;
-    // `stalled_after`: how long a partition may stand while messages wait before it counts as
-    // stalled. Shorter tells sooner, and takes a long transaction for a stall.
+    // `stalled_after`: how long a partition may be at one offset while messages wait before it
+    // counts as stalled. A shorter time reports sooner, and takes a long transaction for a stall.
     explicit StallDetector(std::chrono::milliseconds stalled_after)
         : stalled_after_(stalled_after) {}
 

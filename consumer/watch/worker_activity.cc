@@ -2,7 +2,7 @@
 
 namespace onceward {
 
-// Every topic is counted from the start, so that 0 can be told from unknown.
+// Every topic is counted from the start, so that 0 differs from unknown.
 WorkerActivity::WorkerActivity(const std::vector<std::string>& topics, StepObserver* next)
     : next_(next) {
     for (const std::string& topic : topics) counts_.topics[topic];

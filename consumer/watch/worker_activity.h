@@ -1,7 +1,7 @@
 #pragma once
-// How a worker stands with PostgreSQL and what it has done, for whoever watches it. The writer's
-// thread tells, any thread asks: thread-safe, no I/O. Hands the steps of the transaction on to the
-// next observer, which outlives it.
+// The state of a worker's session with PostgreSQL and what the worker has done, for observers. The
+// writer's thread writes, any thread reads: thread-safe, no I/O. Passes the steps of the
+// transaction to the next observer, which outlives it.
 
 #include <chrono>
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace onceward {
 
-// How the writer stands at one moment.
+// The state of the writer at one moment.
 struct SessionView {
     bool connected = false;
     // What PostgreSQL last refused that is no topic's own, or why it could not be reached; empty
@@ -26,7 +26,7 @@ struct SessionView {
     std::string failure;
     // What it last refused of a topic; the topic is missing once a batch of its own has landed.
     std::map<std::string, std::string> topic_failures;
-    // How long the transaction that is open has been running; none where none is open.
+    // How long the open transaction has been running; nullopt if none is open.
     std::optional<std::chrono::milliseconds> transaction;
 
     // The topic's own failure, or else the worker's.
@@ -50,7 +50,7 @@ class WorkerActivity final : public StepObserver {
     // The topic has leases; from here on they are counted.
     void has_leases(const std::string& topic);
     void told(const std::string& topic, LeaseEvent event);
-    // They were assigned anew: where their fences stand is not known.
+    // They were assigned again: the offsets of their fences are not known.
     void forget(const std::vector<TopicPartition>& partitions);
     // No batch is worked on any more, whatever became of it.
     void idle();

@@ -13,8 +13,8 @@ namespace onceward {
 
 class DistinctClaims {
   public:
-    // Messages that are rejected or skipped claim nothing. Of messages with the same key the first
-    // one claims.
+    // Messages that are rejected or skipped claim nothing. The first of several messages with the
+    // same key claims it.
     explicit DistinctClaims(std::span<Message* const> messages);
     std::span<const Claim> claims() const { return claims_; }
     // One for each message of the slice, in its order; none for those that claim nothing. A
@@ -22,7 +22,7 @@ class DistinctClaims {
     // same commit, or a conflict with its fingerprint.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
 
-    // Of a message that is in conflict: what claims its key.
+    // What claims the key of a message that is in conflict.
     struct Met {
         const Message* first = nullptr;  // before it in this slice; null: the ledger's claim
         Digest fingerprint;

@@ -45,7 +45,7 @@ struct FirstPosition {
     LeaderEpoch leader_epoch{-1};
 };
 
-// Names the log behind a topic's name; '' where the broker does not tell.
+// Identifies the log that a topic's name means; '' if the broker does not say.
 struct LogIdentity {
     std::string cluster_id;
     std::string topic_id;
@@ -56,7 +56,7 @@ class Fences {
     // `owner_name`: for people who look at the row (host, process, worker).
     Fences(std::string consumer_group, std::string owner_name);
 
-    // The row as it is, without taking it; none where there is no row.
+    // Returns the row as it is, without taking it; nullopt if there is none.
     std::optional<FenceState> look(Connection& connection, const std::string& topic,
                                    Partition partition);
     bool topic_has_fences(Connection& connection, const std::string& topic);
@@ -72,7 +72,7 @@ class Fences {
                          const LogIdentity& identity, int ledger,
                          const std::function<bool()>& still_assigned);
     // Moves my fence over offsets that were not read and records the range. Throws PostgresError
-    // 40001 where the fence is not mine or stands elsewhere.
+    // 40001 if the fence is not mine or has another offset.
     void skip(Connection& connection, const std::string& topic, Partition partition, Offset begin,
               Offset end, const std::string& reason);
     void drop(const std::string& topic, Partition partition);
@@ -80,9 +80,9 @@ class Fences {
     bool owns(const std::string& topic, Partition partition) const;
     const std::string& owner(const std::string& topic, Partition partition) const;
 
-    // Locks the rows of these spans in one order and checks that each is mine and stands where its
-    // span begins. Answers with the partitions whose row is not so; where there are any, the
-    // transaction must be rolled back. `meanwhile` is called while the server does so.
+    // Locks the rows of these spans in one order and checks that each is mine and has the offset
+    // where its span begins. Returns the partitions whose row does not; if there are any, the
+    // transaction must be rolled back. `meanwhile` is called while the server works.
     std::vector<Partition> hold(Transaction& transaction, const std::string& topic,
                                 std::span<const Span> spans,
                                 const std::function<void()>& meanwhile = {});

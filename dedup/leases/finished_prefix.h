@@ -1,6 +1,6 @@
 #pragma once
-// Which messages of one partition's span have ended, and how far the fence may move for it: over
-// the ended ones in front of the first that is open. Pure; not thread-safe.
+// Which messages of one partition's span have ended, and how far the fence may move: over the ended
+// messages before the first open one. Pure; not thread-safe.
 
 #include <cstdint>
 #include <deque>
@@ -17,22 +17,22 @@ class FinishedPrefix {
   public:
     explicit FinishedPrefix(Span span) : span_(span) {}
 
-    // A message of the span. REQUIRES: behind those before it.
+    // Adds a message of the span. REQUIRES: it follows those added before.
     void add(Offset offset, LeaderEpoch leader_epoch);
     // REQUIRES: added, and not passed. Said again, the last word counts.
     void finish(Offset offset, MessageEnd ending);
     // It is open again after all.
     void reopen(Offset offset);
 
-    // From where the fence stands now to where it may stand; none where nothing has ended in front.
-    // Over the span's end where nothing is open.
+    // The move from the fence's offset to the offset that it may have; nullopt if the first message
+    // is still open. It goes over the span's end if nothing is open.
     std::optional<FenceMove> due() const;
     // The messages that due() passes, in their order.
     std::vector<Offset> passed() const;
-    // DANGER: only once the COMMIT was answered. The fence stands at the end of this move.
+    // DANGER: call this only once the COMMIT was answered. The fence is at the end of this move.
     void moved(const FenceMove& move);
 
-    // What is left of the span: it begins where the fence stands.
+    // What remains of the span: it begins at the fence.
     const Span& left() const { return span_; }
     bool done() const { return entries_.empty() && span_.begin == span_.end; }
     std::optional<Offset> first_open() const;

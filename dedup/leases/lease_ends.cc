@@ -17,9 +17,9 @@ std::set<Partition> LeaseProcessor::write_ends(Connection& connection) {
     return missed;
 }
 
-// False: rolled back, and to be done again; without what was found to be another's by now: a fence,
-// which then stays, or a key, which then is asked for anew. What an effect has brought about is
-// written down in any case: the next owner of the partition finds it there.
+// Returns false if it was rolled back and must be repeated, without what somebody else owns by now:
+// a fence, which then stays, or a key, which is then claimed again. The outcome of an effect is
+// written down in any case: the partition's next owner finds it there.
 bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>& missed) {
     Ends ends = gather(missed);
     if (ends.empty()) return true;
@@ -144,7 +144,7 @@ void LeaseProcessor::landed(const Ends& ends) {
     if (!ends.moves.empty()) committed_(ends.moves);
 }
 
-// A topic halts in front of a message once all that stands before it has landed.
+// A topic halts before a message once everything before that message has landed.
 void LeaseProcessor::look_for_halt() {
     if (halting_) return;
     for (const auto& [partition, prefix] : prefixes_) {
@@ -161,9 +161,10 @@ void LeaseProcessor::look_for_halt() {
     }
 }
 
-// Lets go of the partitions that leave, wait or halt, once what is under way for them has ended and
-// is written down. DANGER: what is under way when nobody waits any longer is broken off and keeps
-// its lease: it may be at work on the other side, and whoever comes next waits for its end.
+// Releases the partitions that leave, wait or halt, once what is under way for them has ended and
+// is written down. DANGER: what is still under way when nobody waits any longer is aborted and
+// keeps its lease: it may still be running on the other side, so the next owner must wait until the
+// lease ends.
 void LeaseProcessor::give_back(Connection& connection) {
     leaving_ = parts_.leaving ? parts_.leaving() : std::set<Partition>{};
     const std::set<Partition> overdue = parts_.overdue ? parts_.overdue() : std::set<Partition>{};

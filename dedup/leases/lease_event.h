@@ -1,5 +1,5 @@
 #pragma once
-// What a lease processor tells of beside the outcomes of its messages. A plain value.
+// What a lease processor reports besides the outcomes of its messages. A plain value.
 
 #include <cstdint>
 

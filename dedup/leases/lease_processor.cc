@@ -149,7 +149,7 @@ void LeaseProcessor::tell(LeaseEvent event) const {
     if (parts_.tell) parts_.tell(event);
 }
 
-// Whoever took it over says how it ends.
+// The new owner says how it ends.
 void LeaseProcessor::lost(const Item& item) const {
     tell(LeaseEvent::lost);
     log_warning("lease.lost", {{"topic", context_.topic},

@@ -1,10 +1,10 @@
 #pragma once
-// Processor's counterpart for a ledger with `store: lease`: claim and lease in one transaction
-// that locks and checks the fence without moving it, the effects outside of PostgreSQL, and their
-// ends written down in a later one, which moves the fence over what has ended in front. One object
-// for each worker and topic, used by the writer's thread; borrows its parts. What it throws stands
-// in dedup/policy/batch_processor.h. Whatever happens to it, what was begun is in flight in the ledger
-// until its lease ends.
+// Processor's counterpart for a ledger with `store: lease`: claim and lease in one transaction that
+// locks and checks the fence without moving it, the effects outside PostgreSQL, and their ends
+// written down in a later transaction, which moves the fence over the leading messages that have
+// ended. One object for each worker and topic, used by the writer's thread; borrows its parts.
+// dedup/policy/batch_processor.h says what it throws. Whatever happens to it, what was begun is in
+// flight in the ledger until its lease ends.
 
 #include <functional>
 #include <map>
@@ -33,8 +33,8 @@ class EffectAnswers {
         const MessageResult* result;
     };
     virtual ~EffectAnswers() = default;
-    // Keeps the answers to effects that have ended, and replays what is kept to duplicates that the
-    // fence passes. `again`: roll back, and write all down anew.
+    // Stores the answers to effects that have ended, and replays stored answers to duplicates that
+    // the fence passes. `again`: roll back, and write everything again.
     virtual Settlement write(Transaction& transaction, std::span<const Ended> ended,
                              std::span<const Message* const> duplicates) = 0;
     // The COMMIT was answered.
@@ -90,17 +90,17 @@ class LeaseProcessor final : public BatchProcessor {
         Clock::time_point not_before{};
         Clock::time_point held_until{};  // by my clock, from before the ledger was asked
         std::optional<MessageEnd> ending{};
-        // Of one that has ended: there is nothing left to write down of it.
+        // It has ended, and nothing is left to write down.
         bool stored = false;
         bool count_later = false;  // its row is to be marked when the fence passes
-        bool halts = false;        // the topic stops in front of it
+        bool halts = false;        // the topic stops before it
         EffectOutcome outcome{};
         std::optional<EarlierClaim> earlier{};
 
         Partition partition() const { return message->record.partition; }
         Offset offset() const { return message->record.offset; }
     };
-    // Why a partition has to stand still.
+    // Why a partition must wait.
     struct Wait {
         Offset offset;
         int tried = 0;

@@ -30,7 +30,7 @@ LeaseVerdict verdict_of(std::int64_t state) {
     return state == 1 ? LeaseVerdict::done : LeaseVerdict::failed;
 }
 
-// A row of lease_look, as an answer to the claim that it stands in the way of.
+// Converts a row of lease_look to an answer to the claim that it blocks.
 LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
     LeaseAnswer answer;
     answer.verdict = verdict_of(found.binary_integer(row, 1));
@@ -129,8 +129,8 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
         rest.add(claims[i]);
     }
     if (others.empty()) return answers;
-    // DANGER: a further statement, for a snapshot of its own: whoever was in the way may have
-    // committed after the first one's.
+    // DANGER: a separate statement, for a snapshot of its own. The claim that was in the way may
+    // have been committed after the first statement's snapshot.
     const QueryResult found = transaction.prepared(sql::lease_look,
                                                    Parameters{}
                                                        .integer(registered_.ledger)

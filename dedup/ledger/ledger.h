@@ -23,9 +23,9 @@ RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& op
                                  const std::string& consumer_group, const std::string& topic);
 
 // The same for what has no log, such as calls of once() or a server's requests: its feed's
-// watermark is the clock less the longest request of all that registered it, since an older process
-// may still run. `service` and `name` stand in the place of group and topic. std::invalid_argument
-// for `reach: partition`.
+// watermark is the clock minus the longest request of all processes that registered it, since an
+// older process may still run. `service` and `name` take the place of group and topic. Throws
+// std::invalid_argument for `reach: partition`.
 RegisteredLedger register_requests(Connection& connection, const LedgerOptions& options,
                                    const std::string& service, const std::string& name,
                                    std::chrono::milliseconds longest_request);

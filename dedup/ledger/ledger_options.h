@@ -30,15 +30,15 @@ struct LedgerOptions {
     // and every sealed generation costs one more probe a batch.
     std::chrono::milliseconds rotate_after{3 * 3600 * 1000};
     std::int64_t rotate_claims = 50'000'000;
-    // Whether results are stored beside the claims; a ledger that has begun to does not end it.
-    // With `reach: partition` there are none: a key may be applied once in each partition, and so
-    // has no one answer.
+    // Whether results are stored with the claims; a ledger that has begun to store them does not
+    // stop. Not with `reach: partition`: a key may be applied once in each partition, and so has no
+    // single answer.
     bool stores_results = false;
-    // Only within them is what has expired let go of; none: at any time. Fewer hours keep claims,
-    // and their disk, up to a day longer.
+    // If set, expired claims are dropped only during these hours; unset means at any time. Fewer
+    // hours keep claims, and their disk space, up to a day longer.
     std::optional<DailyHours> purge_hours = std::nullopt;
-    // `lease`: how long a claim is held for an effect whose worker gives no sign of life. Shorter
-    // goes on sooner after a crash; it has to outlast a try of the effect by far.
+    // `lease`: how long a claim is held for an effect whose worker gives no sign of life. A shorter
+    // lease continues sooner after a crash; it must be much longer than a try of the effect.
     std::chrono::milliseconds lease{60'000};
 };
 

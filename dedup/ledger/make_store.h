@@ -1,6 +1,6 @@
 #pragma once
-// Which class stands for a ledger's `store` and `reach`. Pure; std::invalid_argument for `lease`,
-// which dedup/leases/leases.h stands for.
+// Which class implements a ledger's `store` and `reach`. Pure; std::invalid_argument for `lease`,
+// which dedup/leases/leases.h implements.
 
 #include <memory>
 

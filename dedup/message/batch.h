@@ -19,7 +19,7 @@ struct BatchLimits {
     std::size_t bytes = 8 * 1024 * 1024;
 };
 
-// Owns its chunks. One topic; messages of a partition stand in offset order.
+// Owns its chunks. One topic; the messages of a partition are in offset order.
 struct Batch {
     std::string topic;
     std::vector<Chunk> chunks;
@@ -36,10 +36,10 @@ struct Slice {
     std::vector<Span> spans;  // sorted by partition
 };
 
-// Puts `chunk` behind the batch. Spans that do not begin where the batch's span of that partition
-// ends are what a seek or a take-over left over: they are thrown away with their messages (DANGER:
-// taken over instead, the fence would jump over what lies between). Returns the partitions so
-// thrown away.
+// Appends `chunk` to the batch. Spans that do not begin where the batch's span of that partition
+// ends are left over from a seek or a take-over: they are discarded with their messages (DANGER: if
+// they were kept, the fence would jump over what lies between). Returns the partitions that were
+// discarded.
 std::vector<Partition> append(Batch& batch, Chunk chunk);
 
 // Whether `chunk` still fits; an empty batch takes any.

@@ -54,8 +54,8 @@ std::string hex(std::string_view bytes);
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);
 
-// Where fingerprints have a fixed place beside their digests (a log's batches, its segments, the
-// memory of a process), zeros say that there is none.
+// Where a fingerprint has a fixed place next to its digest (a log's batches, its segments, the
+// memory of a process), zeros mean that there is none.
 inline Digest packed_fingerprint(const std::optional<Digest>& fingerprint) {
     return fingerprint.value_or(Digest{});
 }

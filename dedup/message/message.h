@@ -35,7 +35,7 @@ struct Record {
     std::optional<std::string_view> key;      // none: a null key
     std::optional<std::string_view> payload;  // none: a tombstone
     std::vector<Header> headers;              // in the record's order; names may repeat
-    // Owns the bytes behind the views (a librdkafka message, or nothing in tests).
+    // Owns the bytes that the views point to (a librdkafka message, or nothing in tests).
     std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
 };
 
@@ -57,7 +57,7 @@ struct Rejection {
     std::string reason;    // for people; never parsed; holds no payload
     std::string sqlstate;  // five characters where PostgreSQL spoke, else empty
     int attempts = 1;
-    // Of a conflict; lives as long as the attempt that found it.
+    // Set for a conflict; lives as long as the attempt that found it.
     const EarlierClaim* earlier = nullptr;
 };
 std::string_view to_text(Rejection::Kind kind);
@@ -75,10 +75,10 @@ struct Message {
     std::string_view skip_reason{};  // a literal
     // set by the decoder, the key's validation or Sink::encode()
     std::optional<Rejection> rejection;
-    // From here on, beside the word whether there is a rejection, stands what the writer looks at
-    // in every message: it is in one line of a processor's cache or two.
+    // From here on is what the writer reads of every message, together with whether there is a
+    // rejection: it fits into one or two lines of a processor's cache.
     bool skipped = false;  // by an explicit policy; counted
-    // Of the payload nothing was read yet but its fingerprint: a duplicate needs no more.
+    // Only the fingerprint of the payload was read so far: a duplicate needs no more.
     bool deferred = false;
     Operation operation = Operation::upsert;
     // of its idempotency key; meaningful unless rejected or skipped

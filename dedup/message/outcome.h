@@ -30,7 +30,7 @@ struct ClaimPlace {
 // What a message in conflict has met.
 struct EarlierClaim {
     Digest fingerprint;
-    std::vector<ClaimPlace> places;  // it is at one of them; none where the ledger cannot tell
+    std::vector<ClaimPlace> places;  // it is at one of them; empty if the ledger cannot tell
 };
 
 // I16: every message ends in exactly one of these.

@@ -6,7 +6,8 @@
 namespace onceward {
 namespace {
 
-// One statement in a transaction with that lock_timeout; none where it did not get its locks.
+// Runs one statement in a transaction with that lock_timeout; returns nullopt if it did not get its
+// locks.
 std::optional<QueryResult> in_one_try(Connection& connection, std::string_view statement,
                                       const Parameters& parameters,
                                       std::chrono::milliseconds lock_timeout) {

@@ -1,7 +1,7 @@
 #pragma once
-// The partition that a process was fetching when its memory ran short, as it stands in PostgreSQL:
-// whoever takes its fence at that offset does not read it (FenceState::suspected). Plain functions;
-// failures are PostgresErrors.
+// The partition that a process was fetching when its memory ran short, as PostgreSQL records it: a
+// worker that takes its fence at that offset does not read it (FenceState::suspected). Plain
+// functions; failures are PostgresErrors.
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@ struct MemoryUse {
     std::int64_t budget = 0;
 };
 
-// Notes the partition at where its fence stands, which is the answer; none where it has no fence,
-// or where the fence has passed `record` meanwhile.
+// Records the partition at the offset of its fence, and returns that offset; nullopt if it has no
+// fence, or if the fence has passed `record` meanwhile.
 std::optional<Offset> note_suspect(Connection& connection, const std::string& consumer_group,
                                    const TopicPartition& partition, const MemoryUse& use,
                                    std::optional<Offset> record);

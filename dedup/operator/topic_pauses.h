@@ -1,5 +1,5 @@
 #pragma once
-// Topics that an operator has paused for a whole group, as they stand in PostgreSQL. Plain values;
+// Topics that an operator has paused for a whole group, as PostgreSQL records them. Plain values;
 // reading throws PostgresError.
 
 #include <string>

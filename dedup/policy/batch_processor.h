@@ -28,9 +28,8 @@ class TopicHalted : public std::runtime_error {
     Offset offset;
 };
 
-// A message was refused for a reason that may pass: its partition is to be read again from the
-// fence when the pause is over. The rest of the batch goes on once abandon() has taken the
-// partition out.
+// A message was refused for a reason that may pass: its partition must be read again from the fence
+// when the pause is over. The rest of the batch continues once abandon() has removed the partition.
 class MessageWaits : public std::runtime_error {
   public:
     MessageWaits(const Record& record, int tried_again, std::chrono::milliseconds how_long,

@@ -26,9 +26,9 @@ class HotKeys {
     // key's that is none.
     explicit HotKeys(HotKeyPolicy policy, std::size_t most_keys = 65'536);
 
-    // Rejects what comes beyond the policy, behind what was counted and what stands before it in
-    // the slice, but for messages that are rejected or skipped already. Answers with what it
-    // rejected. A fence that was set back lets all counting begin anew.
+    // Rejects what exceeds the policy, given what was counted and what precedes it in the slice.
+    // Messages that are already rejected or skipped are left out. Returns what it rejected. A fence
+    // that was moved back restarts all counting.
     std::vector<Message*> mark(const Slice& slice, Time now);
     // It was committed: its messages count from now on.
     void passed(const Slice& slice, Time now);

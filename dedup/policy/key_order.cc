@@ -4,7 +4,7 @@
 
 namespace onceward {
 
-// A message without a record key follows nobody.
+// A message without a record key follows no other.
 void KeyOrder::look(Transaction& transaction, const BatchContext& context,
                     std::span<Message* const> messages) {
     const QueryResult any = transaction.prepared(

@@ -1,7 +1,7 @@
 #pragma once
-// Which messages must stand behind a dead letter of their record key (`order: by_key`). Made anew
-// in each transaction, from what that transaction sees under its fences. Used by one thread;
-// borrows the messages. look() throws PostgresError.
+// Which messages must wait for a dead letter with their record key (`order: by_key`). Recreated in
+// each transaction, from what that transaction sees under its fences. Used by one thread; borrows
+// the messages. look() throws PostgresError.
 
 #include <map>
 #include <optional>
@@ -26,10 +26,10 @@ class KeyOrder {
     // REQUIRES: the transaction holds the fences of their partitions, so that no other adds any.
     void look(Transaction& transaction, const BatchContext& context,
               std::span<Message* const> messages);
-    // The dead letter that the message stands behind; none where it is free to go.
+    // The dead letter that the message must follow; nullopt if there is none.
     std::optional<Place> first(const Message& message) const;
-    // The message goes to the dead letters in this transaction: those of its key that come after it
-    // stand behind it.
+    // The message goes to the dead letters in this transaction: later messages with its key follow
+    // it there.
     void rejected(const Message& message);
 
   private:
@@ -40,8 +40,8 @@ class KeyOrder {
 // As the dead letter says it.
 Rejection behind(const KeyOrder::Place& first);
 
-// A verdict of an attempt before, `behind`: whether it is true no more, as the dead letter was
-// resolved meanwhile. Else the reason names the one that is the first now.
+// Takes an earlier attempt's verdict `behind`. Returns true if it no longer holds because the dead
+// letter was resolved meanwhile. Otherwise the reason names the dead letter that is the first now.
 bool stood_behind(Message& message, const KeyOrder& order);
 
 }  // namespace onceward

@@ -1,6 +1,6 @@
 #pragma once
 // How often the message that holds up its partition has been tried. In memory: a worker that takes
-// the partition over counts anew. Pure, not thread-safe.
+// the partition over starts counting again. Pure, not thread-safe.
 
 #include <chrono>
 #include <map>
@@ -16,8 +16,8 @@ class MessageRetries {
     MessageRetries(int attempts, std::chrono::milliseconds backoff)
         : attempts_(attempts), backoff_(backoff) {}
 
-    // How long this message is to wait before it is tried again, not yet jittered; none where it
-    // has had all its tries.
+    // How long this message must wait before it is tried again, without jitter; nullopt if it has
+    // used all its tries.
     std::optional<std::chrono::milliseconds> next(Partition partition, Offset offset);
     // How often it was tried again.
     int tried(Partition partition, Offset offset) const;

@@ -37,8 +37,8 @@ class RefusalSearch {
         std::function<void(std::span<const Message* const>)> written = {};
         // How often the failure was seen before (see classify()).
         int earlier = 0;
-        // A refused message is sent again by whoever sent it, and none of it is kept. Then an error
-        // that may_be_about_one() excludes counts for its message too.
+        // The sender sends a refused message again, and nothing of it is stored. Then an error that
+        // may_be_about_one() excludes counts for its message too.
         bool tried_again = false;
     };
     // Returns the messages that are refused on their own, in their order; empty if none is. Throws

@@ -18,7 +18,7 @@ class RejectionWindow {
     bool would_exceed(Clock::time_point now, std::int64_t passed, std::int64_t rejected);
     // They were committed.
     void record(Clock::time_point now, std::int64_t passed, std::int64_t rejected);
-    // The operator looked at it; counting begins anew.
+    // The operator has dealt with it; counting starts again.
     void clear() { entries_.clear(); }
 
   private:

@@ -25,11 +25,11 @@ struct SliceOutcomes {
     // In this attempt; among the rejected as well, unless they are ignored.
     std::vector<Message*> conflicts;
     std::vector<FenceMove> moves;
-    // Of the rejected, those that are no fault of their own: followers of another, and further
+    // The rejected messages that are not at fault themselves: followers of another one, and further
     // copies of what came too often.
     std::int64_t behind = 0;
     std::vector<const Message*> hot;
-    bool again = false;                // a presumption or an order of keys did not hold: claim anew
+    bool again = false;  // a presumption or an order of keys did not hold: claim again
     std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
 
     explicit SliceOutcomes(std::span<const Span> spans);
@@ -38,15 +38,15 @@ struct SliceOutcomes {
     std::int64_t at_fault() const {
         return static_cast<std::int64_t>(rejected.size() - hot.size()) - behind;
     }
-    // A verdict holds for one attempt: the next one asks the ledger anew.
+    // A verdict holds for one attempt: the next one asks the ledger again.
     ~SliceOutcomes();
 };
 
 // Decodes a deferred message; may set its rejection, or skip it.
 using FinishMessage = std::function<void(Message&)>;
 
-// `verdicts`: one for each message, none for those that claim nothing. `order` was looked at where
-// the policy's order is by key.
+// `verdicts`: one for each message, nullopt for those that claim nothing. REQUIRES: `order` was
+// read if the policy's order is by key.
 SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
                          const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
 
@@ -54,7 +54,8 @@ SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdi
 void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
                     std::span<const ClaimAnswer> answers, const BatchContext& context);
 
-// The first message of the slice at which the policy halts the topic; none where it goes on.
+// The first message of the slice at which the policy halts the topic; nullopt if the topic
+// continues.
 std::optional<std::size_t> halts_at(const Slice& slice, const RejectPolicy& policy);
 
 }  // namespace onceward

@@ -7,9 +7,9 @@
 
 namespace onceward {
 
-// Of messages with one idempotency key that are of the same window, what comes behind the first
-// `most` goes to the dead letters. Windows follow one another, `within` long, by the messages' own
-// timestamps.
+// Within a window, of the messages with one idempotency key only the first `most` are processed;
+// further ones go to the dead letters. Windows follow one another, `within` long, by the messages'
+// own timestamps.
 struct HotKeyPolicy {
     std::int64_t most = 0;  // 0: any number; else each message costs two look-ups in memory
     std::chrono::milliseconds within{60'000};  // above 0
@@ -26,14 +26,14 @@ struct RejectPolicy {
     double cap_share = 0.5;
     std::chrono::seconds cap_window{60};
     std::int64_t cap_minimum = 1000;
-    // How often a message that stands alone is tried again before it goes to the dead letters,
-    // where what refused it may pass (may_pass() in dedup/policy/failure.h). Its partition waits behind
-    // it.
+    // How often a message that is tried alone is tried again before it goes to the dead letters, if
+    // what refused it may pass (may_pass() in dedup/policy/failure.h). Its partition waits
+    // meanwhile.
     int retries = 0;
     // The first pause; each further one is twice as long, up to five minutes, and jittered.
     std::chrono::milliseconds retry_backoff{1000};
-    // by_key: what follows a dead letter under the same record key goes to the dead letters behind
-    // it, until that one is resolved. Costs a look at the open dead letters in each transaction.
+    // by_key: what follows a dead letter with the same record key goes to the dead letters too,
+    // until that letter is resolved. Costs one read of the open dead letters in each transaction.
     enum class Order : std::uint8_t { by_partition, by_key } order = Order::by_partition;
     HotKeyPolicy hot_key = {};
 

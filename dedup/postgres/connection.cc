@@ -97,7 +97,7 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     connection_.reset(PQconnectdbParams(names, values, 1));
     if (!connection_) throw std::bad_alloc();
     if (PQstatus(raw()) != CONNECTION_OK) {
-        // libpq tells no SQLSTATE of a failed connect; probing for 28* would need its text. All of
+        // libpq gives no SQLSTATE for a failed connect; recognising 28* would need its text. All of
         // them are tried again.
         throw PostgresError({.sqlstate = "",
                              .message = PQerrorMessage(raw()),
@@ -118,7 +118,7 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
                                          .text(milliseconds(options.idle_in_transaction_timeout))
                                          .text(milliseconds(options.client_check_interval))
                                          .text(milliseconds(options.tcp_user_timeout)));
-    // DANGER: behind a pooler the next statement may run in another session, without these limits
+    // DANGER: through a pooler the next statement may run in another session, without these limits
     // and under somebody else's prepared statements and locks.
     if (session.integer(0, session.columns() - 1) != pid_) {
         throw ServerRefused(
@@ -164,7 +164,7 @@ QueryResult Connection::commit(const std::function<void()>& meanwhile) {
     const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
     PGresult* answer = nullptr;
-    // The last one counts: that the session was lost is said behind the server's own last word.
+    // The last result counts: libpq reports the lost session after the server's own last message.
     while (PGresult* next = PQgetResult(raw())) {
         PQclear(std::exchange(answer, next));
         if (PQstatus(raw()) != CONNECTION_OK) break;

@@ -69,10 +69,9 @@ class Connection {
         Names names = {};
     };
     // Statements in one round trip, each with a snapshot of its own, prepared and in binary as
-    // above; a result for each. The first that fails throws, with its place among them, and those
-    // behind it did not run. `meanwhile` is called while the server works on them; what it throws
-    // comes once their answers are off the line. REQUIRES: in a transaction, or the first begins
-    // one.
+    // above; one result for each. The first that fails throws, with its index, and those after it
+    // did not run. `meanwhile` is called while the server works on them; what it throws is rethrown
+    // once their answers have been read. REQUIRES: in a transaction, or the first begins one.
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
                                        const std::function<void()>& meanwhile = {});
     // Forgets prepared statements, so that those of dropped tables do not gather.

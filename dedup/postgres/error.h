@@ -16,7 +16,8 @@ class PostgresError : public std::runtime_error {
         std::string message;
         std::string constraint;  // the constraint's name, where one spoke
         std::string column;
-        // the server's own function that spoke; tells row level security from a missing GRANT
+        // the server's own function that raised the error; distinguishes row level security from a
+        // missing GRANT
         std::string routine;
         int statement = 0;             // which of those that went together, from 0
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds

@@ -13,7 +13,7 @@
 
 namespace onceward {
 
-// None where nobody gave a text.
+// Returns nullopt if the text is empty.
 inline std::optional<std::string> unless_empty(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }

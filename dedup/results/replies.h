@@ -1,7 +1,7 @@
 #pragma once
 // Answers to messages, on their way to a topic of replies: written in the transaction of the
-// messages that they answer, and sent by whoever implements this. Used by the writer's thread;
-// failures are PostgresErrors.
+// messages that they answer, and sent by the class that implements this. Used by the writer's
+// thread; failures are PostgresErrors.
 
 #include <optional>
 #include <span>
@@ -20,7 +20,8 @@ struct Reply {
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
     Digest id;  // the same whenever the same message is answered again
-    // Of the key; none where keys have none. What was not sent yet is erased by it.
+    // Of the key; nullopt if keys have none. Erasing a tenant also deletes replies that were not
+    // sent yet.
     std::optional<std::string> tenant = {};
 };
 

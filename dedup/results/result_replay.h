@@ -34,7 +34,7 @@ struct ResultReplayOptions {
     std::size_t cache_bytes = 4 * 1024 * 1024;
 };
 
-// Most bytes of a reply beside its result, about: a longer record key is left out, and so are
+// About the most bytes of a reply besides its result: a longer record key is left out, and so are
 // longer headers of the request.
 inline constexpr std::size_t reply_bytes_beside = 128 * 1024;
 
@@ -44,7 +44,7 @@ Reply reply_to(const Message& request, const MessageResult& result, bool replaye
 
 class ResultReplay {
   public:
-    // `replies`: null where nobody is replied to.
+    // `replies`: null if no replies are sent.
     ResultReplay(ResultReplayOptions options, BatchContext context, ResultStore& store,
                  Replies* replies);
     // An attempt begins. In this order, of which `take` belongs to the sink's own failures:
@@ -55,10 +55,10 @@ class ResultReplay {
     // Stores them; replies to these messages and to the duplicates.
     void store(Transaction& transaction, std::span<const Message* const> fresh,
                std::span<const Message* const> duplicates);
-    // Those to duplicates whose result was not there yet. Behind the claims' confirm(), before
-    // their settle(): with that one's lock held nothing large may be read.
+    // Replays answers to duplicates whose result was not there yet. Called after the claims'
+    // confirm() and before their settle(): with settle()'s lock held nothing large may be read.
     void replay_rest(Transaction& transaction);
-    // Behind the claims' settle().
+    // Called after the claims' settle().
     Settlement settle(Transaction& transaction);
     void committed();
     void connection_lost();

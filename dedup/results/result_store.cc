@@ -42,8 +42,8 @@ ResultStore::State ResultStore::look(Connection& connection) {
     for (int row = 0; row < rows.rows(); ++row) {
         state.generations.push_back(rows.binary_integer(row, 0));
         if (rows.binary_integer(row, 1) == 1) state.open = state.generations.back();
-        // DANGER: a claim that was taken out may have been applied anew, with another result; and
-        // what a tenant had erased must not be told.
+        // DANGER: a claim that was taken out may have been applied again, with another result; and
+        // erased results of a tenant must not be returned.
         if (rows.binary_integer(row, 2) != evictions_ || rows.binary_integer(row, 3) != erasures_) {
             cache_.clear();
             evictions_ = rows.binary_integer(row, 2);
@@ -60,9 +60,9 @@ ResultStore::State ResultStore::look(Connection& connection) {
 
 void ResultStore::put(Transaction& transaction, std::span<const Stored> results) {
     if (results.empty()) return;
-    // DANGER: a `lease` ledger's transactions do not hold its lock otherwise. Sealed between this
-    // look and the COMMIT, a generation's results are dropped before the keys that they belong to,
-    // and whoever erases a tenant's passes over what is not committed yet.
+    // DANGER: a `lease` ledger's transactions do not hold its lock otherwise. If a generation were
+    // sealed between this read and the COMMIT, its results would be dropped before the keys that
+    // they belong to, and an erasure of a tenant would miss what is not committed yet.
     if (store_ == StoreKind::lease) {
         transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
     }
@@ -136,8 +136,8 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
         if (error.sqlstate() != "42P01") throw;
         try_again("a generation of results was dropped while we looked");
     }
-    // A key whose lease was deleted and made anew may have one in an older generation as well: the
-    // newest comes last, and counts.
+    // A key whose lease was deleted and recreated may have a result in an older generation as well:
+    // the newest comes last, and counts.
     std::ranges::stable_sort(found, {}, &Row::generation);
     return found;
 }
@@ -156,8 +156,8 @@ std::vector<std::optional<MessageResult>> ResultStore::get(Connection& connectio
     std::vector<Digest> wanted;
     for (std::size_t at = 0; at < digests.size(); ++at) {
         const ResultCache::Entry* known = cache_.find(digests[at]);
-        // DANGER: a generation that is gone took its claims along. The key may have been applied
-        // anew since, by another worker.
+        // DANGER: a generation that is gone took its claims with it. Another worker may have
+        // applied the key again since.
         if (known != nullptr && state.lists(known->generation)) {
             found[at] = known->result;
             continue;
@@ -186,7 +186,7 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
 // With the others the ledger's lock, held since before put(), keeps rotation away.
 Settlement ResultStore::settle(Transaction& transaction) {
     if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
-    // DANGER: behind the claims' settle(), which holds the ledger's lock by now.
+    // DANGER: after the claims' settle(), which holds the ledger's lock by now.
     const QueryResult open =
         transaction.prepared(sql::results_open, Parameters{}.integer(ledger_), {}, true);
     const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;

@@ -1,10 +1,10 @@
 #pragma once
-// The results beside a ledger's claims, in generations that expire with them. One object for each
-// session; used by one thread. What it remembers was committed, and is looked at only beside what
-// the database says just then of generations, evictions and erasures: it can never say more than
-// the database. Failures are PostgresErrors; 40001 where a generation was dropped meanwhile.
+// The results of a ledger's claims, in generations that expire with them. One object for each
+// session; used by one thread. What it remembers was committed, and is used only together with what
+// the database says at that moment of generations, evictions and erasures: it can never say more
+// than the database. Failures are PostgresErrors; 40001 if a generation was dropped meanwhile.
 //
-// The order of a transaction: begin(), then any put() and get(), settle() behind the claims' own
+// The order of a transaction: begin(), then any put() and get(), settle() after the claims' own
 // settle(), and committed() once COMMIT was answered.
 
 #include <optional>
@@ -26,7 +26,7 @@ class ResultStore {
         Digest digest;
         std::string tenant;
         MessageResult result;
-        std::optional<Digest> attempt = {};  // random, of whoever stores it
+        std::optional<Digest> attempt = {};  // random, chosen by the writer
     };
     struct Found {
         MessageResult result;
@@ -41,7 +41,7 @@ class ResultStore {
     void begin();
     // REQUIRES: the transaction claims these digests, each once.
     void put(Transaction& transaction, std::span<const Stored> results);
-    // In the order of the digests; none where there is no result of it.
+    // In the order of the digests; nullopt for a digest without a result.
     std::vector<std::optional<MessageResult>> get(Transaction& transaction,
                                                   std::span<const Digest> digests);
     std::vector<std::optional<MessageResult>> get(Connection& connection,

@@ -30,8 +30,8 @@ struct LedgerView {
     // How long the oldest sealed generation, or ended lease, has been kept beyond its retention, by
     // the wall clock. Half a minute is usual: watermarks follow the clock at that distance.
     std::chrono::seconds held_back{0};
-    // Of a `lease` ledger: keys that a worker is at, keys that were let go of or whose worker is
-    // gone, and since when the oldest of them was begun.
+    // For a `lease` ledger: keys that a worker is processing, keys that were released or whose
+    // worker is gone, and since when the oldest of them has been open.
     std::int64_t leases_held = 0;
     std::int64_t leases_waiting = 0;
     std::chrono::seconds oldest_lease{0};
@@ -54,7 +54,7 @@ struct ClaimCount {
 ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
                         std::int64_t bytes, StoreKind store);
 
-// What the ledger's retention waits for; a partition of -1 stands for the list of partitions.
+// What the ledger's retention waits for; a partition of -1 means the list of partitions.
 struct RetentionHolder {
     std::string group;
     std::string topic;

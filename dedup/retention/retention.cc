@@ -117,7 +117,7 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
     }
 }
 
-// Behind the rest, as it takes its time.
+// Last, because it takes its time.
 void RetentionJob::seal(Connection& connection, const LedgerOptions& options, int ledger,
                         RetentionReport& report) {
     if (options.store != StoreKind::log) return;
@@ -151,8 +151,7 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
         !options.purge_hours ||
         (known && within(*options.purge_hours, std::chrono::minutes(state.integer(0, 5))));
     report.waits_for_hours = (expired || leases_expired) && !may_purge;
-    // The lock is asked for only where something has expired: everyone queues behind whoever waits
-    // for it.
+    // Ask for the lock only if something has expired: everybody queues while somebody waits for it.
     if (expired && may_purge) {
         const bool done =
             in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
@@ -277,7 +276,7 @@ bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
         // Such as no memory for a segment's filter: the messages go on without retention.
         log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
-    // Whatever it was, nothing of that session may reach the ledgers behind this one.
+    // Whatever it was, nothing of that session may affect the ledgers that follow.
     connection.reset();
     const std::lock_guard lock(mutex_);
     ++counts_.failed_ledgers[ledger.name];
@@ -288,7 +287,8 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     for (const LedgerOptions& ledger : options_.ledgers) {
-        // Where nobody answers, each of the others would wait for its time-out as well.
+        // If the server does not answer, each of the other ledgers would wait for its time-out as
+        // well.
         if (!connect(connection)) {
             failed = true;
             break;

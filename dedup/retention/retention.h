@@ -1,8 +1,8 @@
 #pragma once
-// Rotates ledgers, seals logs and lets go of what has expired, in the log's time. One thread and
-// one connection for each process, beside its workers; among processes one at a time looks at a
-// ledger. Nothing here is needed for exactness: while it is down claims only stay longer. Failures
-// inside run() are logged and tried again; a ledger that fails leaves the others their turn.
+// Rotates ledgers, seals logs and drops what has expired, by the log's time. One thread and one
+// connection for each process, besides its workers; only one process at a time works on a ledger.
+// Exactness does not depend on it: while it is down, claims only stay longer. Failures inside run()
+// are logged and tried again; a ledger that fails does not delay the others.
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct RetentionOptions {
     // outgrow their limits.
     std::chrono::milliseconds every{10'000};
     // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
-    // behind a rotation that waits; shorter stalls them less, and may need more tries under load.
+    // while a rotation waits; a shorter time stalls them less, and may need more tries under load.
     std::chrono::milliseconds lock_timeout{1'000};
     SealingOptions sealing{};
 };
@@ -37,9 +37,9 @@ struct RetentionReport {
     bool rotated = false;
     bool sealed = false;           // a log's generation became a segment
     int unlisted = 0;              // generations that expired
-    int dropped = 0;               // their tables, and those that an earlier crash left behind
+    int dropped = 0;               // their tables, and those that an earlier crash left
     bool busy = false;             // a lock was not to be had in time; tried again at the next look
-    bool held_back = false;        // a generation is overdue, because a watermark stands still
+    bool held_back = false;        // a generation is overdue, because a watermark does not move
     bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
     std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
 };

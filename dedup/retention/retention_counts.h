@@ -23,7 +23,8 @@ struct RetentionCounts {
     double seconds = 0;        // that the runs took
     std::optional<std::chrono::system_clock::time_point> last_success;
 
-    // Of two jobs, as one. The last success is the older one: since then one of them has had none.
+    // The counts of two jobs as one. The last success is the older one: since then one of the two
+    // has had none.
     RetentionCounts& operator+=(const RetentionCounts& other) {
         runs += other.runs;
         failures += other.failures;

@@ -52,7 +52,7 @@ class Sealing {
                 const bool locked = error.sqlstate() == lock_not_available;
                 if (!locked || attempt >= options_.publish_tries) throw;
             }
-            // Those who queued behind it go first.
+            // Sessions that queued after it go first.
             std::this_thread::sleep_for(options_.lock_timeout / 4);
         }
     }
@@ -68,8 +68,8 @@ class Sealing {
         return true;
     }
 
-    // Makes the tables anew. The ledger's count of evictions: what is taken out from here on makes
-    // the segment worthless.
+    // Recreates the tables. Returns the ledger's count of evictions: a claim that is taken out from
+    // here on makes the segment worthless.
     std::optional<std::int64_t> begin() {
         OwnedTransaction transaction(connection_);
         const QueryResult row =

@@ -21,7 +21,7 @@ struct ClockReading {
     WallTime worker;
 };
 
-// No sample counts while they differ by more than a minute: one of them is wrong, and nobody knows
+// No sample counts while they differ by more than a minute: one of them is wrong, and it is unknown
 // which.
 bool clocks_agree(const ClockReading& clocks);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The statements behind dedup/retention/watermark.h. Each write is one row in a transaction of its own, and
-// never beside a batch in flight on the same connection. Used by one thread; failures are
+// The statements of dedup/retention/watermark.h. Each write is one row in a transaction of its own,
+// and never runs during a batch in flight on the same connection. Used by one thread; failures are
 // PostgresErrors, after which nothing was written.
 
 #include <functional>

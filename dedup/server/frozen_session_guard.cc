@@ -55,7 +55,7 @@ std::uint64_t FrozenSessionGuard::alerts() const {
 std::optional<std::string> FrozenSessionGuard::failure() const {
     const std::lock_guard lock(mutex_);
     if (failure_ || !looking_since_) return failure_;
-    // libpq waits for ever for a server that stands still behind a kernel that answers.
+    // libpq waits for ever for a frozen server whose kernel still answers.
     const auto silent = Clock::now() - *looking_since_;
     if (silent < silence) return std::nullopt;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silent).count();

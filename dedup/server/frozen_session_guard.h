@@ -2,7 +2,7 @@
 // Ends frozen workers that hold what this process waits for: no timeout of the server frees the
 // locks of a session whose client froze inside COPY, inside a pipeline or while not reading a large
 // answer. One object for each process, with a session and a thread of its own; thread-safe. It
-// throws nothing after its construction: a lost session is made anew, and until then nobody is
+// throws nothing after its construction: a lost session is recreated, and until then no session is
 // ended.
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct FrozenSessionGuardOptions {
     std::chrono::milliseconds look_every{1'000};
     // A holder is ended when it did not stir for this long. Default 2 s.
     std::chrono::milliseconds still_for{2'000};
-    // Called with each session that was made, before its first look; what it throws is a failure,
-    // and the session is made anew. None by default. Must not block.
+    // Called with each new session, before its first check. If it throws, that is a failure, and
+    // the session is recreated. Does nothing by default. Must not block.
     std::function<void(Connection&)> fit{};
 };
 

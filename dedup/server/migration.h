@@ -33,7 +33,7 @@ struct MigrationStatus {
 };
 std::string_view to_text(MigrationStatus::Standing standing);
 
-// Letters a-z, digits and `_`, not beginning with a digit or `pg_`, at most 40 bytes: it stands
+// Letters a-z, digits and `_`, not beginning with a digit or `pg_`, at most 40 bytes: the name is
 // unquoted in all SQL.
 bool valid_schema_name(std::string_view schema);
 
@@ -58,13 +58,13 @@ void grant_worker(Connection& connection, std::string_view role);
 // (schemas/roles/operator_role.sql).
 void grant_operator(Connection& connection, std::string_view role);
 
-// Throws a MigrationError unless the schema stands exactly where this program expects it; `newer`:
-// or further, as a process finds it that runs while it is upgraded.
+// Throws a MigrationError unless the schema has exactly the version that this program expects;
+// `newer`: or a later one, which a process meets that runs during an upgrade.
 enum class NewerSchema : std::uint8_t { refused, taken };
 void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused);
 
-// For whoever takes one session after the other: the first one decides whether this program fits,
-// and behind it a newer schema is taken. Used by one thread.
+// For a component that opens one session after another: the first one decides whether this program
+// fits, and after it a newer schema is accepted. Used by one thread.
 class SchemaCheck {
   public:
     void operator()(Connection& connection) {

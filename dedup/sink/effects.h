@@ -1,7 +1,8 @@
 #pragma once
-// Effects outside of PostgreSQL, such as HTTP calls: begun by LeaseProcessor under a lease, many at
-// a time, and told of when they end. One object for each worker and topic, used by the writer's
-// thread; what runs meanwhile is its own affair. Nothing here throws for what the other side does.
+// Effects outside PostgreSQL, such as HTTP calls: begun by LeaseProcessor under a lease, many at a
+// time, and reported when they end. One object for each worker and topic, used by the writer's
+// thread; what runs meanwhile is its own affair. Nothing here throws because of what the other side
+// does.
 
 #include <chrono>
 #include <cstdint>
@@ -16,8 +17,8 @@
 namespace onceward {
 
 // One try of a message's effect. DANGER: an owner that was frozen may make it after its lease has
-// ended, beside the one who took the key over. Only a key that goes along, derived from `message`'s
-// digest and the same on every try, protects the other side.
+// ended, at the same time as the new owner of the key. Only a key that is sent along, derived from
+// `message`'s digest and the same on every try, protects the other side.
 struct Effect {
     std::uint64_t number = 0;          // the caller's; its outcome carries it
     const Message* message = nullptr;  // outlives the try
@@ -43,10 +44,10 @@ class Effects {
     virtual std::chrono::milliseconds longest() const = 0;
     // REQUIRES: fewer than concurrency() are under way.
     virtual void begin(const Effect& effect) = 0;
-    // Waits until one has ended, `most` at the longest; also where none is under way. Each outcome
-    // is told once.
+    // Waits until one has ended, at most for `most`, also if none is under way. Each outcome is
+    // reported once.
     virtual std::vector<EffectOutcome> wait(std::chrono::milliseconds most) = 0;
-    // Breaks the try off; its outcome is never told. It may have taken effect.
+    // Aborts the try; its outcome is never reported. It may have taken effect.
     virtual void cancel(std::uint64_t number) = 0;
 };
 

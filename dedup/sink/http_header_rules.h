@@ -25,17 +25,17 @@ bool is_of_one_hop(std::string_view name);
 std::vector<std::string> names_of_the_hop(
     const std::vector<std::pair<std::string, std::string>>& headers);
 
-// Of an answer: never stored and never replayed, whatever a list says. Set-Cookie, those of one
-// hop, and those that tell who asked.
+// Headers of an answer that are never stored and never replayed, whatever a list says: Set-Cookie,
+// hop-by-hop headers, and those that reveal the caller.
 bool is_never_stored(std::string_view name);
-// Of a client's request: never goes on to an upstream. Those of one hop, those that belong to the
-// call itself, those that say where the request came from or what it really asks for, which are
-// believed as a proxy's word, and what is Onceward's own.
+// Headers of a client's request that are never forwarded to an upstream: hop-by-hop headers, those
+// of the call itself, those that say where the request came from or what it really asks for (a
+// proxy's word, which would be believed), and Onceward's own.
 bool is_never_forwarded(std::string_view name);
-// Headers by which a proxy tells the next server where a request came from, who sent it, or what it
-// really asks for. They are passed on only if the configuration names them.
+// Headers by which a proxy informs the next server where a request came from, who sent it, or what
+// it really asks for. They are passed on only if the configuration names them.
 bool is_a_proxys_word(std::string_view name);
-// Onceward's word to whoever is behind it: the key and the tenant.
+// Headers by which Onceward informs its upstream: the key and the tenant.
 bool is_own_header(std::string_view name);
 // What a configuration must not set for a call: it belongs to the call or to its connection.
 bool is_of_the_call(std::string_view name);

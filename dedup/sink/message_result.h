@@ -47,7 +47,7 @@ inline constexpr std::string_view dropped_header = "onceward-body-dropped";
 // The result as it is stored and replayed; none: it is too large, and the policy is to reject it.
 std::optional<MessageResult> storable(MessageResult result, const ResultLimits& limits);
 
-// As the column `headers` has them. What is no UTF-8 is replaced.
+// As the column `headers` has them. Invalid UTF-8 is replaced.
 std::string headers_json(const ResultHeaders& headers);
 // Such a list, or an object from name to value.
 ResultHeaders headers_from_json(std::string_view json);

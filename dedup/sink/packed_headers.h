@@ -1,6 +1,6 @@
 #pragma once
-// A record's headers as one string of bytes, as the outbox's rows keep them: of each its name and
-// its value, both behind their length (int32 in network byte order; -1: a null value). Pure,
+// A record's headers as one string of bytes, as the outbox's rows keep them: for each its name and
+// its value, both preceded by their length (int32 in network byte order; -1: a null value). Pure,
 // thread-safe.
 
 #include <span>

@@ -52,9 +52,9 @@ class Sink {
     // SinkMismatch or PostgresError. Called at start, after each reconnect and before a stopped
     // topic is tried again.
     virtual void prepare(Connection&) {}
-    // The target as it is now, in a form that is only compared; '' where the sink cannot tell.
-    // Asked before prepare(), and every two seconds while the topic is stopped: when it has
-    // changed, the topic is tried again at once. Throws PostgresError.
+    // The target as it is now, in a form that is only compared; '' if the sink cannot say. Called
+    // before prepare(), and every two seconds while the topic is stopped: if it has changed, the
+    // topic is tried again at once. Throws PostgresError.
     virtual std::string target_state(Connection&) { return {}; }
     // Turns the message's fields into Message::encoded, or says why they fit no row. No I/O.
     virtual std::optional<Rejection> encode(Message&, std::pmr::memory_resource&) const {
@@ -67,8 +67,8 @@ class Sink {
     // commits at most.
     virtual void write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) = 0;
-    // The results of the messages of the last write(), one for each in its order; none where the
-    // sink has none. Asked once behind a write() that went well, where the topic stores results.
+    // The results of the messages of the last write(), one for each in its order; empty if the sink
+    // has none. Called once after a successful write(), if the topic stores results.
     virtual std::vector<MessageResult> take_results() { return {}; }
 };
 

@@ -44,7 +44,7 @@ TrialOutcome SinkTrial::apply(const std::vector<TrialMessage>& messages) {
     return outcome;
 }
 
-// False where a message is at fault; one that stands alone has its rejection then.
+// Returns false if a message is at fault; if it was alone, it has its rejection then.
 bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
     const DistinctClaims folded(slice.messages);
     const auto verdicts = folded.verdicts(claims_.claim(folded.claims()));

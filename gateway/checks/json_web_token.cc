@@ -62,7 +62,7 @@ bool has_audience(const Json& claims, const std::vector<std::string>& wanted) {
     return found->is_array() ? std::ranges::any_of(*found, fits) : fits(*found);
 }
 
-// Whether the header has a member `crit`, also one that is null, which cjose does not tell.
+// Returns whether the header has a member `crit`, also a null one, which cjose does not report.
 bool names_extensions(std::string_view token) {
     const std::string_view head = token.substr(0, token.find('.'));
     std::uint8_t* bytes = nullptr;
@@ -98,8 +98,8 @@ std::optional<KeySet> KeySet::parse(std::string_view json) {
         if (!entry.is_object() || !verifies(entry)) continue;
         const std::string type = text_member(entry, "kty");
         const bool curve = type == "EC" && text_member(entry, "crv") == "P-256";
-        // DANGER: by the key's own type, never by what a token says of itself. A symmetric key is
-        // no key here, so that nobody signs with a public one as if it were a secret.
+        // DANGER: decide by the key's own type, never by what a token says of itself. A symmetric
+        // key is not accepted, so that nobody can sign with a public key as if it were a secret.
         if (type != "RSA" && !curve) continue;
         const std::string algorithm = curve ? "ES256" : "RS256";
         if (entry.contains("alg") && text_member(entry, "alg") != algorithm) continue;

@@ -39,7 +39,7 @@ std::string_view to_text(TokenFault fault);
 class KeySet {
   public:
     // Keys that are not for RS256 or ES256 signatures, or too weak (RSA below 2048 bits), are left
-    // out. None where the text is no key set.
+    // out. Returns nullopt if the text is not a key set.
     static std::optional<KeySet> parse(std::string_view json);
     ~KeySet();
     KeySet(KeySet&&) noexcept;
@@ -64,7 +64,7 @@ struct TokenReading {
 TokenReading read_token(std::string_view token, const KeySet& keys, const TokenOptions& options,
                         std::chrono::seconds now);
 
-// What stands behind `Bearer ` in an Authorization header; none for another scheme.
+// What follows `Bearer ` in an Authorization header; nullopt for another scheme.
 std::optional<std::string_view> bearer_token(std::string_view authorization);
 
 }  // namespace onceward

@@ -10,7 +10,7 @@ namespace {
 // DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
 bool plain_character(char c) { return c > 0x20 && c < 0x7F && c != ',' && c != '"'; }
 
-// Of a string in RFC 8941, which may be a blank as well.
+// A character that a string in RFC 8941 may contain, including the blank.
 bool quotable_character(char c) { return c >= 0x20 && c < 0x7F; }
 
 std::optional<std::string> plain_text(std::string_view value) {
@@ -70,7 +70,7 @@ std::string not_expected_beside(const KeyHeaderOptions& options, const KeyPlace&
     return "This operation takes no " + options.header + "; nothing would be kept under it.";
 }
 
-// Of a header's ASCII each is a character.
+// Each byte of an ASCII header is a character.
 std::string lengths_of(const KeyHeaderOptions& options, const KeyPlace& place) {
     const std::string least = std::to_string(options.length_min);
     const std::string most = std::to_string(options.length_max);

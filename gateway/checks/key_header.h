@@ -47,7 +47,8 @@ struct RequestKey {
 };
 
 struct KeyReading {
-    std::optional<RequestKey> key{};  // none beside a fault, and where it is optional and not there
+    // Nullopt together with a fault, and if the key is optional and absent.
+    std::optional<RequestKey> key{};
     std::optional<KeyFault> fault{};
 };
 

@@ -42,7 +42,7 @@ std::string_view without_prefix(std::string_view value) {
     return value.starts_with(prefix) ? value.substr(prefix.size()) : value;
 }
 
-// DANGER: constant time. A comparison that ends at the first difference tells how much of a guess
+// DANGER: constant time. A comparison that ends at the first difference reveals how much of a guess
 // is right.
 bool equal(std::string_view expected, std::string_view given) {
     if (given.size() != expected.size()) return false;

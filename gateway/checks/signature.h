@@ -24,9 +24,9 @@ struct SignatureOptions {
     // hmac: where the signature is, and the time (seconds since 1970 UTC); '' signs no time.
     std::string header = "X-Signature";
     std::string time_header{};
-    // How far the signed time may lie from now, either way. Longer bears worse clocks and later
-    // deliveries; whatever is shorter than the retention, a request that comes again is a
-    // duplicate.
+    // How far the signed time may be from now, in either direction. A longer time tolerates worse
+    // clocks and later deliveries. Within the retention a repeated request is a duplicate in any
+    // case.
     std::chrono::seconds tolerance{300};
 };
 

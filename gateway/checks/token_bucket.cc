@@ -28,7 +28,7 @@ TokenBuckets::Bucket& TokenBuckets::find(std::string_view name, Clock::time_poin
 std::optional<std::chrono::seconds> TokenBuckets::take(std::string_view name,
                                                        Clock::time_point now) {
     Bucket& bucket = find(name, now);
-    // Threads that looked at the clock one after the other may come here in the other order.
+    // Threads that read the clock one after the other may arrive here in the other order.
     const double passed = std::max(0.0, std::chrono::duration<double>(now - bucket.filled).count());
     bucket.tokens = std::min(limit_.burst, bucket.tokens + passed * limit_.per_second);
     bucket.filled = std::max(bucket.filled, now);
@@ -36,8 +36,8 @@ std::optional<std::chrono::seconds> TokenBuckets::take(std::string_view name,
         bucket.tokens -= 1;
         return std::nullopt;
     }
-    // Whoever is refused takes nothing, so that one who asks too often is served all the same at
-    // the rate that is allowed. Rounded up: in a second that is too few the answer is no again.
+    // A refused request takes nothing, so that a client that asks too often is still served at the
+    // allowed rate. Rounded up: a second too early the answer would be no again.
     const double wait = (1 - bucket.tokens) / limit_.per_second;
     return std::chrono::seconds(static_cast<std::int64_t>(std::max(1.0, std::ceil(wait))));
 }

@@ -22,13 +22,14 @@ struct RateLimit {
 class TokenBuckets {
   public:
     using Clock = std::chrono::steady_clock;
-    // Names that are remembered, each about 150 bytes; beyond that the one that was asked for the
-    // longest ago is forgotten, and begins with a full bucket when it comes again.
+    // How many names are remembered, each about 150 bytes. Beyond that the name that was used
+    // longest ago is forgotten, and begins with a full bucket next time.
     TokenBuckets(RateLimit limit, std::size_t most_names);
     TokenBuckets(const TokenBuckets&) = delete;
     TokenBuckets& operator=(const TokenBuckets&) = delete;
 
-    // Takes a token of that name: none where there was one, else how long until there is.
+    // Takes a token of that name: returns nullopt if there was one, otherwise how long until there
+    // is one.
     std::optional<std::chrono::seconds> take(std::string_view name, Clock::time_point now);
     std::size_t names() const { return buckets_.size(); }
 

@@ -121,7 +121,7 @@ void add_upstream(std::vector<ContractSentence>& lines, const UpstreamTarget& up
     lines.push_back({"in doubt", doubt_words(upstream)});
 }
 
-// Of a route to a sink or an upstream, where a key is taken.
+// For a route to a sink or an upstream, where a key is claimed.
 void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contract) {
     const RouteOptions& route = contract.route;
     if (const auto* upstream = std::get_if<UpstreamTarget>(&route.target)) {

@@ -10,8 +10,8 @@
 
 namespace onceward {
 
-// What the routes alone do not say. For a route to a topic whoever reads the topic knows repeats,
-// so that its retention is not known here.
+// What the routes alone do not say. For a route to a topic the consumer of that topic knows
+// repeats, so its retention is not known here.
 struct RouteContract {
     RouteOptions route;
     std::string ledger;                 // '' for a route to a topic

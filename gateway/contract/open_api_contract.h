@@ -8,10 +8,10 @@
 
 namespace onceward {
 
-// Of an operation: the sentences of the contract's text under their names, and under `values` what
-// tools compare.
+// The contract of an operation: the sentences of the contract's text under their names, and under
+// `values` what tools compare.
 nlohmann::ordered_json contract_object(const RouteContract& contract);
-// Of all operations.
+// The contract of all operations.
 nlohmann::ordered_json common_object(const ServerOptions& server);
 
 }  // namespace onceward

@@ -50,7 +50,7 @@ bool may_meet(ProblemKind kind, const RouteOptions& route) {
     return true;
 }
 
-// Of a bulk: an answer for each item.
+// For a bulk: an answer for each item.
 ResponseTree answers_schema() {
     ResponseTree text, number, flag;
     text["type"] = "string";
@@ -100,7 +100,8 @@ ResponseTree success(const RouteOptions& route) {
     return own;
 }
 
-// Of the route's own what a request meets before its target, and what only a question meets.
+// Whether a status query on this route can get this problem: those raised before the target is
+// reached, plus the two that only status queries raise.
 bool may_meet_asking(ProblemKind kind, const RouteOptions& route) {
     switch (kind) {
         case ProblemKind::key_unknown:

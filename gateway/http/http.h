@@ -29,17 +29,16 @@ struct HttpResponse {
 // The values of all headers of that name, in their order, without the white space around them.
 std::vector<std::string_view> values_of(const HttpHeaders& headers, std::string_view name);
 
-// The value of the only header of that name; none where there is none, or more than one.
+// The value of the only header of that name; nullopt if there is none, or more than one.
 std::optional<std::string_view> only_value(const HttpHeaders& headers, std::string_view name);
 
 // The part of a request's target before the `?`.
 std::string_view path_of(std::string_view target);
 
-// What stands behind `name=` in the query, percent-decoded; none where it is not there, or not well
-// formed.
+// The percent-decoded value of `name=` in the query; nullopt if it is absent or malformed.
 std::optional<std::string> query_value(std::string_view target, std::string_view name);
 
-// `%41` to `A`; none where a `%` is not followed by two hex digits.
+// `%41` to `A`; nullopt if a `%` is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
 std::string lower_case(std::string text);  // of ASCII

@@ -91,7 +91,7 @@ HttpResponse to_response(const Problem& problem) {
     if (problem.retry_after) {
         response.headers.emplace_back("Retry-After", std::to_string(problem.retry_after->count()));
     }
-    // What a client has sent may stand in the detail, and need not be UTF-8.
+    // The detail may contain what a client has sent, and that may not be UTF-8.
     response.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     return response;
 }

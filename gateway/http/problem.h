@@ -34,7 +34,7 @@ enum class ProblemKind : std::uint8_t {
     rejected,    // what the request carries can not be applied
     too_many_requests,
     headers_too_large,
-    outcome_unknown,       // an upstream's answer got lost, and nobody may call again
+    outcome_unknown,       // an upstream's answer was lost, and the call must not be repeated
     upstream_unreachable,  // nothing of the request was sent
     upstream_unanswered,   // it was sent; whether it took effect is not known
     unavailable,           // try again, with the same key
@@ -47,7 +47,7 @@ struct Problem {
     ProblemKind kind = ProblemKind::internal;
     std::string detail{};  // a sentence for the client; may be ''
     std::optional<std::chrono::seconds> retry_after{};
-    HttpHeaders headers{};  // beside those of the problem itself
+    HttpHeaders headers{};  // in addition to those of the problem itself
 };
 
 int status_of(ProblemKind kind);

@@ -138,7 +138,7 @@ HeadScan::Fault HeadScan::take_request_line(std::string_view line) {
     return std::nullopt;
 }
 
-// A line that goes on with the one before it begins with a blank, and so has no name.
+// A continuation line begins with a blank, and so has no name.
 HeadScan::Fault HeadScan::take_field(std::string_view line) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || !valid_header_name(line.substr(0, colon))) {
@@ -170,8 +170,8 @@ HeadScan::Fault HeadScan::judge() const {
     return codings_ ? judge_codings() : std::nullopt;
 }
 
-// DANGER: RFC 9112, 6.1 and 6.3. Where a reader before us finds the body's end in another place
-// than we do, the rest of the body is a request that nobody has looked at.
+// DANGER: RFC 9112, 6.1 and 6.3. If a proxy before us finds the end of the body elsewhere than we
+// do, the rest of the body is a request that nobody has checked.
 HeadScan::Fault HeadScan::judge_codings() const {
     if (http_1_0_ || lengths_ > 0) return ProblemKind::malformed_request;
     std::vector<std::string_view> codings;

@@ -16,7 +16,7 @@ namespace onceward {
 class HeadScan {
   public:
     enum class State : std::uint8_t { unfinished, whole, refused };
-    // REQUIRES: `bytes` begins with what was looked at before. Each byte is looked at once.
+    // REQUIRES: `bytes` begins with what was passed before. Each byte is read once.
     State look(std::string_view bytes);
 
     std::size_t begin() const { return begin_; }  // after the empty lines before the request
@@ -28,7 +28,7 @@ class HeadScan {
     Fault take_line(std::string_view line);
     Fault take_request_line(std::string_view line);
     Fault take_field(std::string_view line);
-    // What only the whole head tells.
+    // What only the whole head shows.
     Fault judge() const;
     Fault judge_codings() const;
 

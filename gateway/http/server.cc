@@ -30,9 +30,9 @@ std::optional<asio::ssl::context> tls_of(const ServerOptions& options) {
     return context;
 }
 
-// DANGER: what one connection's bytes bring about must not end the process: Beast throws out of its
-// parser for a field above 64 KiB, of which the one behind a body has no other limit. Whatever was
-// to be called then is gone, and its connection with it.
+// DANGER: the bytes of one connection must not end the process. Beast throws out of its parser for
+// a field above 64 KiB, and fields after a body have no other limit. The handler that should have
+// been called is gone, and its connection with it.
 void run_to_its_end(asio::io_context& loop) {
     while (true) {
         try {
@@ -70,7 +70,7 @@ struct HttpServer::State {
         accept();
     }
 
-    // Beyond the limit nobody is accepted: they wait in the kernel's queue.
+    // Beyond the limit no connection is accepted: clients wait in the kernel's queue.
     void accept() {
         if (draining || accepting) return;
         if (open.size() >= limits.connections) return watch_queue();

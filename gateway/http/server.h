@@ -38,16 +38,16 @@ class HttpServer {
     using Handler = std::function<void(HttpRequest, Answer)>;
     // Told the status of each answer that the server gives by itself, in its thread.
     using Refused = std::function<void(int status)>;
-    // Listens; whoever connects waits until start().
+    // Listens; clients that connect wait until start().
     HttpServer(const ServerOptions& options, Handler handler, Refused refused = {});
     // Closes what is open, as stop() does. Answers are given while it lives.
     ~HttpServer();
 
     void start();
     std::uint16_t port() const;
-    // Takes no more connections and closes those that stand idle; waits until the requests under
-    // way are answered, at most so long. Then the handler is not called any more, and answers that
-    // come go nowhere. REQUIRES: started.
+    // Accepts no more connections and closes idle ones; waits until the requests under way are
+    // answered, at most for `limit`. After that the handler is not called any more, and later
+    // answers are discarded. REQUIRES: started.
     void stop(std::chrono::milliseconds limit);
     // From any thread.
     ServerCounts counts() const;

@@ -17,7 +17,7 @@ struct HttpLimits {
     std::chrono::milliseconds head_time{10'000};
     // From a request's first byte to its last.
     std::chrono::milliseconds request_time{30'000};
-    // How long a connection may stand idle between two requests.
+    // How long a connection may be idle between two requests.
     std::chrono::milliseconds idle_time{15'000};
     // How many tenants and keys the rate limits remember, about 150 bytes each.
     std::size_t rate_names = 100'000;

@@ -97,7 +97,7 @@ class StreamConnection final : public OpenConnection,
     }
 
     void overdue() {
-        // Set anew meanwhile: the one that came is an older one's.
+        // The deadline was changed meanwhile: this call belongs to the older one.
         if (deadline_.expiry() > std::chrono::steady_clock::now()) return;
         switch (waiting_) {
             case Waiting::nothing: return;
@@ -114,7 +114,8 @@ class StreamConnection final : public OpenConnection,
         late_ = true;
         error_code ignored;
         socket_of(stream_).cancel(ignored);
-        // One that had its bytes just now goes on reading: it is met at its next pause.
+        // A connection that has just received bytes continues reading: it is closed at its next
+        // pause.
         limit(cancel_again, Waiting::rest_of_request);
     }
 
@@ -195,9 +196,9 @@ class StreamConnection final : public OpenConnection,
         read_body();
     }
 
-    // DANGER: before the body. The parser puts the fields behind a chunked body, its trailer, among
-    // those of the head: there a client could say what a proxy before us takes off, such as a
-    // tenant (RFC 9110, 6.5.1).
+    // DANGER: before the body. The parser adds the fields after a chunked body, its trailer, to
+    // those of the head: a client could set there what a proxy before us removes, such as a tenant
+    // (RFC 9110, 6.5.1).
     void keep_head() {
         headers_.clear();
         const std::string target = text_of(parser_->get().target());

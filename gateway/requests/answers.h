@@ -28,7 +28,7 @@ struct KeyedAnswer {
     std::chrono::seconds retry_after{1};
 };
 
-// `key`: as the request brought it, none where the route takes one from elsewhere.
+// `key`: as the request brought it; nullopt if the route takes it from elsewhere.
 HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
                        const std::string& key_header);
 

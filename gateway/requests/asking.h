@@ -1,7 +1,7 @@
 #pragma once
-// Who asks for an outcome, and what those are told who waited for another request of their key. For
-// SinkBatcher and UpstreamRequests, under their mutex. An Asking shares the callback that it was
-// submitted with.
+// A caller that wants an outcome, and the answers for callers that waited for another request with
+// their key. For SinkBatcher and UpstreamRequests, under their mutex. An Asking shares the callback
+// that it was submitted with.
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,7 @@ struct Asking {
     void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
 };
 
-// What each of them is to be told, once the mutex is free.
+// The answers to send once the mutex is free.
 using ToldLater = std::vector<std::pair<Asking, KeyedOutcome>>;
 
 inline void tell(ToldLater& told) {

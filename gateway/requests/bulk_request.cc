@@ -63,7 +63,7 @@ void read_item(simdjson::ondemand::value value, const KeyHeaderOptions& options,
 }  // namespace
 
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items) {
-    // Looked at as a whole first: on demand, what stands behind a fault is not seen.
+    // The whole text is checked first: on demand, what follows a fault is not seen.
     if (!nlohmann::json::accept(json)) return {.fault = "it is no JSON"};
     simdjson::ondemand::parser parser;
     const simdjson::padded_string padded(json);

@@ -13,7 +13,7 @@
 namespace onceward {
 
 struct BulkItem {
-    std::string key;   // '' beside a fault, and where it is optional and not there
+    std::string key;   // '' together with a fault, and if the key is optional and absent
     std::string body;  // as it was written: no number loses a digit
     std::optional<KeyFault> fault{};
     std::string malformed{};  // what is wrong with the item's form; '' where nothing is
@@ -35,8 +35,8 @@ struct BulkAnswer {
     HttpResponse response;
 };
 
-// 207: `[{"key", "status", "replayed", "type", "body"}, ...]` in the items' order. A body that is
-// JSON stands there as it is, any other as a text.
+// 207: `[{"key", "status", "replayed", "type", "body"}, ...]` in the items' order. A JSON body is
+// embedded as it is, any other as a text.
 HttpResponse bulk_response(const std::vector<BulkAnswer>& answers);
 
 }  // namespace onceward

@@ -14,9 +14,9 @@ namespace onceward {
 struct KeyStatus {
     enum class State : std::uint8_t {
         unknown,    // nothing of it was committed, or its time is over
-        in_flight,  // this process is at it, or whoever holds the key's lease
+        in_flight,  // this process works on it, or the holder of the key's lease does
         completed,  // a repeat would get the stored answer
-        // Of an upstream: it was called, perhaps, and no answer came within the lease.
+        // For an upstream: it may have been called, and no answer came within the lease.
         outcome_unknown,
     } state = State::unknown;
     int status = 0;  // of the stored answer
@@ -25,7 +25,7 @@ struct KeyStatus {
 };
 using StatusOutcome = std::variant<KeyStatus, Problem>;
 
-// What is told while this process is at the key, of which nothing may be written down yet.
+// The answer while this process works on the key, of which nothing may be written down yet.
 StatusOutcome while_running(StatusOutcome known);
 
 // The same while this process may only be looking up a repeat of the key.

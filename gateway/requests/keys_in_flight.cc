@@ -25,7 +25,7 @@ KeysInFlight::Admission KeysInFlight::admit(const Digest& key,
     running.waiters.insert(waiter);
     waiters_.emplace(waiter, Waits{key, wanted, deadline});
     deadlines_.emplace(deadline, waiter);
-    // Which of the two has the key only its ledger tells: the one that runs may be the mistake.
+    // Only the ledger knows which of the two owns the key: the one that runs may be the mistake.
     return {other ? Kind::behind : Kind::wait, waiter};
 }
 

@@ -26,7 +26,7 @@ class KeysInFlight {
         enum class Kind : std::uint8_t {
             run,        // nobody else has the key: carry the request out, and end() it
             wait,       // for the first one's answer
-            behind,     // another request of the key runs: for its turn, to be admitted anew
+            behind,     // another request with the key runs: wait, and be admitted again
             in_flight,  // the original runs, and this one does not wait
         } kind = Kind::run;
         Waiter waiter = 0;
@@ -36,12 +36,12 @@ class KeysInFlight {
     // The ledger knows nothing of the key yet, so its request is the original. Answers with those
     // who do not wait for an original; they wait no longer.
     std::vector<Waiter> original(const Digest& key, Clock::time_point now);
-    // The key's first request is answered: those who waited for it or behind it, in the order in
-    // which they came.
+    // The key's first request is answered. Returns those that waited for it or after it, in the
+    // order in which they came.
     std::vector<Waiter> end(const Digest& key);
     struct Overdue {
         Waiter waiter = 0;
-        bool original = false;  // what they waited for; false: nobody knows
+        bool original = false;  // what they waited for; false: unknown
     };
     // Those who have waited long enough; they wait no longer.
     std::vector<Overdue> overdue(Clock::time_point now);

@@ -16,7 +16,7 @@ HttpHeaders record_headers(HttpHeaders headers,
     std::erase_if(headers, [](const auto& header) {
         return is_own_header(header.first) && !same_variable(header.first, "idempotency-key");
     });
-    // Braces stand in no header that a client can send.
+    // No header that a client can send contains braces.
     for (auto& [name, value] : parameters) {
         headers.emplace_back("{" + name + "}", std::move(value));
     }

@@ -6,19 +6,19 @@
 
 namespace onceward {
 
-// Where the keys of the route come from, as it stands in their digests: `header:Idempotency-Key`,
-// `field:/id`.
+// Where the keys of the route come from, in the form that their digests use:
+// `header:Idempotency-Key`, `field:/id`.
 std::string request_kind(const RouteOptions& route);
 
-// Of the key in its scope: operation (method and route pattern), tenant, and where the key came
-// from.
+// The digest of the key in its scope: operation (method and route pattern), tenant, and where the
+// key came from.
 Digest request_digest(const RouteOptions& route, std::string_view tenant, std::string_view key);
 
-// Of what a repeat has to come with again: the target with its query, and the raw body. The key's
-// operation has the pattern alone, so that the path is part of this.
+// The digest of what a repeat must have in common with the first request: the target with its
+// query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
 
-// Of a request without a key: no other one has it.
+// The digest of a request without a key: no other request has it.
 Digest random_digest();
 
 }  // namespace onceward

@@ -43,7 +43,7 @@ struct SinkTarget {
 // A service that is there already: the request is called on under a lease, and its final answer is
 // stored.
 struct UpstreamTarget {
-    Secret url;  // without its path's last slash; the request's path and query go behind it
+    Secret url;  // without its path's last slash; the request's path and query are appended
     std::chrono::milliseconds timeout{10'000};
     // What a call becomes that was sent and not answered. release: the next request calls again;
     // only where the upstream honours the key.
@@ -76,8 +76,8 @@ struct RouteOptions {
     std::optional<SignatureOptions> signature;
     // Whether the same key with another target or body is a conflict; else it is a duplicate.
     bool fingerprint = true;
-    // Where GET tells what became of a key of this route, with the same tenant and token and the
-    // key in its header; '': nowhere. Of a route to a sink or to an upstream.
+    // The path where GET returns what became of a key of this route, with the same tenant and token
+    // and the key in its header; '': there is none. Only for a route to a sink or to an upstream.
     std::string status_path;
     // Most requests of it that are under way at once, and hold a connection each; more get a 503 at
     // once. 0: a share of those that are free (gateway/http/request_room.h).

@@ -38,8 +38,8 @@ class RouteTable {
         std::vector<std::pair<std::string, std::string>> parameters{};
         std::string allow{};  // other_method: the methods that there are, as `Allow` has them
     };
-    // Of several paths that fit, one with a word wins over one with a `{name}` in the first place
-    // where they differ. Then the method.
+    // If several paths fit, one with a word wins over one with a `{name}` at the first place where
+    // they differ. Then the method.
     Match match(std::string_view method, std::string_view path) const;
 
   private:

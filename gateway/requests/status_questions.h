@@ -1,7 +1,7 @@
 #pragma once
-// Questions after keys' status that wait for PostgreSQL, which may say nothing for ever: each is
-// answered once, by whoever read it or at its deadline, and those that were handed out to be read
-// are still here. Not thread-safe: its user's mutex guards it. The answers are told without it.
+// Queries for the status of keys that wait for PostgreSQL, which may never answer: each is answered
+// once, when it was read or at its deadline, and those that were handed out to be read are still
+// here. Not thread-safe: its user's mutex guards it. The answers are sent without the mutex.
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +27,7 @@ class StatusQuestion {
     const Digest& key() const { return key_; }
     Clock::time_point deadline() const { return deadline_; }
     bool told() const { return told_; }
-    // Nothing where it was told before. From any thread.
+    // Does nothing if it was answered before. Callable from any thread.
     void tell(StatusOutcome outcome) {
         if (!told_.exchange(true)) then_(std::move(outcome));
     }
@@ -55,7 +55,7 @@ class StatusQuestions {
     }
     bool none_unread() const { return unread_.empty(); }
     std::vector<Pointer> take_unread() { return std::exchange(unread_, {}); }
-    // To be told that nobody knows; in the order of their deadlines.
+    // Those whose answer remains unknown, in the order of their deadlines.
     std::vector<Pointer> take_overdue(Clock::time_point now) {
         std::vector<Pointer> overdue;
         while (!open_.empty() && (open_.front()->told() || open_.front()->deadline() <= now)) {
@@ -78,7 +78,7 @@ class StatusQuestions {
     void forget_told() {
         while (!open_.empty() && open_.front()->told()) open_.pop_front();
     }
-    std::deque<Pointer> open_;     // all that may not be told yet; their deadlines ascend
+    std::deque<Pointer> open_;     // all that may still be unanswered; their deadlines ascend
     std::vector<Pointer> unread_;  // of them
 };
 

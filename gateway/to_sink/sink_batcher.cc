@@ -10,7 +10,8 @@ namespace {
 
 // Between the tries of a request whose key another process works on.
 constexpr std::chrono::milliseconds held_for{50};
-// Behind its deadline a request in a transaction is told of it, unless the transaction tells first.
+// How long after its deadline a request in a transaction is answered, unless the transaction
+// answers first.
 constexpr std::chrono::seconds grace{1};
 // That many batches fit into a request's deadline, or into the limit of a statement.
 constexpr int batches = 20;
@@ -27,7 +28,7 @@ struct SinkBatcher::Queued {
 
 namespace {
 
-// Of those that were not told yet.
+// Of those that were not answered yet.
 template <class Batch>
 std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
     std::optional<std::chrono::steady_clock::time_point> first;
@@ -88,8 +89,8 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     for (auto& [asking, outcome] : refused) asking.tell(std::move(outcome));
 }
 
-// None where the answer comes later. One that waited behind another has the deadline of its
-// arrival.
+// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
+// of its arrival.
 std::optional<KeyedOutcome> SinkBatcher::admit(KeyedRequest request, const Asking& asking,
                                                std::uint64_t group, Clock::time_point arrived) {
     const auto now = Clock::now();
@@ -152,8 +153,8 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
     return batch;
 }
 
-// Those that have waited long enough, to be told so, and one to be tried: a try may take its whole
-// patience, and the next batch waits behind it. REQUIRES: the mutex is held.
+// Takes those that have waited long enough and must be answered, and one to be tried: a try may
+// take its whole patience, and the next batch waits for it. REQUIRES: the mutex is held.
 void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
@@ -246,7 +247,7 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
     then(std::move(outcome));
 }
 
-// Behind a batch and in its session: what is told was committed.
+// After a batch and in its session: what it reports was committed.
 void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
                        SinkSession* session) {
     std::vector<Digest> keys;
@@ -264,7 +265,7 @@ void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
 
 void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     {
-        // From here on nobody else tells them.
+        // From here on nobody else answers them.
         const std::lock_guard lock(mutex_);
         running_.clear();
         running_deadline_.reset();
@@ -276,8 +277,8 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     }
 }
 
-// Those who waited get the same: to them it is a repeat. Those behind it have their turn. `asking`:
-// null where it was told something else before.
+// Those that waited get the same answer: to them it is a repeat. The next ones get their turn.
+// `asking`: null if it was already answered otherwise.
 void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
     std::vector<Asking> waited;
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
@@ -343,8 +344,8 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Cloc
     return overdue;
 }
 
-// A batch may take long; whoever waits for it, or for its turn behind it, does not have to wait
-// longer than it said.
+// A batch may take long; a request that waits for it, or for its turn after it, must not wait
+// longer than it asked to.
 void SinkBatcher::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {

@@ -1,10 +1,10 @@
 #pragma once
-// Carries requests out, many in one transaction: a batch is what gathered behind the commit in
-// flight, so a lone request does not wait. One for each route, with a session and threads of its
-// own. A request whose key another process works on is tried again beside the next batches, which
-// do not wait for it. Thread-safe; every request is answered once, at its deadline, or a second
-// behind it where it is in a transaction that does not end. PostgreSQL away is waited for until
-// then.
+// Carries requests out, many in one transaction: a batch is what arrived during the previous
+// commit, so a lone request does not wait. One for each route, with a session and threads of its
+// own. A request whose key another process works on is tried again along with the next batches,
+// which do not wait for it. Thread-safe; every request is answered once, at its deadline at the
+// latest, or a second later if it is in a transaction that does not end. If PostgreSQL is away,
+// requests wait for it until then.
 
 #include <chrono>
 #include <condition_variable>
@@ -38,7 +38,8 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
-    // For the answer of the one that runs; with a request, behind another one of its key.
+    // Waits for the answer of the running one; with a request, for its turn after another one with
+    // its key.
     struct Waiting {
         Asking asking;
         std::optional<KeyedRequest> request{};
@@ -68,7 +69,8 @@ class SinkBatcher final : public RequestTarget {
     std::deque<std::unique_ptr<Queued>> queue_;  // nearly in the order of their deadlines
     std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
     std::vector<Queued*> running_;               // the batch that is carried out
-    std::optional<Clock::time_point> running_deadline_;  // of the first of them that was not told
+    // Of the first of them that was not answered.
+    std::optional<Clock::time_point> running_deadline_;
     StatusQuestions questions_;
     KeysInFlight in_flight_;
     std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds longest_pause = 2s;
-// Of results, remembered for repeats.
+// The size of the cache of results, for repeats.
 constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 // How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
 // while it does all others of this batch wait as well, and the route's next ones.
@@ -104,8 +104,8 @@ std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
     std::vector<bool> claimed;
     if (!open.empty()) claimed = claims_->known(*connection_, open);
     if (std::ranges::find(claimed, true) != claimed.end()) {
-        // DANGER: once more, behind the claims. A request that was committed between the two looks
-        // has its answer, and its owner must not be told that it is gone.
+        // DANGER: read the results again, after the claims. A request that was committed between
+        // the two reads has its answer, and its owner must not hear that it is gone.
         const auto later = results_->get(*connection_, open);
         for (std::size_t i = 0; i < open.size(); ++i) {
             found[places[i]] = later[i];

@@ -1,8 +1,8 @@
 #pragma once
 // A route's session with PostgreSQL, and its way through a batch. It tries a batch again after a
 // passing failure, on a new session after a lost one, without the requests that are refused, and in
-// halves if a request waits for another process or all of them are too slow together.
-// Used by one thread. What is no PostgresError and no SinkMismatch is thrown: a schema of another
+// halves if a request waits for another process or all of them are too slow together. Used by one
+// thread. Exceptions other than PostgresError and SinkMismatch are passed on: a schema of another
 // version, a ledger with another store.
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct SinkIntake {
 struct SinkBatcherOptions {
     ConnectionOptions postgres;
     LedgerOptions ledger;  // its reach is global
-    std::string service;   // stands where a consumer group does: the configuration's `group`
+    std::string service;   // takes the place of a consumer group: the configuration's `group`
     std::string name;      // the route's operation
     ResultLimits limits;
     std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
@@ -59,15 +59,15 @@ struct SinkBatcherOptions {
     std::function<void(std::span<const Digest>)> originals = {};
 };
 
-// From when a request comes to the last look at its claims: so far behind the clock is the
-// watermark of the route's feed.
+// The time from a request's arrival to the last check of its claims. The watermark of the route's
+// feed is the clock minus this time.
 std::chrono::milliseconds longest_request(const SinkBatcherOptions& options);
 
 // A request that waits for its batch, or is in one.
 struct WaitingRequest {
     RequestInBatch at;
     std::chrono::steady_clock::time_point deadline;
-    // Until then it waits for another process that works on its key; not behind the deadline.
+    // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};
     bool decoded = false;
     bool elsewhere = false;  // another process works on its key, or did so just now
@@ -76,8 +76,8 @@ struct WaitingRequest {
 
 class SinkSession {
   public:
-    // How long a batch's claims wait for another process's, once one of them had to: until the one
-    // that waits stands alone, and in its further tries.
+    // How long a batch's claims wait for another process's claims once one of them had to: until
+    // the waiting request is alone, and in its further tries.
     static constexpr std::chrono::milliseconds short_patience{10};
 
     // Both outlive it. Once a stop is requested what is not in a transaction is given up.
@@ -89,7 +89,7 @@ class SinkSession {
     // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
     // to be given again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
-    // What became of these keys, of what is committed; none where PostgreSQL does not say.
+    // What became of these keys, as far as it is committed; nullopt if PostgreSQL does not answer.
     std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);
 
   private:

@@ -34,9 +34,9 @@ Settlement SinkTransaction::attempt(Connection& connection,
     reached(parts_.observer, Step::after_sink);
     if (parts_.claims.confirm(transaction) == Settlement::again) return Settlement::again;
     // DANGER: before settle(), which may take the ledger's lock: results may be large, and all of
-    // its workers wait behind it. What a neighbour was about to commit when the verdicts were made
-    // is committed by now, its results too; what settle() finds is no duplicate of this attempt,
-    // but its end (see Processor::settle()).
+    // its workers wait for the lock. What a neighbour was about to commit when the verdicts were
+    // made is committed by now, with its results; what settle() finds is not a duplicate of this
+    // attempt but ends it (see Processor::settle()).
     for (RequestInBatch* request : replay(transaction, known)) {
         request->outcome = Problem{.kind = ProblemKind::answer_gone};
     }
@@ -116,8 +116,8 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(Transaction& tran
         return Parameters{}.text(std::to_string(wait.count()));
     };
     if (parts_.table) {
-        // DANGER: the ledger's lock before the short limit. Who waits for a rotation waits for no
-        // key, and must not be told that another works on its own.
+        // DANGER: take the ledger's lock before the short limit. A request that waits for a
+        // rotation waits for no key, and must not hear that another process works on its key.
         const Parameters ledger = Parameters{}.integer(*parts_.table);
         const Parameters shortly = limit(patience);
         transaction.pipelined(

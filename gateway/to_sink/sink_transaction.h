@@ -1,8 +1,8 @@
 #pragma once
-// The transaction of a batch of requests: claims, sink, results, settle, COMMIT. As the processor's
-// (dedup/processor.h), but for what a request does not have: no partitions, hence no fences and no
-// dead letters; who sent a bad one is told. One object for each session, used by one thread;
-// borrows its parts. Failures are PostgresErrors.
+// The transaction of a batch of requests: claims, sink, results, settle, COMMIT. Like the
+// processor's (dedup/processor.h), except for what a request does not have: no partitions, hence no
+// fences and no dead letters; the sender of a bad request gets the error. One object for each
+// session, used by one thread; borrows its parts. Failures are PostgresErrors.
 
 #include <chrono>
 #include <functional>

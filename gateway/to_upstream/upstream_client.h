@@ -13,7 +13,7 @@ namespace onceward {
 
 struct UpstreamCall {
     std::string method;
-    std::string target;   // path and query, to be put behind the upstream's address
+    std::string target;   // path and query, to be appended to the upstream's address
     HttpHeaders headers;  // the client's, those that go along
     std::string body;
     Digest key;  // what the downstream key is derived from: the same for each try
@@ -35,7 +35,7 @@ class UpstreamClient {
     virtual ~UpstreamClient() = default;
     // REQUIRES: none is under way.
     virtual void begin(UpstreamCall call) = 0;
-    // None where it has not ended within `most`. It ends within the upstream's time-out.
+    // Returns nullopt if it has not ended within `most`. It ends within the upstream's time-out.
     virtual std::optional<UpstreamAnswer> wait(std::chrono::milliseconds most) = 0;
 };
 

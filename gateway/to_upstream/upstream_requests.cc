@@ -78,8 +78,8 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
     });
 }
 
-// None where the answer comes later. One that waited behind another has the deadline of its
-// arrival. REQUIRES: the mutex is held.
+// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
+// of its arrival. REQUIRES: the mutex is held.
 std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking,
                                                     Clock::time_point arrived) {
     const auto now = Clock::now();
@@ -153,7 +153,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
     onceward::tell(told);
 }
 
-// Nothing was called for it, and its client was told to come again.
+// Nothing was called for it, and its client was asked to send it again.
 void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
     const std::lock_guard lock(mutex_);
     in_doubt_.push_back(claim);
@@ -194,7 +194,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
         }
         std::optional<Queued>& queued = work.request;
         const Digest key = queued->request.digest;
-        // DANGER: its client has given it up, or is told to come again just now.
+        // DANGER: its client has given up, or is being asked to send it again right now.
         if (queued->deadline <= Clock::now()) {
             answer(key, queued->asking, came_too_late());
             continue;
@@ -214,8 +214,8 @@ void UpstreamRequests::run(const std::stop_token& stop) {
     }
 }
 
-// Those who waited get the same: a stored answer is a repeat to them. Those behind it have their
-// turn.
+// Those that waited get the same answer: a stored answer is a repeat to them. The next ones get
+// their turn.
 void UpstreamRequests::answer(const Digest& key, const Asking& asking,
                               UpstreamSession::Carried carried) {
     std::vector<Asking> waited;
@@ -253,7 +253,7 @@ std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadli
     return next;
 }
 
-// With what each is to be told. REQUIRES: the mutex is held.
+// Together with the answer for each. REQUIRES: the mutex is held.
 std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
     std::vector<Queued> overdue;
     while (!queue_.empty() && queue_.front().deadline <= now) {
@@ -268,8 +268,8 @@ std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time
     return overdue;
 }
 
-// A call may take long; whoever waits for it, or for its turn behind it, does not have to wait
-// longer than it said.
+// A call may take long; a request that waits for it, or for its turn after it, must not wait longer
+// than it asked to.
 void UpstreamRequests::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {

@@ -1,9 +1,9 @@
 #pragma once
-// Carries requests on to an upstream, each by itself. One for each route, with a thread, a session
-// and a client for each call that may be under way. Thread-safe; every request is answered once.
-// One that waited for its turn as long as `patience` is told so, and never called. Of several with
-// one key in this process one is carried out, and the others wait or are told so; one whose key
-// another process has in flight is tried again, as long as it waits.
+// Carries requests to an upstream, each by itself. One for each route, with a thread, a session and
+// a client for each call that may be under way. Thread-safe; every request is answered once. One
+// that waited for its turn as long as `patience` gets an answer that says so, and is never called.
+// Of several with one key in this process one is carried out, and the others wait or get 409; one
+// whose key another process has in flight is tried again for as long as it waits.
 
 #include <atomic>
 #include <condition_variable>
@@ -41,11 +41,12 @@ class UpstreamRequests final : public RequestTarget {
         Asking asking;
         Clock::time_point deadline;
         Clock::time_point wait_until;  // for others of its key
-        // Of one whose key another process has in flight.
+        // For a request whose key another process has in flight.
         Clock::time_point next_try{};
-        KeyedOutcome known{};  // what it was told at the last try
+        KeyedOutcome known{};  // its answer at the last try
     };
-    // For the answer of the one that runs; with a request, behind another one of its key.
+    // Waits for the answer of the running one; with a request, for its turn after another one with
+    // its key.
     struct Waiting {
         Asking asking;
         std::optional<KeyedRequest> request{};

@@ -46,7 +46,7 @@ bool is_control(char c) {
     return byte < 0x20 || byte == 0x7F;
 }
 
-// What would be a dot or a slash for whoever decodes it once more.
+// What a second decoding would turn into a dot or a slash.
 bool is_written_twice(std::string_view decoded) {
     for (std::size_t at = decoded.find('%'); at != std::string_view::npos;
          at = decoded.find('%', at + 1)) {
@@ -97,7 +97,7 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
         case LeaseVerdict::mine:
         case LeaseVerdict::in_flight: break;
     }
-    // Its lease has ended without a word, and nobody may call again.
+    // Its lease has ended without an answer, and the call must not be repeated.
     if (answer.left.count() == 0 && !upstream.honours_key) {
         return Problem{.kind = ProblemKind::outcome_unknown,
                        .detail =
@@ -212,7 +212,7 @@ bool may_go_on(std::string_view target) {
     while (true) {
         const std::size_t slash = std::min(rest.find('/'), rest.size());
         const std::optional<std::string> part = percent_decoded(rest.substr(0, slash));
-        // Not UTF-8: some decoders read a dot or a slash in bytes that stand for none.
+        // Not UTF-8: some decoders read a dot or a slash in invalid bytes.
         if (!part || !simdjson::validate_utf8(*part) || is_dots(*part) || is_written_twice(*part) ||
             part->find_first_of("/\\") != std::string::npos ||
             std::ranges::any_of(*part, is_control)) {

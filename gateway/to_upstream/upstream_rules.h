@@ -35,11 +35,11 @@ enum class KeyFate : std::uint8_t {
 };
 KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream);
 
-// What a request is told whose key is not its own; `stored`: the answer that is kept of it.
+// The answer to a request that does not own its key; `stored`: the stored answer of that key.
 KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstream,
                         const std::optional<MessageResult>& stored);
 
-// A key's lease, as whoever asks for its status finds it.
+// A key's lease, as a status query finds it.
 struct LeaseSeen {
     bool in_flight = false;             // it has no end yet
     std::chrono::milliseconds left{0};  // of the lease
@@ -49,15 +49,15 @@ KeyStatus status_of_lease(const LeaseSeen& lease);
 
 // What a call's end is stored as. REQUIRES: final_answer.
 MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
-// What the request is told whose key is not stored. `lease`: how long a held one stays.
+// The answer to a request whose result is not stored. `lease`: how long a held one lasts.
 KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                        const ResultLimits& limits, std::chrono::milliseconds lease);
-// What a request is told that has no key: nothing of it is stored, however the call ended.
+// The answer to a request without a key: nothing of it is stored, however the call ended.
 KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits);
 
-// Those of the request's headers that go to the upstream: none that never goes on
-// (dedup/sink/http_header_rules.h), none under whose name the upstream may see another one's (`X_Tenant`
-// beside `X-Tenant`), no key, and no credentials but for those in `named`.
+// The headers of the request that are forwarded to the upstream: none that is never forwarded
+// (dedup/sink/http_header_rules.h), none whose name the upstream may take for another's (`X_Tenant`
+// and `X-Tenant`), no key, and no credentials except those in `named`.
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named);
 

@@ -37,7 +37,7 @@ class CallUnderWay {
     std::atomic<std::int64_t>* calls_;
 };
 
-// Whoever stops does not wait for the whole of it.
+// A stop does not wait for the whole pause.
 void pause_before_next(const std::stop_token& stop, int failures) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -64,8 +64,8 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     commit_in_doubt_ = false;
     std::optional<KeyedOutcome> other;
-    // DANGER: no call without a lease that outlasts it: a claim that took long is made again. None
-    // behind the deadline either: its client is told to come again.
+    // DANGER: no call without a lease that outlasts it: a claim that took long is made again. No
+    // call after the deadline either: its client is asked to send the request again.
     bool claimed = false;
     const bool asked = until(deadline, [&] {
         other = claim(attempt);
@@ -112,8 +112,8 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                  options_.ledger.lease)};
 }
 
-// Nobody can come again for it: an answer would be kept for no one, and a lease without an end
-// would stay in flight until somebody looked.
+// Nobody can repeat it: a stored answer would serve no one, and a lease without an end would be in
+// flight until somebody intervened.
 UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
     Attempt attempt{.request = std::move(request), .token = {}};
     UpstreamAnswer answer = call(attempt);
@@ -129,7 +129,7 @@ void UpstreamSession::log_end(const Attempt& attempt, const UpstreamAnswer& answ
                                   {"failure", answer.failure}});
 }
 
-// None where the key is this attempt's from now on.
+// Returns nullopt if the key belongs to this attempt from now on.
 std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     const KeyedRequest& request = attempt.request;
     const auto asked = Clock::now();
@@ -203,8 +203,8 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     }
 }
 
-// The heartbeat. Where it fails or waits the call goes on, in the client's own thread: the lease
-// that is held outlasts it all the same.
+// The heartbeat. If it fails or waits, the call continues in the client's own thread: the lease
+// that is held outlasts it in any case.
 void UpstreamSession::extend(Attempt& attempt) try {
     if (!connection_) connect();
     const LeaseTries mine{attempt.request.digest, 0};
@@ -232,9 +232,9 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
                        .status = result.status,
                        .reason = {}};
     if (leases.finish(transaction, {&end, 1}, true).empty()) {
-        // DANGER: mine no longer. Either a COMMIT of ours whose answer was lost took effect, which
-        // the attempt tells that is stored with the answer; or somebody has taken the key over, and
-        // a stale owner changes nothing.
+        // DANGER: the lease is no longer mine. Either a COMMIT of ours whose answer was lost took
+        // effect, which the attempt id stored with the answer shows; or another process has taken
+        // the key over, and a stale owner changes nothing.
         const auto known = results_->find(transaction, request.digest);
         if (known && known->attempt == attempt.token) return answered;
         log_warning("http.lease_lost", {{"route", options_.name}, {"digest", hex(request.digest)}});

@@ -1,9 +1,9 @@
 #pragma once
 // A request to an upstream, from claim to stored answer: claim and lease in one transaction, the
 // call, its end and its answer in another. One object for each thread, with a session and a client
-// of its own. What is no PostgresError is thrown: a schema of another version, a ledger with
-// another store. Whatever happens to it, what was begun is in flight in the ledger until its lease
-// ends.
+// of its own. Exceptions other than PostgresError are passed on: a schema of another version, a
+// ledger with another store. Whatever happens to it, what was begun is in flight in the ledger
+// until its lease ends.
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@ namespace onceward {
 struct UpstreamRequestOptions {
     ConnectionOptions postgres;
     LedgerOptions ledger;  // `lease`, with results
-    std::string service;   // stands where a consumer group does: the configuration's `group`
+    std::string service;   // takes the place of a consumer group: the configuration's `group`
     std::string name;      // the route's operation
     ResultLimits limits;
     std::string key_header;
@@ -44,8 +44,8 @@ struct UpstreamRequestOptions {
     // The sessions, for the process's guard.
     std::function<void(int pid)> session_opened = {};
     std::function<void(int pid)> session_closed = {};
-    // May be null. Of each call: before its claim, behind that one's COMMIT, with the upstream's
-    // word in hand, and around the COMMIT of its end.
+    // May be null. Called for each call: before its claim, after the claim's COMMIT, with the
+    // upstream's answer at hand, and around the COMMIT of its end.
     StepObserver* observer = nullptr;
     // Called with a key whose call begins now, or that another process has in flight.
     std::function<void(const Digest& key)> original = {};
@@ -75,8 +75,8 @@ class UpstreamSession {
         // Nothing was called, and whether its claim is there is not known: see let_go().
         std::optional<ClaimInDoubt> in_doubt{};
     };
-    // `deadline`: of its claim. One without a key is called and leaves nothing behind. REQUIRES:
-    // may_go_on() for its target.
+    // `deadline`: of its claim. A request without a key is called and leaves nothing in the ledger.
+    // REQUIRES: may_go_on() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
     // Frees the key of a claim that may be there. False where PostgreSQL has not taken that: it is
     // to be said again.

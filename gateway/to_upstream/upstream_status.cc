@@ -49,7 +49,7 @@ void UpstreamStatus::run(const std::stop_token& stop) {
     }
 }
 
-// PostgreSQL may stand still and say nothing for ever; whoever asked goes then.
+// PostgreSQL may hang for ever; the query is answered then anyway.
 void UpstreamStatus::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -70,7 +70,7 @@ void UpstreamStatus::watch(const std::stop_token& stop) {
 void UpstreamStatus::answer(const Questions& questions) {
     const bool new_session = !connection_;
     std::optional<std::vector<StatusOutcome>> known = read(questions);
-    // A session that nobody used for long may be gone.
+    // A session that was not used for long may be gone.
     if (!known && !new_session) known = read(questions);
     for (std::size_t i = 0; i < questions.size(); ++i) {
         questions[i]->tell(known ? std::move((*known)[i]) : StatusOutcome(ask_again_soon()));
@@ -112,7 +112,7 @@ std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& k
         places.push_back(place);
     }
     if (ended.empty()) return known;
-    // Behind the leases: an answer is committed together with its lease's end, so that one that is
+    // Read after the leases: an answer is committed together with its lease's end, so one that is
     // missing here was there and is gone.
     if (!results_) {
         results_ = std::make_unique<ResultStore>(static_cast<int>(rows.integer(0, 4)),

@@ -1,8 +1,8 @@
 #pragma once
-// Tells what became of the keys of a route to an upstream. With a thread and a session of its own,
-// so that no question waits behind a call; questions that wait together are one statement.
-// Thread-safe; every question is answered once, with a 503 where PostgreSQL does not say, or says
-// nothing until the question's time is over.
+// Reports what became of the keys of a route to an upstream. It has a thread and a session of its
+// own, so that no query waits for a call; queries that wait together are one statement.
+// Thread-safe; every query is answered once, with a 503 if PostgreSQL fails, or does not answer
+// before the query's deadline.
 
 #include <condition_variable>
 #include <functional>
@@ -39,7 +39,7 @@ class UpstreamStatus {
     std::vector<StatusOutcome> statuses(const std::vector<Digest>& keys);
 
     const UpstreamRequestOptions& options_;
-    // Of the first thread alone.
+    // Used only by the first thread.
     std::unique_ptr<Connection> connection_;
     SchemaCheck require_schema_;
     std::unique_ptr<ResultStore> results_;  // of that session

@@ -5,7 +5,7 @@
 namespace onceward {
 namespace {
 
-// The schema is what stands before the first point, if there is one.
+// The schema is the part before the first point, if there is one.
 std::string schema_of(const std::string& table) {
     const std::size_t point = table.find('.');
     return point == std::string::npos ? std::string() : table.substr(0, point);

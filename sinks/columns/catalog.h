@@ -54,7 +54,7 @@ struct CatalogTable {
     std::string fingerprint;  // see schemas/queries/sink/sink_fingerprint.sql
 };
 
-// `table` is `name` or `schema.name`, as the config has it; none where there is no such table.
+// `table` is `name` or `schema.name`, as the config has it; nullopt if there is no such table.
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);
 
 // What would be read now, as one number; it changes whenever that does, or what speaks when the

@@ -14,8 +14,8 @@ namespace onceward {
 // Why a value fits no column of its type; a literal. Empty: it fits.
 using Misfit = std::string_view;
 
-// Appends a 32-bit length and the value, or length -1 for NULL (what is absent, or says null).
-// After a misfit the bytes behind the old end of `out` mean nothing.
+// Appends a 32-bit length and the value, or length -1 for NULL (the value is absent or null). After
+// a misfit the bytes after the old end of `out` mean nothing.
 [[nodiscard]] Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
                                   std::string& out);
 

@@ -13,7 +13,7 @@ struct ColumnOptions {
     FieldSource source;
     // A column with a path that the message lacks: NULL (default), or the message is rejected.
     bool required = false;
-    // For the config's messages: where this column stands in the file.
+    // For the config's messages: the line of this column in the file.
     int line = 0;
 };
 

@@ -30,7 +30,7 @@ std::optional<TypeKind> builtin(std::uint32_t oid) {
     }
 }
 
-// Domains stand on other types, arrays on elements; neither can be a circle, but a catalog is
+// Domains build on other types, arrays on elements. Neither can be circular, but a catalog is
 // somebody else's data.
 constexpr int deepest = 16;
 

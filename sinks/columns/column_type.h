@@ -41,8 +41,7 @@ struct ColumnType {
 struct CatalogColumn;
 struct CatalogTable;
 
-// The column's type, domains and arrays followed to what they stand on; none where this sink cannot
-// write it.
+// The column's type, with domains and arrays resolved; nullopt if this sink cannot write it.
 std::optional<ColumnType> supported_type(const CatalogTable& table, const CatalogColumn& column);
 
 // Where a column's values come from, as far as it changes what they mean. Bytes that came whole (a

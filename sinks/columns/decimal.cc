@@ -81,7 +81,8 @@ bool append_numeric(const Decimal& decimal, std::string& out) {
     if (scale > largest_scale) return false;
     const std::string& digits = decimal.digits;
     if (digits.size() > 200'000) return false;
-    // The first digit stands for 10^(point - 1); a group of weight w covers 10^(4w) to 10^(4w + 3).
+    // The first digit has the value 10^(point - 1); a group of weight w covers 10^(4w) to 10^(4w +
+    // 3).
     const int point = static_cast<int>(digits.size()) + decimal.exponent;
     const int weight = digits.empty() ? 0 : floor_divide(point - 1, 4);
     if (weight > largest_weight) return false;

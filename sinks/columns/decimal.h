@@ -16,10 +16,11 @@ struct Decimal {
     int exponent = 0;
 };
 
-// `12`, `-1.50`, `1e3`, `.5`; none where the text is no number or its exponent is absurd.
+// Parses `12`, `-1.50`, `1e3`, `.5`; returns nullopt if the text is not a number or its exponent is
+// absurd.
 std::optional<Decimal> parse_decimal(std::string_view text);
 
-// The value as an integer, none where it has a fraction or is out of range.
+// The value as an integer; nullopt if it has a fraction or is out of range.
 std::optional<std::int64_t> whole_number(const Decimal& decimal);
 
 // Appends PostgreSQL's binary numeric (groups of four decimal digits). False, with nothing

@@ -1,5 +1,5 @@
 #pragma once
-// The families of types behind append_value(), one file each: numbers, text and JSON, times,
+// The families of types that append_value() uses, one file each: numbers, text and JSON, times,
 // arrays. Each appends the value's bytes without their length. REQUIRES: the value is neither
 // absent nor null. Pure, thread-safe.
 

@@ -12,7 +12,7 @@ namespace onceward {
 
 struct IsoMoment {
     std::chrono::microseconds local{};  // since 1970-01-01 on the clock that the text shows
-    std::optional<std::chrono::minutes> offset;  // from UTC; none where the text has none
+    std::optional<std::chrono::minutes> offset;  // from UTC; nullopt if the text has none
 };
 
 std::optional<IsoMoment> parse_iso_moment(std::string_view text);  // 2024-05-06T07:08:09.5Z

@@ -22,7 +22,7 @@ std::string headers_json(std::span<const Header> headers);
 // ...], with "last_offset" where it is another. REQUIRES: there is one.
 std::string places_json(std::span<const ClaimPlace> places);
 
-// Text for people that PostgreSQL surely takes: what is no UTF-8, and NUL, become question marks.
+// Text for people that PostgreSQL always accepts: invalid UTF-8 and NUL become question marks.
 std::string printable(std::string_view bytes);
 
 }  // namespace onceward

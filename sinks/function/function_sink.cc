@@ -77,7 +77,7 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
     return encode::json(value, provenance, out);
 }
 
-// What stands there is the function's doing and no message's.
+// What this column says is the function's responsibility, not a message's.
 bool flag_in(std::string_view text) {
     if (text != "true" && text != "false") {
         throw ResultMismatch("the function's column result_failed is no boolean");

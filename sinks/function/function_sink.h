@@ -1,11 +1,11 @@
 #pragma once
-// Messages as one call of a function of the user's: it is given an array of JSON objects, one for
-// each message, does what it does in the transaction, and returns one row for each, which is that
-// message's result. One object for each worker and topic. encode() may run on the reader's thread
-// beside prepare() and write(), which belong to the writer's: they share the options alone, which
-// never change. write() throws PostgresError, and ResultMismatch if the rows are not one for each
-// message or one of them is no valid result. A function whose rows have no number of their own is
-// called with one message at a time if its results count: PostgreSQL promises no order of rows.
+// Messages as one call of a function of the user's. It gets an array of JSON objects, one for each
+// message, does its work in the transaction, and returns one row for each, which is that message's
+// result. One object for each worker and topic. encode() may run on the reader's thread at the same
+// time as prepare() and write() on the writer's: they share only the options, which never change.
+// write() throws PostgresError, and ResultMismatch if the rows are not one for each message or one
+// of them is no valid result. A function whose rows have no number of their own is called with one
+// message at a time if its results count: PostgreSQL promises no order of rows.
 
 #include "dedup/sink/sink.h"
 #include "sinks/function/function_options.h"

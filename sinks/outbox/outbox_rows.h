@@ -25,12 +25,12 @@ struct OutboxRow {
     Digest id;
     // Rows with the same one, for the same topic, are sent in their order; none: in any.
     std::optional<std::string_view> order_key;
-    // Of a reply: whose result it holds.
+    // Set for a reply: the tenant whose result it holds.
     std::optional<std::string_view> tenant = {};
 };
 
-// What a record's id is made of beside the message's key: the same message may be published by two
-// outboxes.
+// What a record's id is made of besides the message's key: two outboxes may publish the same
+// message.
 enum class OutboxPlace : std::uint8_t { sink, also_publish };
 
 // The id of the record that the message with this idempotency key becomes in `topic`. Pure.

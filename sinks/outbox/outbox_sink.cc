@@ -23,8 +23,8 @@ bool nothing(const Value& value) {
     return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
 }
 
-// An object or array is in the message as its decoder has skimmed over it; nobody behind this looks
-// at it before a reader does.
+// The decoder only skims nested objects and arrays. Validate them here: nothing downstream does
+// before a consumer reads the record.
 Misfit append_json(const Value& value, std::string& out) {
     if (value.kind == Value::Kind::json) {
         thread_local simdjson::dom::parser parser;
@@ -120,7 +120,7 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
     }
     row.order_key = row.key;
     if (!removes && options_.fields.empty()) {
-        // Left out, the record would be a tombstone, which nobody has asked for.
+        // Without a payload the record would be a tombstone, which nobody has asked for.
         if (nothing(values[1])) return unmappable("payload", "is missing");
         if (const Misfit misfit = raw_bytes(values[1], arena, row.payload); !misfit.empty()) {
             return unmappable("payload", misfit);

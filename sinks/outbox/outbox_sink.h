@@ -1,7 +1,7 @@
 #pragma once
-// Messages as records of another topic, by way of the outbox: a row for each in the transaction of
-// its claim. One object for each worker and topic. encode() may run on the reader's thread beside
-// write(), which belongs to the writer's; nothing changes after the construction. Throws
+// Messages as records of another topic, through the outbox: a row for each in the transaction of
+// its claim. One object for each worker and topic. encode() may run on the reader's thread at the
+// same time as write() on the writer's; nothing changes after the construction. Throws
 // PostgresError.
 
 #include <memory>
@@ -18,8 +18,8 @@ class OutboxSink final : public Sink {
     explicit OutboxSink(OutboxOptions options, OutboxPlace place = OutboxPlace::sink,
                         std::size_t first_field = 0);
     std::vector<FieldSource> fields() const override { return sources_of(options_); }
-    // Only tries whether the message makes a record: the bytes are made again by write(), which
-    // costs less than the row and keeps Message::encoded for the sink beside this one.
+    // Only checks whether the message makes a record. write() makes the bytes again, which costs
+    // less than the row and keeps Message::encoded for the other sink.
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
     void write(Transaction& transaction, const BatchContext& context,
@@ -33,7 +33,7 @@ class OutboxSink final : public Sink {
     const std::size_t first_field_;
 };
 
-// A sink, and the outbox beside it: both in one transaction, or neither.
+// A sink and an outbox: both write in one transaction, or neither does.
 class AlsoPublishSink final : public Sink {
   public:
     AlsoPublishSink(std::unique_ptr<Sink> sink, OutboxOptions options);

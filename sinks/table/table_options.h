@@ -24,8 +24,8 @@ struct TableSinkOptions {
     // Upsert only: the row changes only where this column grows (a version or a time).
     std::string only_if_newer;
     // How an insert travels. copy: binary COPY, fastest; the table's attributes are compared under
-    // a lock in the same transaction, as COPY takes an int8 for a float8 silently. unnest: INSERT
-    // ... SELECT from typed arrays; also works where row level security or rules stand, which COPY
+    // a lock in the same transaction, since COPY takes an int8 for a float8 silently. unnest:
+    // INSERT ... SELECT from typed arrays; also works with row level security or rules, which COPY
     // cannot pass.
     enum class Transport : std::uint8_t { copy, unnest } transport = Transport::copy;
     // Whether messages may remove rows (tombstones, a change event's delete). They may do so only

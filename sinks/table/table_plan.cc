@@ -171,7 +171,7 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     for (std::size_t at = 0; at < table.columns.size(); ++at) {
         aliases.push_back("c" + std::to_string(at + 1));
     }
-    // Several messages for a row: the last one stands, or the first of those with the highest
+    // Several messages for a row: the last one wins, or the first of those with the highest
     // version, exactly as if they came one by one.
     plan.newest = "position DESC";
     for (const PlannedColumn& column : plan.columns) {

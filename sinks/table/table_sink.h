@@ -1,9 +1,9 @@
 #pragma once
 // Messages as rows of a table of the user's: insert by binary COPY or from one typed array, upsert,
-// remove. One object for each worker and topic. encode() may run on the reader's thread beside
-// prepare() and write(), which belong to the writer's: they share the plan alone, which never
-// changes once it is made, and a row remembers which plan made it. write() throws PostgresError,
-// and SinkMismatch where the table is not what prepare() saw.
+// remove. One object for each worker and topic. encode() may run on the reader's thread at the same
+// time as prepare() and write() on the writer's: they share only the plan, which never changes once
+// it is made, and a row remembers which plan made it. write() throws PostgresError, and
+// SinkMismatch if the table is not what prepare() saw.
 
 #include <memory>
 #include <mutex>
@@ -28,7 +28,7 @@ class TableSink final : public Sink {
                std::span<const Message* const> messages) override;
 
   private:
-    // A plan with its number, which stands before every row that it made.
+    // A plan with its number, which precedes every row that it made.
     struct Numbered;
     std::shared_ptr<const Numbered> current() const;
     const TableSinkOptions options_;

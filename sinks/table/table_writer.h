@@ -1,5 +1,5 @@
 #pragma once
-// The statements behind TableSink::write(). Used by the writer's thread; throws PostgresError and
+// The statements of TableSink::write(). Used by the writer's thread; throws PostgresError and
 // SinkMismatch.
 
 #include <functional>

@@ -23,7 +23,7 @@ struct WebhookOptions {
     std::chrono::milliseconds timeout{10'000};
     std::chrono::milliseconds connect_timeout{3'000};
     EffectRetries retries;
-    // Statuses below 500 that are tried again, beside 408, 425 and 429.
+    // Statuses below 500 that are tried again, in addition to 408, 425 and 429.
     std::vector<int> retry_on;
     // Header with the key that stays the same on each try.
     std::string key_header = "Idempotency-Key";

@@ -1,8 +1,9 @@
 #pragma once
 // What the transactions of a process's workers are about to append to one ledger's log. A key that
-// another worker's transaction claims is presumed to be a duplicate, in place of writing its row,
-// finding out and writing all anew: whoever relies on that waits for the other's end before its own
-// and then asks the window whether it was committed. Thread-safe; throws only std::bad_alloc.
+// another worker's transaction claims is presumed to be a duplicate; otherwise its row would be
+// written, found out and written again. A transaction that relies on this waits for the other's end
+// before its own, and then asks the window whether the other was committed. Thread-safe; throws
+// only std::bad_alloc.
 
 #include <chrono>
 #include <condition_variable>

@@ -102,7 +102,7 @@ void DigestTable::prefetch(const Digest& digest) const {
     const std::uint64_t key = hash(digest);
     const Shard& mine = shard(key);
     if (mine.slots.empty()) return;
-    // A row of filled slots goes on in the next line more often than not.
+    // A run of filled slots usually continues in the next cache line.
     const char* const first = reinterpret_cast<const char*>(&mine.slots[first_slot(mine, key)]);
     __builtin_prefetch(first);
     __builtin_prefetch(first + line_bytes);

@@ -1,7 +1,7 @@
 #pragma once
-// A set of digests in memory: flat, open addressing, 16 bytes a digest plus what is free (at most
-// three quarters are filled). Where fingerprints are put in, they lie beside, 24 bytes each with
-// the number of their batch. Not thread-safe; throws only std::bad_alloc.
+// A set of digests in memory: flat, open addressing, 16 bytes a digest plus free slots (at most
+// three quarters are filled). Fingerprints are stored separately, 24 bytes each with the number of
+// their batch. Not thread-safe; throws only std::bad_alloc.
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,8 @@ class DigestTable {
     // Grows for so many more, each part by its share of them.
     void make_room(std::size_t more);
     bool contains(const Digest& digest) const;
-    // Of a digest that is there; none where it was put in without one.
+    // The fingerprint of a digest in the set; nullopt if it was added without one. REQUIRES: the
+    // digest is in the set.
     std::optional<Digest> fingerprint(const Digest& digest) const;
     // The same of its batch; 0 where it was put in without a fingerprint.
     std::int64_t batch(const Digest& digest) const;
@@ -64,7 +65,7 @@ class DigestTable {
     }
 
     std::array<Shard, std::size_t{1} << shard_bits> shards_;
-    // Random and odd: whoever makes up keys cannot aim at one place of the table.
+    // Random and odd, so that invented keys cannot be aimed at one place of the table.
     std::uint64_t multiplier_;
     std::size_t size_ = 0;
     // The digest of zeros marks what is free, so that it cannot be kept there.

@@ -8,7 +8,7 @@
 namespace onceward {
 namespace {
 
-// The part of the digest that nothing else here goes by: shards are cut by its first bytes.
+// The part of the digest that nothing else here uses: shards are cut by its first bytes.
 std::uint64_t key_of(const Digest& digest) {
     std::uint64_t key;
     std::memcpy(&key, digest.bytes.data() + 8, sizeof key);

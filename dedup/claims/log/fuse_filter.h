@@ -15,8 +15,8 @@ namespace onceward {
 
 class FuseFilter {
   public:
-    // Takes 24 bytes a digest beside the filter while it works. Throws std::runtime_error where
-    // that memory is not to be had.
+    // Needs 24 bytes a digest in addition to the filter while it works. Throws std::runtime_error
+    // if that memory is not available.
     explicit FuseFilter(std::span<const Digest> digests);
     // From what stored() gave; std::runtime_error where it is no filter.
     explicit FuseFilter(std::string_view stored);

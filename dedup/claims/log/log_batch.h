@@ -12,7 +12,7 @@
 
 namespace onceward {
 
-// Digests as a bytea holds them, one behind the other. Borrows it.
+// Digests as a bytea holds them, concatenated. Borrows it.
 std::span<const Digest> digests_in(std::string_view bytes);
 
 // A batch that somebody committed. The digests lie in what it was read from.

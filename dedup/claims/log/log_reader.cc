@@ -29,7 +29,7 @@ struct Generations {
     std::vector<PublishedSegment> segments;
 };
 
-// Of those behind `generation`, but for the segments, of which all are told.
+// Returns the generations after `generation`, and all segments.
 Generations generations_after(Connection& connection, const LogScope& scope,
                               std::int64_t generation) {
     Generations found;

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // Where others commit more batches than can be read with the lock held while this one's sink
 // writes.
 constexpr std::size_t largest_most_news = 1024;
-// A window that nobody has read on for that long is read on before the next batch, so that a worker
+// A window that has not been read for that long is read before the next batch, so that a worker
 // never wakes to a long catch-up.
 constexpr auto read_every = 1s;
 constexpr int most_joins = 3;
@@ -34,9 +34,9 @@ LogStore::LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
 
 LogStore::~LogStore() { ended(); }
 
-// DANGER: what the window holds was read from, or committed on, sessions with one server. With a
-// session gone, a fail-over may have taken commits back, and a digest that only memory knows is a
-// lost message: nobody goes on with this window.
+// DANGER: what the window holds was read or committed on sessions with one server. If a session is
+// lost, a fail-over may have undone commits, and a digest that only memory knows would be a lost
+// message: nobody may use this window any more.
 void LogStore::connection_lost() {
     ended();
     append_.clear();
@@ -207,7 +207,7 @@ void LogStore::read_ahead(Transaction& transaction) {
 
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
-    // Of whoever reads nothing beside its claims, and has not asked.
+    // Callers that store no results never call confirm(), so do its check here.
     if (!reliance_holds()) return Settlement::again;
     if (append_.empty()) return settle_duplicates(transaction);
     try {

@@ -101,8 +101,8 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
 
 bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) const {
     const std::shared_lock lock(mutex_);
-    // DANGER: what was put in since that look may have become a segment since, too, which holds no
-    // digests one by one; it is looked at again.
+    // DANGER: a batch that was added after that check may be part of a segment by now, and a
+    // segment holds no single digests. It must be checked again.
     if (segment_came_ > since) return true;
     for (const auto& [number, generation] : generations_) {
         const DigestTable& table = generation.digests;

@@ -35,8 +35,8 @@ class LogWindow {
     };
     Position position() const;
 
-    // The first reading: `oldest` has the oldest generation that is there in place of the current
-    // one. Whoever comes second changes nothing.
+    // The first read: `oldest` has the oldest existing generation instead of the current one. A
+    // second caller changes nothing.
     void begin(const LogState& oldest);
     // The table of the generation before was read to its end, and it is sealed.
     void next_generation(std::int64_t generation);
@@ -49,8 +49,8 @@ class LogWindow {
     // does.
     void forget_before(std::int64_t generation);
 
-    // In place of a sealed generation's digests, which were all known before or are below the
-    // floor. `parts`: those that this window is for, so none where they have no claim in it.
+    // Replaces the digests of a sealed generation, which were all known before or are below the
+    // floor. `parts`: those that this window covers, so none if they have no claim in it.
     void put_segment(std::int64_t generation, std::vector<SegmentPart> parts);
     bool has_segment(std::int64_t generation) const;
 
@@ -60,14 +60,16 @@ class LogWindow {
         int part = 0;
         std::size_t place = 0;  // among the claims
     };
-    // Marks the claims that are known, as duplicates or conflicts, and adds to `suspects`, segment
-    // by segment; leaves the rest alone. Answers with the version that it looked at.
+    // Marks the known claims as duplicates or conflicts, adds the uncertain ones to `suspects`,
+    // segment by segment, and leaves the rest unchanged. Returns the version of the window that it
+    // checked.
     std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                           std::vector<Suspect>& suspects) const;
-    // Whether one of these may be known by now, to who looked at version `since`: it is beside the
-    // segments, or a segment came after that look.
+    // Returns whether one of these may have become known since version `since`: it is among the
+    // digests outside segments, or a segment was added after that version.
     bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
-    // Whether all of these are known beside the segments, each with this very fingerprint.
+    // Returns whether all of these are among the digests outside segments, each with exactly this
+    // fingerprint.
     bool holds(std::span<const Reliance::OnClaim> claims) const;
     // Where a claim that has a fingerprint may be: in the batch with that seq of a generation's
     // log, or, seq 0, in that part of a generation that is a segment, whose filter says yes.

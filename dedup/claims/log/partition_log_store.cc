@@ -106,8 +106,8 @@ void PartitionLogStore::catch_up(Connection& connection) {
         all.push_back({"", partition});
         part.window.reset();
     }
-    // DANGER: beside this one. Where that fails half-way all partitions are still mine, and to be
-    // read.
+    // DANGER: read into a separate store. If that fails half-way, all partitions are still mine and
+    // must be read.
     PartitionLogStore read(ledger_, source_);
     read.partitions_taken(connection, all);
     *this = std::move(read);

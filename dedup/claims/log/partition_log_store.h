@@ -34,7 +34,8 @@ class PartitionLogStore final : public ClaimStore {
     LogWindow& window(Partition partition) { return *parts_.at(partition).window; }
 
   private:
-    // One partition's part of the transaction under way, beside all that is known of it.
+    // One partition's part of the transaction under way, separate from everything else that is
+    // known of it.
     struct Part {
         std::unique_ptr<LogWindow> window;
         std::vector<Claim> claims;
