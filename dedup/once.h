@@ -1,6 +1,6 @@
 #pragma once
 // Calls any C++ function once for each idempotency key, for services that have no queue: its claim,
-// what it does in its transaction and its result are committed together, and whoever calls with the
+// what it does in its transaction and its result are committed together, and a caller with the
 // same key again gets the stored result. Callers of one key at the same time wait for the first.
 //
 //     OnceLedger ledger(connection, {.ledger = "payments"});
@@ -71,7 +71,7 @@ struct OnceKey {
     std::string_view operation;  // which command
     std::string_view tenant{};   // whose; '' where there are none
     std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
-    // Of what the command was given: the same key with another fingerprint is a conflict.
+    // A digest of the call's arguments: the same key with another fingerprint is a conflict.
     std::optional<Digest> fingerprint = std::nullopt;
 };
 

@@ -163,7 +163,9 @@ bool FrontDoor::check_signature(Visit& visit) const {
         case SignatureVerdict::good: return true;
         case SignatureVerdict::missing: detail = "There is no signature."; break;
         case SignatureVerdict::malformed: detail = "The signature is not well formed."; break;
-        case SignatureVerdict::stale: detail = "The signature is of another time."; break;
+        case SignatureVerdict::stale:
+            detail = "The timestamp of the signature is outside the tolerance.";
+            break;
         case SignatureVerdict::wrong: detail = "The signature is wrong."; break;
     }
     visit.unauthorized({.kind = ProblemKind::signature_refused, .detail = detail}, detail);

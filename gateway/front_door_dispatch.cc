@@ -137,9 +137,9 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
         if (wait) {
             // An item has no header to say it in.
-            answers->all[i].response = to_response(
-                {.kind = ProblemKind::too_many_requests,
-                 .detail = "Come again in " + std::to_string(wait->count()) + " seconds."});
+            answers->all[i].response =
+                to_response({.kind = ProblemKind::too_many_requests,
+                             .detail = "Retry in " + std::to_string(wait->count()) + " seconds."});
             continue;
         }
         HttpRequest request{.method = visit->request.method,

@@ -191,7 +191,7 @@ double delete_in_batches(const Tables& tables, std::int64_t claims) {
                        .affected();
     }
     const double seconds = seconds_since(begin);
-    if (deleted != claims) throw std::runtime_error("the batched DELETE left claims behind");
+    if (deleted != claims) throw std::runtime_error("the batched DELETE left claims");
     return seconds;
 }
 

@@ -138,7 +138,7 @@ void add_extent(CLI::App& bench, bench::Extent& extent) {
 
 void add_bench(CLI::App& program, Commands& commands) {
     CLI::App& bench = *program.add_subcommand(
-        "bench", "Measure what deduplication costs, row by row, beside each row's floor and goal");
+        "bench", "Measure what deduplication costs, row by row, with each row's floor and goal");
     auto options = std::make_shared<BenchOptions>();
     bench
         .add_option("--bootstrap-server", options->bootstrap_servers,

@@ -333,7 +333,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     command
         .add_option("--class", options.classes,
                     "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
-                    "unmappable, sink, conflict, behind, hot_key")
+                    "unmappable, sink, conflict, `behind`, hot_key")
         ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
                                "unmappable", "sink", "conflict", "behind", "hot_key"}));
     command.add_option("--since", options.since,

@@ -171,10 +171,10 @@ struct Repeated {
 
 Repeated repeated_of(const KeyQuestion& question) {
     if (!question.route.empty()) {
-        return {"request with this key that comes again", "CARRIED OUT again"};
+        return {"repeated request with this key", "CARRIED OUT again"};
     }
     if (of_operation_alone(question)) return {"call with this key", "CARRIED OUT again"};
-    return {"message under this key that comes again", "APPLIED again"};
+    return {"redelivered message with this key", "APPLIED again"};
 }
 
 int forget(const ForgetOptions& options) {

@@ -28,7 +28,7 @@ int ask(const HealthOptions& options) {
         return exit_failure;
     }
     if (configuration.admin->port == 0) {
-        std::cerr << "onceward: admin.listen names port 0, which the system chose anew; name one\n";
+        std::cerr << "onceward: admin.listen names port 0, so the system chose a port; name one\n";
         return exit_failure;
     }
     const AdminAnswer answer =

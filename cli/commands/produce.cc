@@ -137,7 +137,7 @@ int run(ProduceArguments& arguments) {
         if (totals.bad_lines > 0 && !production.skip_bad_lines)
             std::fprintf(stderr,
                          "Reading stopped at the bad line; what stands before it was "
-                         "produced. --skip-bad-lines goes on behind one.\n");
+                         "produced. --skip-bad-lines continues after one.\n");
         if (stop_requested()) return exit_interrupted;
         return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
     } catch (const UsageError& error) {

@@ -107,7 +107,7 @@ void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup
         partition.partition,
         resolve_position(&log, partition, parse_position(arguments.from, "--from")),
         resolve_position(&log, partition, parse_position(arguments.to, "--to"))};
-    if (wanted.begin > wanted.end) throw UsageError("--from is behind --to in " + name);
+    if (wanted.begin > wanted.end) throw UsageError("--from is after --to in " + name);
     const ReplayPlan plan = plan_replay(wanted, log.range(partition), fence->next_offset);
     for (const std::string& note : plan.notes) planned.warnings.push_back(name + ": " + note);
     if (plan.range.begin == plan.range.end) return;
@@ -297,7 +297,7 @@ int replay(const ReplayArguments& arguments) {
 
 void add_replay(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "replay", "Read a range of a topic again, beside the workers (a dry run first)");
+        "replay", "Read a range of a topic again while the workers run (a dry run first)");
     auto arguments = std::make_shared<ReplayArguments>();
     add_operator_options(*command, arguments->common);
     command->add_option("--topic", arguments->topic, "The topic")->required();

@@ -119,7 +119,7 @@ struct HeldLedger {
 
 void tell(const HeldLedger& held) {
     if (held.hours) {
-        std::cout << held.view.name << " lets go of claims within its purge_hours alone, "
+        std::cout << held.view.name << " drops claims within its purge_hours only, "
                   << hours_text(*held.hours) << " UTC\n";
     }
     std::cout << held.view.name << " waits for, the oldest first:\n";
@@ -128,7 +128,7 @@ void tell(const HeldLedger& held) {
     }
 }
 
-// Keys whose effect has not ended, which no retention lets go of.
+// Keys whose effect has not ended; no retention drops them.
 std::string open_leases_text(const LedgerView& ledger) {
     return ledger.name + " has keys in flight that stay, the oldest for " +
            duration_text(ledger.oldest_lease) + ": " + std::to_string(ledger.leases_held) +
@@ -268,7 +268,7 @@ void add_retention(CLI::App& program, Commands& commands) {
     add_operator_options(*command, arguments->common);
     command->add_option("--ledger", arguments->ledger, "Only this ledger");
     command->add_flag("--run-once", arguments->run_once,
-                      "Rotate, let go of what has expired, and seal at most one generation of each "
+                      "Rotate, drop what has expired, and seal at most one generation of each "
                       "ledger, as the workers do every ten seconds");
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");

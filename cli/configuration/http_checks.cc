@@ -78,7 +78,7 @@ void check_tokens(const HttpConfiguration& http, Report& report) {
                         "without a user, or a file.");
     } else if (!file && !address->tls && !is_this_machine(address->host)) {
         report.error_at(path,
-                        "Whoever is on the way could put keys of their own in. Write an "
+                        "Anybody on the network path could replace the keys. Write an "
                         "`https://` address.");
     } else if (file) {
         check_file(http.jwks, path, report);
@@ -230,7 +230,7 @@ void check_topic_route(const RouteConfiguration& route, Report& report) {
         const std::string path = route.path + "." + name;
         if (!report.given(path)) continue;
         report.error_at(path,
-                        "Of a route to a topic whoever reads the topic decides this. Remove "
+                        "For a route to a topic the consumer of the topic decides this. Remove "
                         "it, or write `sink:` in place of `topic:`.");
     }
 }

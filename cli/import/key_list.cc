@@ -7,7 +7,7 @@
 namespace onceward {
 namespace {
 
-// In front of a last key, which may be empty.
+// Precedes a last key, which may be empty.
 constexpr char behind = '>';
 
 std::string without_end(std::string query) {

@@ -279,7 +279,7 @@ std::string lease_text(const nlohmann::json& lease) {
         text = "unanswered: its lease ended at " + lease["lease_until"].get<std::string>() +
                ", and whether it took effect is not known;";
     } else {
-        text = "let go of since " + lease["lease_until"].get<std::string>() + ", to be tried again";
+        text = "released since " + lease["lease_until"].get<std::string>() + ", to be tried again";
     }
     if (lease.contains("status")) text += " with status " + lease["status"].dump();
     return text + " from " + place_text(lease) + "; attempts " + lease["attempts"].dump() +

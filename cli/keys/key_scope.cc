@@ -36,7 +36,7 @@ KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& 
     const std::string name = operation_of(route.options.pattern);
     if (kept_of(configuration, route) == nullptr) {
         throw UsageError("route " + name + " leads to topic " + route.topic.topic +
-                         ", and whoever reads that claims its keys: name it with --topic");
+                         ", and its consumer claims the keys: name it with --topic");
     }
     if (route.options.key.use == KeyUse::forbidden) {
         throw UsageError("requests of route " + name + " have no keys");

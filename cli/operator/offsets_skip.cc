@@ -87,7 +87,7 @@ int skip(const SkipOptions& options) {
     const std::string group = group_of(setup, options.group);
     if (options.reason.empty()) throw UsageError("why? Say it with --reason");
     if (options.to && *options.to <= options.offset) {
-        throw UsageError("--to is the first offset behind the range, above --offset");
+        throw UsageError("--to is the first offset after the range, above --offset");
     }
     Connection connection = writing_session(setup);
     require_version(connection);

@@ -24,7 +24,7 @@ struct RefusedProperty {
 };
 
 constexpr std::string_view commits =
-    "offsets are committed only behind the transaction that wrote the messages. Remove it.";
+    "offsets are committed only after the transaction that wrote the messages. Remove it.";
 
 constexpr std::array refusals = {
     RefusedProperty{"enable.auto.commit", "false", commits},

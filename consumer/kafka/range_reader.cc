@@ -144,7 +144,7 @@ LogSight RangeReader::look(const TopicPartition& partition, Offset offset,
         }
     }
     throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
-                     "offset " + std::to_string(offset.raw()) + " could not be looked at within " +
+                     "offset " + std::to_string(offset.raw()) + " could not be read within " +
                          std::to_string(limit.count()) + " s: " + last);
 }
 

@@ -25,7 +25,7 @@ OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
         return halted(HaltReason::log_cut,
                       "the brokers refuse offset " + at +
                           " time after time, although the log holds it: it was cut below the "
-                          "fence and written anew, as after an unclean election. Say where to "
+                          "fence and rewritten, as after an unclean election. Say where to "
                           "begin with `onceward offsets --set`");
     }
     switch (policy) {

@@ -60,7 +60,7 @@ class RelayBook {
         // In memory at a time. More passes faster where one round trip to Kafka is long.
         std::size_t rows = 500;
         std::size_t bytes = 8 * 1024 * 1024;
-        // Of one key, so that a hot key leaves room for the others.
+        // The most of one key, so that a hot key leaves room for the others.
         std::size_t rows_of_key = 64;
         // Held keys of one topic. Beyond it all of the topic is held: every read would have to
         // leave them out one by one.
@@ -95,7 +95,7 @@ class RelayBook {
     std::vector<SentRow> take_sent();
 
     LeftOut left_out(Clock::time_point now) const;
-    // Lets go of holds that ended a minute ago and of which no row was read since: somebody has
+    // Forgets holds that ended a minute ago and of which no row was read since: somebody has
     // deleted it.
     void forget_old(Clock::time_point now);
     // When the first of the holds ends.

@@ -113,7 +113,7 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*session.transaction);
         return "a transaction has been running for " + std::to_string(seconds.count()) + " s";
     }
-    return "its messages wait behind those of other topics";
+    return "its messages wait for those of other topics";
 }
 
 }  // namespace onceward

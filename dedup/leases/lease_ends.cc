@@ -1,5 +1,5 @@
-// The lease processor's other transaction: how effects ended, and the fence over what has ended in
-// front. And how it lets go of partitions.
+// The lease processor's other transaction: it records how effects ended, and moves the fence over
+// the leading ones. It also releases partitions.
 
 #include <algorithm>
 

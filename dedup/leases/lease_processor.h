@@ -170,7 +170,7 @@ class LeaseProcessor final : public BatchProcessor {
     std::set<Partition> leaving_;
     std::uint64_t last_number_ = 0;
     std::minstd_rand random_{std::random_device{}()};
-    // Of the failure before, as in Processor.
+    // The SQLSTATE of the failure before, as in Processor.
     std::string last_sqlstate_;
     int repeated_ = 0;
 };

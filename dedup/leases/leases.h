@@ -67,12 +67,12 @@ class Leases {
     // that has claimed the key before gets it again.
     LeaseAnswer claim_request(Transaction& transaction, const Digest& digest,
                               const std::optional<Digest>& fingerprint, bool take_over);
-    // Lets go of it: anybody may claim it, until it goes with the retention.
+    // Releases it: anybody may claim it, until retention drops it.
     void release_request(Connection& connection, const Digest& digest);
     // Keeps these for another lease from now on and writes further tries down. Answers with those
     // that are still mine, in any order.
     std::vector<Digest> extend(Connection& connection, std::span<const LeaseTries> mine);
-    // Lets go of these; so many tries of each were written down and not made.
+    // Releases these; so many tries of each were recorded and not made.
     void release(Connection& connection, std::span<const LeaseTries> mine);
     // Writes down how they ended. Answers with those that were mine; where one is missing, somebody
     // has taken it over, and the transaction is to be rolled back. `passed`: what it will count().

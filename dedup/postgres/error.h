@@ -1,7 +1,6 @@
 #pragma once
-// What PostgreSQL, or the way to it, answered instead of a result.
-// Thread-safe as values. The SQLSTATE decides what happens next (dedup/policy/failure.h); the text is for
-// people only.
+// What PostgreSQL, or the way to it, answered instead of a result. Thread-safe as values. The
+// SQLSTATE decides what happens next (dedup/policy/failure.h); the text is for people only.
 
 #include <stdexcept>
 #include <string>

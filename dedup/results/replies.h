@@ -20,8 +20,8 @@ struct Reply {
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
     Digest id;  // the same whenever the same message is answered again
-    // Of the key; nullopt if keys have none. Erasing a tenant also deletes replies that were not
-    // sent yet.
+    // The tenant of the key; nullopt if keys have none. Erasing a tenant also deletes replies that
+    // were not sent yet.
     std::optional<std::string> tenant = {};
 };
 

@@ -61,10 +61,10 @@ class Sink {
         return std::nullopt;
     }
     // Writes these messages, in this order, in the given transaction: all or none. A PostgresError
-    // from here is classified by its SQLSTATE (dedup/policy/failure.h): if it is about a message, parts of
-    // the batch are tried until that message is found. May be called several times for the same
-    // message, in one transaction after a savepoint was rolled back, or in several of which one
-    // commits at most.
+    // from here is classified by its SQLSTATE (dedup/policy/failure.h): if it is about a message,
+    // parts of the batch are tried until that message is found. May be called several times for the
+    // same message, in one transaction after a savepoint was rolled back, or in several of which
+    // one commits at most.
     virtual void write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) = 0;
     // The results of the messages of the last write(), one for each in its order; empty if the sink

@@ -94,13 +94,14 @@ std::string doubt_words(const UpstreamTarget& upstream) {
 }
 
 void add_topic(std::vector<ContractSentence>& lines, const TopicTarget& target) {
-    lines.push_back({"claimed", "not here: the event goes to the topic `" + target.topic +
-                                    "` with its key, and whoever reads the topic knows a repeat"});
+    lines.push_back(
+        {"claimed", "not here: the event goes to the topic `" + target.topic +
+                        "` with its key, and the consumer of the topic recognises a repeat"});
     lines.push_back({"answer",
                      "202 once the log has the event; 503 where that is not known: send it again "
                      "with the same key"});
     lines.push_back({"repeat", "202 again, and a second record with the same key"});
-    lines.push_back({"conflict", "not here: whoever reads the topic may know one"});
+    lines.push_back({"conflict", "not here: the consumer of the topic may detect one"});
 }
 
 void add_upstream(std::vector<ContractSentence>& lines, const UpstreamTarget& upstream,
@@ -153,7 +154,7 @@ std::string status_words(const RouteOptions& route) {
 
 std::string promise_with_key(const RouteOptions& route) {
     if (std::holds_alternative<TopicTarget>(route.target)) {
-        return "each 202 stands for one record or more, under the same key; whoever reads the "
+        return "each 202 means one record or more, under the same key; the consumer of the "
                "topic by its key takes effect once";
     }
     if (const auto* upstream = std::get_if<UpstreamTarget>(&route.target)) {

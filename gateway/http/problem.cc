@@ -39,7 +39,7 @@ constexpr std::array entries{
     Entry{rejected, 422, "rejected", "The request cannot be applied"},
     Entry{too_many_requests, 429, "too-many-requests", "Too many requests"},
     Entry{headers_too_large, 431, "headers-too-large", "The header fields are too large"},
-    Entry{internal, 500, "internal", "Something went wrong here"},
+    Entry{internal, 500, "internal", "Internal error"},
     Entry{coding_unknown, 501, "coding-unknown", "The transfer coding is not known"},
     Entry{upstream_unreachable, 502, "upstream-unreachable", "The service cannot be reached"},
     Entry{unavailable, 503, "unavailable", "Not available now; try again with the same key"},

@@ -28,7 +28,7 @@ struct SinkBatcher::Queued {
 
 namespace {
 
-// Of those that were not answered yet.
+// The first deadline of those that were not answered yet.
 template <class Batch>
 std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
     std::optional<std::chrono::steady_clock::time_point> first;

@@ -69,7 +69,7 @@ class SinkBatcher final : public RequestTarget {
     std::deque<std::unique_ptr<Queued>> queue_;  // nearly in the order of their deadlines
     std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
     std::vector<Queued*> running_;               // the batch that is carried out
-    // Of the first of them that was not answered.
+    // The deadline of the first of them that was not answered.
     std::optional<Clock::time_point> running_deadline_;
     StatusQuestions questions_;
     KeysInFlight in_flight_;

@@ -56,8 +56,7 @@ void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const 
     log_info("http.rejected",
              {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
     waiting.at.outcome = Problem{.kind = ProblemKind::rejected,
-                                 .detail =
-                                     "The request breaks a rule of what it would be written to."};
+                                 .detail = "The request violates a constraint of its target."};
 }
 
 SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {

@@ -29,7 +29,7 @@ class Judge {
 
     void table() {
         if (table_.kind != 'r' && table_.kind != 'p') {
-            return say("is no plain or partitioned table; write to the table behind it");
+            return say("is not a plain or partitioned table; write to its underlying table");
         }
         if (table_.persistence != 'p') {
             say("is unlogged or temporary: its rows would not survive a crash that the offsets "

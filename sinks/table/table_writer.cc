@@ -49,7 +49,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
         meanwhile)[1]);
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +
-                           " was changed since it was looked at; it is looked at again");
+                           " was changed since it was read; it is read again");
     }
 }
 

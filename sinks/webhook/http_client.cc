@@ -188,8 +188,8 @@ struct HttpClient::Call {
 struct HttpClient::State {
     HttpClientOptions options;
     std::unique_ptr<CURLM, FreeMulti> multi;
-    // Of the caller: the calls that it waits for, each under a serial of its own, so that a late
-    // end is never taken for the answer to another call.
+    // Used by the caller: the calls that it waits for, each under a serial of its own, so that a
+    // late end is never taken for the answer to another call.
     std::map<std::uint64_t, std::uint64_t> serials;  // by number
     std::uint64_t last_serial = 0;
     // Between the two threads.

@@ -18,7 +18,7 @@ struct WebhookOptions {
     std::string method = "POST";  // POST, PUT or PATCH
     // Calls under way at once, of one worker.
     std::size_t concurrency = 16;
-    // Of one call, from the look-up of the name to the answer's last byte. Half of the lease at
+    // For one call, from the look-up of the name to the answer's last byte. Half of the lease at
     // most.
     std::chrono::milliseconds timeout{10'000};
     std::chrono::milliseconds connect_timeout{3'000};

@@ -12,15 +12,16 @@ TEST(Layers, NoFolderIncludesWhatStandsAboveOrBesideIt) {
     EXPECT_THAT(backward_includes(repository()), IsEmpty());
 }
 TEST(Layers, AnIncludeBackwardsOrSidewaysIsFound) {
-    EXPECT_THAT(backward_includes({{"dedup/fence/fence.cc", "\n#include \"consumer/worker.h\"\n"},
-                                   {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
-                                   {"cli/commands/run.cc", "#include \"tests/support/database.h\"\n"},
-                                   {"clients/cpp/a.cc", "#include \"dedup/message/digest.h\"\n"},
-                                   {"cli/commands/check.cc", "#include \"dedup/fence/fence.h\"\n"}}),
-                UnorderedElementsAre("dedup/fence/fence.cc:2 includes consumer/worker.h",
-                                     "sinks/plan.cc:1 includes consumer/worker.h",
-                                     "clients/cpp/a.cc:1 includes dedup/message/digest.h",
-                                     "cli/commands/run.cc:1 includes tests/support/database.h"));
+    EXPECT_THAT(
+        backward_includes({{"dedup/fence/fence.cc", "\n#include \"consumer/worker.h\"\n"},
+                           {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
+                           {"cli/commands/run.cc", "#include \"tests/support/database.h\"\n"},
+                           {"clients/cpp/a.cc", "#include \"dedup/message/digest.h\"\n"},
+                           {"cli/commands/check.cc", "#include \"dedup/fence/fence.h\"\n"}}),
+        UnorderedElementsAre("dedup/fence/fence.cc:2 includes consumer/worker.h",
+                             "sinks/plan.cc:1 includes consumer/worker.h",
+                             "clients/cpp/a.cc:1 includes dedup/message/digest.h",
+                             "cli/commands/run.cc:1 includes tests/support/database.h"));
 }
 
 TEST(Layers, NoLibraryLinksOneOfAFolderAboveOrBesideIt) {
@@ -75,13 +76,13 @@ TEST(Layers, OnlyTheCompositionRootNamesASink) {
 }
 TEST(Layers, ASinkNamedInTheCoreIsFound) {
     const std::string sink = "class MadeUpSink final : public Sink {};";
-    EXPECT_THAT(
-        sinks_named_elsewhere({{"sinks/made_up.h", sink},
-                               {"dedup/processor.cc", "MadeUpSink sink;"},
-                               {"dedup/fence/fence.cc", "// as MadeUpSink does"},
-                               {"cli/commands/run.cc", "MadeUpSink sink;"},
-                               {"cli/composition/composition.cc", "MadeUpSink sink;"}}),
-        UnorderedElementsAre("dedup/processor.cc names MadeUpSink", "cli/commands/run.cc names MadeUpSink"));
+    EXPECT_THAT(sinks_named_elsewhere({{"sinks/made_up.h", sink},
+                                       {"dedup/processor.cc", "MadeUpSink sink;"},
+                                       {"dedup/fence/fence.cc", "// as MadeUpSink does"},
+                                       {"cli/commands/run.cc", "MadeUpSink sink;"},
+                                       {"cli/composition/composition.cc", "MadeUpSink sink;"}}),
+                UnorderedElementsAre("dedup/processor.cc names MadeUpSink",
+                                     "cli/commands/run.cc names MadeUpSink"));
 }
 
 TEST(Layers, NoTypeOfAFileHidesOneOfTheProduct) {
@@ -103,8 +104,9 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
              {"cli/b/far.cc", "namespace onceward::b {\nnamespace {\nclass UsageError {\n"},
              {"dedup/below.cc", open + "class UsageError {\n};" + close},
              {"tests/a_test.cc", open + "class UsageError {\n};" + close}}),
-        UnorderedElementsAre("cli/commands/produce.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h",
-                             "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h"));
+        UnorderedElementsAre(
+            "cli/commands/produce.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h",
+            "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h"));
 }
 
 }  // namespace

@@ -7,9 +7,7 @@ namespace onceward::tidy {
 namespace {
 
 constexpr std::size_t most_files = 30;
-constexpr const char* page = "docs/architecture.md";
 
-const std::set<std::string> product{"consumer", "dedup", "sinks", "gateway", "cli"};
 // One table of options; and the bench, which leaves the product.
 const std::set<std::string> large_rooms{"cli/configuration", "cli/bench"};
 
@@ -21,15 +19,9 @@ using Rooms = std::map<std::string, Room>;
 
 std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-bool in_product(const std::string& path) {
-    return is_cpp(path) && product.contains(top_folder(path));
-}
-
 Rooms table_of(const Tree& tree) {
-    const auto found = tree.find(page);
     Rooms rooms;
-    if (found == tree.end()) return rooms;
-    for (const auto& row : table_under(found->second, "Rooms")) {
+    for (const auto& row : table_under(content(tree, "docs/architecture.md"), "Rooms")) {
         for (std::string name : quoted(row.at(0))) {
             if (name.ends_with('/')) name.pop_back();
             const auto allowed = quoted(row.at(2));

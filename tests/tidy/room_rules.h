@@ -8,8 +8,8 @@ namespace onceward::tidy {
 
 // Every folder of the product with C++ files has a row with a purpose, and every row has a folder.
 Findings room_table_differences(const Tree& tree);
-// An include of a room that the table does not allow, and a permission that no file uses. A folder's
-// root may include its rooms; a room never includes the root.
+// An include of a room that the table does not allow, and a permission that no file uses. A
+// folder's root may include its rooms; a room never includes the root.
 Findings room_includes(const Tree& tree);
 // Rooms that include each other, directly or through others, by the table.
 Findings room_cycles(const Tree& tree);

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-std::string page(const std::string& rows) {
+std::string rooms_page(const std::string& rows) {
     return "## Rooms\n\n| room | what is in it | may include |\n|---|---|---|\n" + rows;
 }
 
@@ -19,8 +19,8 @@ TEST(Rooms, EachIsInTheTableOfTheArchitecturePage) {
 TEST(Rooms, AMissingOneAndAPlannedOneAreFound) {
     EXPECT_THAT(room_table_differences(
                     {{"docs/architecture.md",
-                      page("| `dedup/fence/` | the fence | |\n| `dedup/base/` | | |\n"
-                           "| `dedup/moon/` | a plan | |\n")},
+                      rooms_page("| `dedup/fence/` | the fence | |\n| `dedup/base/` | | |\n"
+                                 "| `dedup/moon/` | a plan | |\n")},
                      {"dedup/fence/fence.h", ""},
                      {"dedup/base/types.h", ""},
                      {"sinks/table/plan.h", ""}}),
@@ -33,25 +33,25 @@ TEST(Rooms, EachIncludesWhatTheTableAllowsAndNothingElse) {
 }
 TEST(Rooms, AnIncludeThatIsNotAllowedAndOneOfTheRootAreFound) {
     const Tree tree{{"docs/architecture.md",
-                     page("| `dedup/` | root | `dedup/fence` |\n"
-                          "| `dedup/fence/` | the fence | `dedup` `dedup/base` |\n"
-                          "| `dedup/base/` | base | |\n")},
+                     rooms_page("| `dedup/` | root | `dedup/fence` |\n"
+                                "| `dedup/fence/` | the fence | `dedup` `dedup/base` |\n"
+                                "| `dedup/base/` | base | |\n")},
                     {"dedup/processor.cc", "#include \"dedup/fence/fence.h\"\n"},
                     {"dedup/processor.h", ""},
                     {"dedup/fence/fence.h", "#include \"dedup/processor.h\"\n"},
                     {"dedup/base/types.h", "\n#include \"dedup/fence/fence.h\"\n"}};
-    EXPECT_THAT(room_includes(tree),
-                UnorderedElementsAre(
-                    "dedup/fence/fence.h:1 includes dedup/processor.h",
-                    "dedup/base/types.h:2 includes dedup/fence/fence.h",
-                    "dedup/fence does not include dedup/base, which the table allows"));
+    EXPECT_THAT(
+        room_includes(tree),
+        UnorderedElementsAre("dedup/fence/fence.h:1 includes dedup/processor.h",
+                             "dedup/base/types.h:2 includes dedup/fence/fence.h",
+                             "dedup/fence does not include dedup/base, which the table allows"));
 }
 
 TEST(Rooms, NoneReachesItself) { EXPECT_THAT(room_cycles(repository()), IsEmpty()); }
 TEST(Rooms, ACycleOverThreeIsFound) {
     EXPECT_THAT(room_cycles({{"docs/architecture.md",
-                              page("| `a/x/` | x | `a/y` |\n| `a/y/` | y | `a/z` |\n"
-                                   "| `a/z/` | z | `a/x` |\n| `a/` | root | `a/x` |\n")}}),
+                              rooms_page("| `a/x/` | x | `a/y` |\n| `a/y/` | y | `a/z` |\n"
+                                         "| `a/z/` | z | `a/x` |\n| `a/` | root | `a/x` |\n")}}),
                 ElementsAre("a/x reaches itself", "a/y reaches itself", "a/z reaches itself"));
 }
 

@@ -68,7 +68,7 @@ void LogStore::read_to_end(Connection& connection) {
         }
         windows_->discard(window_);
     }
-    try_again("the log is let go of faster than it is read");
+    try_again("the log is dropped faster than it is read");
 }
 
 void LogStore::catch_up(Connection& connection) {

@@ -51,8 +51,8 @@ class LogStore final : public ClaimStore {
     std::shared_ptr<LogWindows> windows_;
     std::shared_ptr<LogWindow> window_;
     std::string server_;  // of the session; '' until asked
-    // Of the transaction under way: what it appends, and what the window had seen when its messages
-    // were presumed fresh.
+    // State of the transaction under way: what it appends, and what the window had seen when its
+    // messages were presumed fresh.
     LogAppend append_;
     std::vector<LogWindow::Suspect> suspects_;
     // Where append_ is listed as under way, and its number there.

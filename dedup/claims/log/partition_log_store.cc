@@ -30,7 +30,7 @@ void PartitionLogStore::load(Connection& connection, Partition partition) {
             if (!table_is_gone(error)) throw;
         }
     }
-    try_again("the log is let go of faster than it is read");
+    try_again("the log is dropped faster than it is read");
 }
 
 // DANGER: all of it, also of a batch that was given up: a part that still held claims would not be
@@ -93,7 +93,7 @@ void PartitionLogStore::follow(Connection& connection) {
             return;  // one window in each call, so that no batch waits for all of them
         }
     } catch (const PostgresError& error) {
-        // Let go of meanwhile: the digests stay until a batch sees that.
+        // Dropped meanwhile: the digests stay until a batch sees that.
         if (!table_is_gone(error)) throw;
     }
 }

@@ -34,10 +34,10 @@ std::string bytes_of(const Request& request) {
 }
 
 // One request on its way. However it ends, it is written down: it may have taken effect.
-class Handoff {
+class Exchange {
   public:
     // Throws std::runtime_error where nobody listens; then nothing was sent.
-    Handoff(RequestLog& log, const Request& request, std::uint16_t door)
+    Exchange(RequestLog& log, const Request& request, std::uint16_t door)
         : log_(log), request_(request), connection_(door) {
         answer_.sent_us = microseconds_now();
         try {
@@ -46,9 +46,9 @@ class Handoff {
             broken_ = true;  // part of it may have gone
         }
     }
-    ~Handoff() { log_.note(request_, answer_); }
-    Handoff(const Handoff&) = delete;
-    Handoff& operator=(const Handoff&) = delete;
+    ~Exchange() { log_.note(request_, answer_); }
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
 
     // Whether the answer is definitive.
     bool wait(milliseconds patience) try {
@@ -145,7 +145,7 @@ class RequestClients::Client {
     }
 
     bool wait_for(const Request& request, std::uint16_t door, milliseconds patience) try {
-        Handoff exchange(all_.log_, request, door);
+        Exchange exchange(all_.log_, request, door);
         return exchange.wait(patience);
     } catch (const std::runtime_error&) {
         return false;  // nobody listens just now
@@ -162,8 +162,8 @@ class RequestClients::Client {
     }
 
     bool two_at_once(const Request& request) try {
-        Handoff first(all_.log_, request, door());
-        Handoff second(all_.log_, request, door());
+        Exchange first(all_.log_, request, door());
+        Exchange second(all_.log_, request, door());
         const bool told = first.wait(1000ms);
         return second.wait(1000ms) || told;
     } catch (const std::runtime_error&) {

@@ -25,7 +25,7 @@ class Watcher {
 
   private:
     checker::Scene scene_;
-    checker::RangeReader sampler_;
+    checker::Sampler sampler_;
     std::atomic<bool> stop_{false};
     checker::SampleReport report_;
     std::thread thread_;

@@ -207,7 +207,8 @@ void Member::drop_batch() {
     }
 }
 
-// As the product's consumer/partitions/retention_watermarks.cc, with the log's end in place of the broker's.
+// As the product's consumer/partitions/retention_watermarks.cc, with the log's end in place of the
+// broker's.
 void Member::tick_watermarks() {
     const auto now = std::chrono::steady_clock::now();
     if (!worker_->ready() || now < next_tick_ || !worker_->processor().idle()) return;

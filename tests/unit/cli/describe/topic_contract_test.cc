@@ -57,7 +57,7 @@ TEST(TopicContract, ACallIsPromisedAtLeastOnceAndNotInATransactionWithItsKey) {
 
 TEST(TopicContract, ARefusedCallThatHaltsItsTopicIsNotItsKeysEnd) {
     const std::string text = contract_for(std::string(a_webhook) + "    on_reject: halt\n");
-    EXPECT_THAT(text, HasSubstr("halts the topic in front of the message and lets its key go"));
+    EXPECT_THAT(text, HasSubstr("halts the topic before the message and lets its key go"));
     EXPECT_THAT(text, Not(HasSubstr("dead letter")));
 }
 
@@ -84,7 +84,7 @@ TEST(TopicContract, WhatAMissingAndAnInvalidKeyGetIsTold) {
                       HasSubstr("invalid key   not applied: skipped, and counted")));
     EXPECT_THAT(contract_for("    key: {preset: idempotency-key}\n    on_reject: halt\n" +
                              std::string(a_table)),
-                HasSubstr("no key        the topic halts in front of it"));
+                HasSubstr("no key        the topic halts before it"));
 }
 
 TEST(TopicContract, WhatAConflictGetsIsTold) {
@@ -94,7 +94,7 @@ TEST(TopicContract, WhatAConflictGetsIsTold) {
     EXPECT_THAT(contract_for(key + ", on_conflict: ignore}\n" + a_table),
                 HasSubstr("another payload is not applied: counted, and lost"));
     EXPECT_THAT(contract_for(key + ", on_conflict: halt}\n" + a_table),
-                HasSubstr("another payload is not applied: the topic halts in front of it"));
+                HasSubstr("another payload is not applied: the topic halts before it"));
 }
 
 TEST(TopicContract, ARepeatsReplyAndARecordOfTheOutboxAreTold) {
