@@ -56,7 +56,8 @@ class TableStoreTest : public CoreTest {
         return {options, registered_};
     }
     void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
+        database().execute(
+            "SELECT rotate_ledger(max(ledger), max(generation)) FROM generations");
     }
 
     RegisteredLedger registered_;
@@ -225,8 +226,9 @@ void append_shuffled(ScriptedLog& log, int keys) {
 std::int64_t count_straddled(Database& database, const ScriptedLog& log,
                              const std::vector<Passed>& passed) {
     std::map<std::string, std::int64_t> claimed_in;
-    for (const Row& row : database.execute("SELECT generation FROM generations ORDER BY 1")) {
-        const std::string claims = "claims_1_" + *row[0];
+    for (const Row& row :
+         database.execute("SELECT generation, ledger FROM generations ORDER BY 1")) {
+        const std::string claims = "claims_" + *row[1] + "_" + *row[0];
         for (const Row& key :
              database.execute("SELECT key FROM effects JOIN " + claims + " USING (digest)")) {
             claimed_in[*key[0]] = std::stoll(*row[0]);
