@@ -125,7 +125,7 @@ TEST_F(RetentionByHand, HoursHoldItBackAndAStepOfAnyHourDoesNot) {
     const Configured configured("127.0.0.1:1",
                                 "    ledger: {name: orders, purge_hours: " + hours + "}\n");
     const Outcome shown = run({"retention", "-c", configured.file()});
-    EXPECT_THAT(shown.output, HasSubstr("within its purge_hours alone, " + hours + " UTC"));
+    EXPECT_THAT(shown.output, HasSubstr("within its purge_hours only, " + hours + " UTC"));
     const auto json = run({"retention", "-c", configured.file(), "--json"}).json();
     EXPECT_EQ(json[0]["purge_hours"], hours);
     EXPECT_EQ(json[0]["waits_for_hours"], true);

@@ -41,7 +41,7 @@ TEST_F(Prepare, AnUnloggedTableIsRefused) {
 }
 
 TEST_F(Prepare, AViewIsRefused) {
-    EXPECT_THAT(refused_table("CREATE VIEW target AS SELECT 1 AS id"), HasSubstr("no plain"));
+    EXPECT_THAT(refused_table("CREATE VIEW target AS SELECT 1 AS id"), HasSubstr("not a plain"));
 }
 
 TEST_F(Prepare, ATemporaryTableIsRefused) {

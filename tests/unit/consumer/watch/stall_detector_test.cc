@@ -203,7 +203,7 @@ TEST(BelievedReason, NamesWhatTheWorkerKnows) {
     sight.halted_because.clear();
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("a producer's transaction is open"));
     sight.on_the_way = true;
-    EXPECT_THAT(believed_reason(sight, session), HasSubstr("behind those of other topics"));
+    EXPECT_THAT(believed_reason(sight, session), HasSubstr("for those of other topics"));
     session.transaction = 30s;
     EXPECT_EQ(believed_reason(sight, session), "a transaction has been running for 30 s");
     session.failure = "55P03";
