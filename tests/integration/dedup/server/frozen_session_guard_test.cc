@@ -61,6 +61,12 @@ class GuardBase : public CoreTest {
             }
             PQsendFlushRequest(raw);
             PQflush(raw);
+            // Sent is not executed: on a busy machine the waiter could get the lock first.
+            EXPECT_TRUE(eventually(10s, [&] {
+                return database().number("SELECT count(*) FROM pg_locks WHERE granted AND "
+                                         "locktype IN ('transactionid', 'advisory') AND pid = " +
+                                         std::to_string(PQbackendPID(raw))) > 0;
+            }));
             return;
         }
         holder.execute("BEGIN");
