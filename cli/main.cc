@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/configuration/load.h"
-#include "cli/safe_output.h"
-#include "dedup/nearest_name.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/safe_output.h"
+#include "dedup/base/nearest_name.h"
 
 namespace {
 

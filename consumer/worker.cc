@@ -6,12 +6,12 @@
 #include <thread>
 #include <utility>
 
-#include "consumer/exchange.h"
-#include "consumer/group_observer.h"
-#include "consumer/kafka_source.h"
-#include "consumer/lag_observer.h"
+#include "consumer/kafka/group_observer.h"
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/watch/lag_observer.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 // how long the reader sleeps when nothing wakes it; it must keep polling
 constexpr auto reader_idle = 100ms;
 constexpr std::size_t read_at_once = 1000;
-constexpr std::size_t first_at_once = 16;  // while nobody knows how large the records are
+constexpr std::size_t first_at_once = 16;  // while the size of the records is unknown
 // A member that lost its group is back within a second or two where brokers are there.
 constexpr auto bootstrap_every = 5s;
 
@@ -64,10 +64,10 @@ std::chrono::milliseconds group_look_every(const KafkaOptions& kafka) {
 struct Worker::State final : SourceListener {
     WorkerOptions options;
     WorkerActivity activity;
-    Exchange exchange;
+    Handoff exchange;
     std::vector<std::unique_ptr<Sink>> sinks;
-    std::vector<std::unique_ptr<Intake>> intakes;
-    std::vector<std::unique_ptr<Intake>> finishers;  // the writer's
+    std::vector<std::unique_ptr<MessageBuilder>> intakes;
+    std::vector<std::unique_ptr<MessageBuilder>> finishers;  // the writer's
     std::vector<std::size_t> record_bytes;           // of each topic, as its last ones had
     std::unique_ptr<KafkaSource> source;
     std::unique_ptr<Writer> writer;
@@ -77,8 +77,8 @@ struct Worker::State final : SourceListener {
     std::thread writer_thread;
     mutable std::mutex mutex;
     std::optional<std::string> finished;
-    FetchTrail trail{Clock::now()};
-    std::vector<UnreadableRecords> unreadable_records;  // told by the read() under way
+    MemorySuspect trail{Clock::now()};
+    std::vector<UnreadableRecords> unreadable_records;  // reported by the read() under way
     std::atomic<bool> stop{false};
     std::atomic<bool> joined{false};
     std::atomic<Clock::time_point> last_poll{Clock::now()};
@@ -91,9 +91,10 @@ struct Worker::State final : SourceListener {
         std::vector<Writer::TopicParts> parts;
         for (const WorkerTopic& topic : options.topics) {
             sinks.push_back(topic.sink());
-            const IntakeOptions intake{options.kafka.group, topic.name, topic.format, topic.key};
-            intakes.push_back(std::make_unique<Intake>(intake, *sinks.back()));
-            finishers.push_back(std::make_unique<Intake>(intake, *sinks.back()));
+            const MessageBuilderOptions intake{options.kafka.group, topic.name, topic.format,
+                                               topic.key};
+            intakes.push_back(std::make_unique<MessageBuilder>(intake, *sinks.back()));
+            finishers.push_back(std::make_unique<MessageBuilder>(intake, *sinks.back()));
             record_bytes.push_back(std::max<std::size_t>(options.batch.bytes / first_at_once, 1));
             parts.push_back({*sinks.back(), *intakes.back(), *finishers.back()});
             if (!topic.dedup) intakes.back()->disable_keys();
@@ -137,8 +138,8 @@ struct Worker::State final : SourceListener {
         }
     }
 
-    // A chunk is never larger than a batch, so that the batch's limits hold; in bytes as far as the
-    // records before it tell.
+    // A chunk is never larger than a batch, so that the batch's limits hold. Its size in bytes is
+    // estimated from the records before it.
     std::size_t at_once(std::size_t topic) const {
         const std::size_t most = options.topics[topic].batch_messages;
         const std::size_t batch = std::min(read_at_once, options.batch.messages);
@@ -171,10 +172,10 @@ struct Worker::State final : SourceListener {
         for (const Span& span : chunk.spans) {
             trail.came({topic, span.partition}, 0, span.begin, now);
         }
-        if (chunk.bytes < FetchTrail::large) return;
+        if (chunk.bytes < MemorySuspect::large) return;
         for (const Message& message : chunk.messages) {
             const std::size_t bytes = message.record.payload.value_or("").size();
-            if (bytes < FetchTrail::large) continue;
+            if (bytes < MemorySuspect::large) continue;
             trail.came({topic, message.record.partition}, bytes, message.record.offset, now);
         }
     }
@@ -189,7 +190,7 @@ struct Worker::State final : SourceListener {
         }
     }
 
-    Intake& intake_of(const std::string& topic) {
+    MessageBuilder& intake_of(const std::string& topic) {
         const auto found = std::ranges::find(options.topics, topic, &WorkerTopic::name);
         return *intakes[static_cast<std::size_t>(found - options.topics.begin())];
     }
@@ -291,13 +292,13 @@ std::optional<std::string> Worker::finished() const {
 }
 
 std::optional<FetchSuspect> Worker::suspect() const {
-    std::vector<FetchTrail::Open> open;
+    std::vector<MemorySuspect::Open> open;
     state_->exchange.look([&](const Assignment& assignment) {
         for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
             open.push_back({partition, std::nullopt, false});
         }
     });
-    for (FetchTrail::Open& one : open) {
+    for (MemorySuspect::Open& one : open) {
         one.fence = state_->activity.fence(one.partition);
         const std::optional<Offset> end = state_->source->fetched_end(one.partition);
         one.waits = !end || !one.fence || *end > *one.fence;

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "consumer/fetch_trail.h"
-#include "consumer/halt.h"
-#include "consumer/partition_watch.h"
-#include "consumer/worker_counts.h"
+#include "consumer/partitions/halt_reason.h"
+#include "consumer/watch/memory_suspect.h"
+#include "consumer/watch/stall_detector.h"
+#include "consumer/watch/worker_counts.h"
 #include "consumer/worker_options.h"
-#include "dedup/outcome.h"
-#include "dedup/types.h"
+#include "dedup/base/types.h"
+#include "dedup/message/outcome.h"
 
 namespace onceward {
 
@@ -43,7 +43,7 @@ class Worker {
         std::vector<HaltedPartition> halted;
         // By `onceward pause`, hence no fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;
-        // Of each assigned partition, as of about a second ago.
+        // For each assigned partition, as of about a second ago.
         std::vector<PartitionStatus> lag;
         // The group has given this member its partitions, which may be none.
         bool joined = false;

@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "consumer/intake.h"
-#include "consumer/kafka_options.h"
-#include "dedup/answers.h"
-#include "dedup/batch.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/log_windows.h"
-#include "dedup/effects.h"
-#include "dedup/ledger.h"
-#include "dedup/ledger_options.h"
+#include "dedup/claims/log/log_windows.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/message/batch.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/postgres/connection.h"
-#include "dedup/sink.h"
-#include "dedup/steps.h"
-#include "dedup/topic_policy.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/sink/effects.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward {
 
@@ -36,7 +36,7 @@ struct WorkerTopic {
     // Makes the ledger's store; empty: by ledger.store.
     std::function<std::unique_ptr<ClaimStore>(const RegisteredLedger&)> claims;
     // Whether, and how, the sink's results are stored and replayed; needs ledger.stores_results.
-    std::optional<AnswerOptions> answers = std::nullopt;
+    std::optional<ResultReplayOptions> answers = std::nullopt;
     // Makes what writes replies; called once for each worker, where answers.reply has a topic.
     std::function<std::unique_ptr<Replies>()> replies = {};
     // Only the bench says false: no key, no digest, no claim; everything else as ever.
@@ -65,13 +65,13 @@ struct WorkerOptions {
     // The shortest time between two samples of a partition's end, by which retention counts. Longer
     // keeps claims longer by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
-    // When a stopped topic is first tried again; each further time waits twice as long, up to ten
-    // minutes. A change of the sink's table or of its triggers is noticed within seconds whatever
-    // this is. Shorter goes on sooner once another cause is mended, and says the same more often
+    // When a stopped topic is first tried again; the wait doubles each time, up to ten minutes. A
+    // change of the sink's table or of its triggers is noticed within seconds in any case. A
+    // shorter time resumes sooner after another cause is fixed, and repeats the log line more often
     // until then.
     std::chrono::milliseconds first_retry{30'000};
-    // How long a partition may stand still while messages wait before the worker says so. Shorter
-    // tells sooner, and takes a long transaction for a stall.
+    // How long a partition may be at one offset while messages wait before the worker reports it. A
+    // shorter time reports sooner, and takes a long transaction for a stall.
     std::chrono::milliseconds stalled_after{45'000};
     // What the process remembers of its ledgers' logs. The workers of one process are given the
     // same one: else each reads and holds all of it.

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <thread>
 
-#include "dedup/claims/make_store.h"
-#include "dedup/kept_answers.h"
-#include "dedup/log.h"
-#include "dedup/migration.h"
+#include "dedup/base/logging.h"
+#include "dedup/leases/kept_answers.h"
+#include "dedup/ledger/make_store.h"
 #include "dedup/processor.h"
-#include "dedup/server_check.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
 
 namespace onceward {
 namespace {
@@ -39,7 +39,7 @@ bool nearly_all_duplicates(std::span<const FenceMove> moves) {
 
 }  // namespace
 
-Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
+Writer::Writer(const WorkerOptions& options, Handoff& exchange, KafkaSource& source,
                const std::vector<TopicParts>& parts, WorkerActivity& activity)
     : options_(options),
       exchange_(exchange),
@@ -47,7 +47,8 @@ Writer::Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& so
       activity_(activity),
       dead_letters_(options.dead_letters()),
       fences_(options.kafka.group, owner_name(options.number)),
-      watermarks_(std::make_unique<Watermarks>(options.kafka.group, options.watermark_every)) {
+      watermarks_(
+          std::make_unique<RetentionWatermarks>(options.kafka.group, options.watermark_every)) {
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         Topic topic;
         topic.options = &options.topics[i];
@@ -72,12 +73,12 @@ void Writer::run() {
         look_at_pauses();
         let_go();
         const auto now = Clock::now();
-        Exchange::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
+        Handoff::Work work = exchange_.next_work(connection_ != nullptr, now + idle);
         switch (work.kind) {
-            case Exchange::Work::Kind::stop: return;
-            case Exchange::Work::Kind::none: read_on(); break;
-            case Exchange::Work::Kind::take_over: take_over(work.partition); break;
-            case Exchange::Work::Kind::batch:
+            case Handoff::Work::Kind::stop: return;
+            case Handoff::Work::Kind::none: read_on(); break;
+            case Handoff::Work::Kind::take_over: take_over(work.partition); break;
+            case Handoff::Work::Kind::batch:
                 source_.wake();  // There is room again; a reader that found none sleeps.
                 forget_old_statements();
                 // That may have lost the session: all partitions are read again from their fences.
@@ -106,8 +107,9 @@ void Writer::connect() {
     try {
         auto connection = std::make_unique<Connection>(options_.postgres);
         check_server(*connection);
-        // Workers of before an upgrade run on beside those behind it, also where they lose their
-        // session meanwhile: refused, one would sit on its partitions.
+        // During an upgrade workers of the older program run together with newer ones, also if they
+        // lose their session meanwhile. A refused one would keep its partitions and process
+        // nothing.
         require_schema_(*connection);
         connection_ = std::move(connection);
         failed_connects_ = 0;
@@ -159,15 +161,15 @@ void Writer::prepare(Topic& topic) {
 }
 
 void Writer::make_answers(Topic& topic) const {
-    const std::optional<AnswerOptions>& wanted = topic.options->answers;
+    const std::optional<ResultReplayOptions>& wanted = topic.options->answers;
     const StoreKind store = topic.options->ledger.store;
     if (!wanted || (!topic.claims && store != StoreKind::lease)) return;
     topic.results =
         std::make_unique<ResultStore>(topic.registered.ledger, store, wanted->cache_bytes);
     if (!wanted->reply.topic.empty()) topic.replies = topic.options->replies();
-    topic.answers =
-        std::make_unique<Answers>(*wanted, BatchContext{options_.kafka.group, topic.options->name},
-                                  *topic.results, topic.replies.get());
+    topic.answers = std::make_unique<ResultReplay>(
+        *wanted, BatchContext{options_.kafka.group, topic.options->name}, *topic.results,
+        topic.replies.get());
     if (store == StoreKind::lease) topic.kept = std::make_unique<KeptAnswers>(*topic.answers);
 }
 
@@ -294,7 +296,7 @@ void Writer::read_on() {
 void Writer::tick_watermarks() {
     if (!connection_) return;
     try {
-        const Watermarks::Found found =
+        const RetentionWatermarks::Found found =
             watermarks_->tick(*connection_, exchange_, source_, fences_);
         if (found.missed) miss(*found.missed);
         if (found.listed) check_partitions(find(found.listed->topic), found.listed->partitions);

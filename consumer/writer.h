@@ -4,17 +4,17 @@
 
 #include <random>
 
-#include "consumer/aside.h"
-#include "consumer/exchange.h"
-#include "consumer/first_position.h"
-#include "consumer/intake.h"
-#include "consumer/watermarks.h"
-#include "consumer/worker_activity.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/partitions/first_position.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/partitions/retention_watermarks.h"
+#include "consumer/partitions/topic_spacing.h"
+#include "consumer/watch/worker_activity.h"
 #include "consumer/worker_options.h"
-#include "dedup/batch_processor.h"
-#include "dedup/fence.h"
-#include "dedup/lease_processor.h"
-#include "dedup/migration.h"
+#include "dedup/fence/fence.h"
+#include "dedup/leases/lease_processor.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/server/migration.h"
 
 namespace onceward {
 
@@ -23,28 +23,28 @@ class Writer {
     // What a topic's reader and writer share.
     struct TopicParts {
         Sink& sink;
-        Intake& reading;    // the reader's
-        Intake& finishing;  // the writer's own
+        MessageBuilder& reading;    // the reader's
+        MessageBuilder& finishing;  // the writer's own
     };
     // One for each topic of the options, in their order; what they refer to outlives the writer.
-    Writer(const WorkerOptions& options, Exchange& exchange, KafkaSource& source,
+    Writer(const WorkerOptions& options, Handoff& exchange, KafkaSource& source,
            const std::vector<TopicParts>& parts, WorkerActivity& activity);
     ~Writer();
     // Until the exchange says stop.
     void run();
 
   private:
-    using Clock = Exchange::Clock;
+    using Clock = Handoff::Clock;
     struct Topic {
         const WorkerTopic* options = nullptr;
         Sink* sink = nullptr;
-        Intake* reading = nullptr;
-        Intake* finishing = nullptr;
+        MessageBuilder* reading = nullptr;
+        MessageBuilder* finishing = nullptr;
         RegisteredLedger registered;
         std::unique_ptr<ClaimStore> claims;
         std::unique_ptr<ResultStore> results;
         std::unique_ptr<Replies> replies;
-        std::unique_ptr<Answers> answers;
+        std::unique_ptr<ResultReplay> answers;
         std::unique_ptr<EffectAnswers> kept;  // the same, of effects outside of PostgreSQL
         std::unique_ptr<BatchProcessor> processor;
         LogIdentity identity;
@@ -112,17 +112,17 @@ class Writer {
     Topic& find(const std::string& topic);
 
     const WorkerOptions& options_;
-    Exchange& exchange_;
+    Handoff& exchange_;
     KafkaSource& source_;
     WorkerActivity& activity_;
     std::unique_ptr<Connection> connection_;
     std::unique_ptr<Sink> dead_letters_;
     Fences fences_;
     std::vector<Topic> topics_;
-    std::unique_ptr<Watermarks> watermarks_;
+    std::unique_ptr<RetentionWatermarks> watermarks_;
     std::mt19937_64 random_{std::random_device{}()};
     SchemaCheck require_schema_;
-    Aside aside_;
+    TopicSpacing aside_;
     int failed_connects_ = 0;
     int retries_ = 0;  // of work that is no topic's batch
     Clock::time_point next_look_{};

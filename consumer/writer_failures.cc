@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 
 namespace onceward {
 namespace {
@@ -51,8 +51,8 @@ bool Writer::recover(Topic& topic, const ProcessingError& error, Clock::time_poi
     return false;
 }
 
-// What no retry repairs as things are. If the sink's target has changed since the last look, the
-// topic looks again and goes on: a column that somebody adds is no reason to stop.
+// What no retry can fix as things are. If the sink's target has changed since the last check, the
+// topic checks it again and continues: a column that somebody adds is no reason to stop.
 void Writer::refused(Topic& topic, const std::string& why) {
     topic.processor->abandon();
     if (!target_changed(topic)) return stop_topic(topic, why, options_.first_retry);
@@ -153,7 +153,7 @@ void Writer::wait_for(Topic& topic, const MessageWaits& waits) {
 
 void Writer::stop_topic(Topic& topic, const std::string& why, std::chrono::milliseconds first_retry,
                         HaltReason reason) {
-    topic.ready = false;  // The sink is looked at again before the next try.
+    topic.ready = false;  // The sink is prepared again before the next try.
     // Its table may have changed already since the last look.
     next_look_ = std::min(next_look_, Clock::now() + 100ms);
     const auto mine =

@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
 
-// whether a halted partition's fence was moved by hand, or its sink's target was mended
+// whether a halted partition's fence was moved by hand, or its sink's target was fixed
 constexpr auto halted_look_every = 2s;
 
 // A right that is missing is a state like others; what concerns the session is not.
@@ -57,7 +57,7 @@ void Writer::look_after_halted() {
                 if (entry == nullptr) return std::pair(std::string(), HaltReason::failed);
                 return std::pair(entry->owner, entry->halt.reason);
             });
-            // It halted with its topic before its row was looked at: this is the first look.
+            // It halted with its topic before its row was read: this is the first check.
             if (fence && mine.empty() && reason == HaltReason::failed) {
                 exchange_.with([&, owner = fence->owner](Assignment& assignment) {
                     assignment.owned(partition, owner);
@@ -77,9 +77,9 @@ void Writer::look_after_halted() {
     }
 }
 
-// A topic that was stopped is tried again when its table is another one than at its last try:
-// whoever mends it need not wait for the next slow one. What waits for a word of the operator
-// stays.
+// A stopped topic is tried again when its table differs from the one at its last try, so that a
+// repair takes effect at once and not at the next slow try. A topic that waits for an operator's
+// word stays stopped.
 void Writer::look_at_targets(const std::vector<TopicPartition>& halted) {
     for (Topic& topic : topics_) {
         const auto mine = [&](const TopicPartition& partition) {

@@ -1,9 +1,9 @@
-// What the writer does where the log does not hold the offset at which the fence stands. Nothing is
-// ever passed without a row in skipped_ranges, in the transaction that moves the fence.
+// What the writer does if the log does not hold the fence's offset. Nothing is ever skipped without
+// a row in skipped_ranges, in the transaction that moves the fence.
 
-#include "consumer/gap.h"
+#include "consumer/partitions/out_of_range_plan.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
@@ -17,11 +17,12 @@ std::optional<Offset> Writer::beyond_the_gap(Topic& topic, const TopicPartition&
     const KafkaSource::Range range = source_.range(partition);
     const int seeks =
         exchange_.with([&](Assignment& assignment) { return assignment.seeks_again(partition); });
-    const GapPlan plan = plan_gap(fence.next_offset, range, topic.options->on_out_of_range, seeks);
+    const OutOfRangePlan plan =
+        plan_out_of_range(fence.next_offset, range, topic.options->on_out_of_range, seeks);
     switch (plan.action) {
-        case GapPlan::Action::seek: return plan.target;
-        case GapPlan::Action::halt: halt(partition, plan.halt, 0ms); return std::nullopt;
-        case GapPlan::Action::skip: break;
+        case OutOfRangePlan::Action::seek: return plan.target;
+        case OutOfRangePlan::Action::halt: halt(partition, plan.halt, 0ms); return std::nullopt;
+        case OutOfRangePlan::Action::skip: break;
     }
     fences_.skip(*connection_, partition.topic, partition.partition, fence.next_offset, plan.target,
                  "out of range: no longer in the log");

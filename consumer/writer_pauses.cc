@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/topic_pauses.h"
+#include "dedup/base/logging.h"
+#include "dedup/operator/topic_pauses.h"
 
 namespace onceward {
 namespace {
@@ -16,8 +16,8 @@ constexpr auto after_refusal = 30s;  // a right on the table is missing: said ag
 
 }  // namespace
 
-// Between two batches: what is in flight ends, what is queued of a paused partition is thrown away
-// and read again from the fence. The partitions stay assigned, so that nobody rebalances.
+// Between two batches: what is in flight ends; what is queued of a paused partition is discarded
+// and read again from the fence. The partitions stay assigned, so that no rebalance happens.
 void Writer::look_at_pauses() {
     const auto now = Clock::now();
     if (!connection_ || now < next_pauses_) return;

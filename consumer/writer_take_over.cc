@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "consumer/first_position.h"
+#include "consumer/partitions/first_position.h"
 #include "consumer/writer.h"
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 
 namespace onceward {
 namespace {
@@ -64,12 +64,12 @@ void Writer::ask_identity(Topic& topic) {
     watermarks_->identity(topic.options->name, topic.identity);
 }
 
-// With another number of partitions the producers' keys come in other partitions than before, where
-// nobody knows them.
+// With another number of partitions the producers' keys arrive in other partitions than before,
+// where no worker knows them.
 void Writer::require_fixed_partitions(Topic& topic) {
     if (!topic.claims || topic.options->ledger.reach != Reach::partition) return;
     const int now = source_.partition_count(topic.options->name);
-    // A broker that has not heard of a new topic yet, or has no leader for it, tells of none.
+    // A broker that does not know a new topic yet, or has no leader for it, reports no partitions.
     if (now == 0) throw KafkaError(0, "the brokers do not tell the topic's partitions");
     topic.fixed_partitions = fixed_partitions(*connection_, topic.registered.source, now);
     if (now != *topic.fixed_partitions) {
@@ -144,7 +144,7 @@ void Writer::take_over(const TopicPartition& partition) {
             const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
             if (!begin) return;
             fence.next_offset = *begin;
-            // Nobody said which epoch the offset after the gap has; see absorb() in exchange.cc.
+            // The epoch of the offset after the gap is unknown; see absorb() in handoff.cc.
             fence.leader_epoch = LeaderEpoch{-1};
             exchange_.with([&](Assignment& a) { a.taken(partition, fence); });
         }

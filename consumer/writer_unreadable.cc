@@ -1,8 +1,8 @@
-// What the writer does where records cannot be read: a few tries from the fence, then a halt that
-// waits for the operator. Nothing behind them is taken meanwhile.
+// What the writer does if records cannot be read: a few tries from the fence, then a halt that
+// waits for the operator. Nothing after them is taken meanwhile.
 
 #include "consumer/writer.h"
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
@@ -13,7 +13,7 @@ constexpr auto read_again_after = 1s;
 
 }  // namespace
 
-// What was read before such records lands first: the fence then stands in front of them.
+// What was read before such records lands first: the fence is then directly before them.
 void Writer::look_after_unreadable() {
     const std::vector<TopicPartition> partitions =
         exchange_.look([](const Assignment& assignment) { return assignment.unreadable(); });
@@ -32,14 +32,14 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
     });
     if (!fence || !entry || !entry->unreadable) return;
     const std::string why = entry->halt.text;
-    // The reading may stand behind the fence, over control records that no transaction has moved it
-    // over yet: then it begins at the fence once more before it counts.
+    // The reading position may be past the fence, over control records that no transaction has
+    // moved the fence over yet. Then reading begins at the fence once more before it counts.
     const bool counts = *fence == *entry->unreadable;
     const auto verdict = exchange_.with([&](Assignment& assignment) {
-        return counts ? assignment.read_failed(partition, *fence) : ReadTries::Verdict::again;
+        return counts ? assignment.read_failed(partition, *fence) : ReadAttempts::Verdict::again;
     });
     switch (verdict) {
-        case ReadTries::Verdict::again:
+        case ReadAttempts::Verdict::again:
             log_warning("partition.unreadable", {{"topic", partition.topic},
                                                  {"partition", partition.partition.raw()},
                                                  {"offset", fence->raw()},
@@ -48,7 +48,7 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
                 assignment.wait(partition, Clock::now() + read_again_after);
             });
             return;
-        case ReadTries::Verdict::halt:
+        case ReadAttempts::Verdict::halt:
             halt(partition,
                  {HaltReason::unreadable,
                   "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "dedup/claims/table_store.h"
-#include "dedup/failure.h"
-#include "dedup/fence.h"
-#include "dedup/result_store.h"
-#include "dedup/server_check.h"
+#include "dedup/fence/fence.h"
+#include "dedup/policy/failure.h"
+#include "dedup/results/result_store.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -139,9 +139,8 @@ class OnceCall {
                                           .integer(registered_.source)
                                           .text(options_.ledger)
                                           .text(service);
-        const std::vector<Result> known =
-            transaction.pipelined({{sql::once_idle, Parameters{}.text(longest), {}},
-                                   {sql::once_ledger, parameters, {}}});
+        const std::vector<QueryResult> known = transaction.pipelined(
+            {{sql::once_idle, Parameters{}.text(longest), {}}, {sql::once_ledger, parameters, {}}});
         if (known[1].binary_integer(0, 1) == 1) {
             throw ServerRefused(commit_may_be_lost("synchronous_commit"));
         }

@@ -1,6 +1,6 @@
 #pragma once
 // Calls any C++ function once for each idempotency key, for services that have no queue: its claim,
-// what it does in its transaction and its result are committed together, and whoever calls with the
+// what it does in its transaction and its result are committed together, and a caller with the
 // same key again gets the stored result. Callers of one key at the same time wait for the first.
 //
 //     OnceLedger ledger(connection, {.ledger = "payments"});
@@ -20,10 +20,10 @@
 #include <string>
 #include <string_view>
 
-#include "dedup/digest.h"
-#include "dedup/ledger.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/result.h"
+#include "dedup/sink/message_result.h"
 
 namespace onceward {
 
@@ -64,20 +64,20 @@ class OnceLedger {
     std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();
 };
 
-// What stands in the place of a key's source where no message and no request brought it.
+// Takes the place of a key's source if neither a message nor a request brought the key.
 inline constexpr std::string_view kind_of_calls = "once";
 
 struct OnceKey {
     std::string_view operation;  // which command
     std::string_view tenant{};   // whose; '' where there are none
     std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
-    // Of what the command was given: the same key with another one is a conflict.
+    // A digest of the call's arguments: the same key with another fingerprint is a conflict.
     std::optional<Digest> fingerprint = std::nullopt;
 };
 
-// Thrown by the function: it will never succeed under this key. Its effects are rolled back, and
-// the failure is stored as the key's result and thrown to whoever calls with it again. Any other
-// exception leaves nothing, and the key free.
+// Thrown by the function: it will never succeed under this key. Its effects are rolled back. The
+// failure is stored as the key's result, and every later call with the key throws it again. Any
+// other exception leaves nothing, and the key free.
 class PermanentFailure : public std::runtime_error {
   public:
     explicit PermanentFailure(const std::string& what, MessageResult result = {})

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
-// DANGER: a COMMIT without an answer is in doubt and stays so here: whoever catches it reconnects
-// and takes the fence again. A mutant asks by SELECT instead.
+// DANGER: a COMMIT without an answer is in doubt and stays so here: the caller that catches the
+// error reconnects and takes the fence again. A mutant asks by SELECT instead.
 void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
             const std::function<void()>& meanwhile) {
     if constexpr (mutants_built) {
@@ -133,18 +133,18 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     reached(parts_.observer, Step::before_begin);
     const Ending ending(parts_.claims);
     OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
-    std::optional<FoldedClaims> folded;
+    std::optional<DistinctClaims> folded;
     const auto fold = [&] {
         if (parts_.claims != nullptr) folded.emplace(slice.messages);
     };
     const auto not_mine = parts_.fences.hold(transaction, context_.topic, slice.spans, fold);
     missed.insert(not_mine.begin(), not_mine.end());
-    // DANGER: a partition whose fence is another's, or stands elsewhere, must take the whole
-    // transaction with it.
+    // DANGER: if a partition's fence is another worker's, or has another offset, the whole
+    // transaction must be rolled back.
     if (!missed.empty()) return Attempt::missed;
     reached(parts_.observer, Step::after_fence);
 
-    SortedSlice sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
+    SliceOutcomes sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
     if (sorted.again) return Attempt::again;
     if (halts_later(slice)) return Attempt::cut;
     check_cap(slice, sorted);
@@ -190,12 +190,12 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     return Attempt::committed;
 }
 
-// DANGER: stored results are read before settle(), under whose lock all workers of a log's ledger
-// wait: they may be large, and their reader may freeze. Nothing is missed. A duplicate's claim was
-// committed when it was looked up, or a neighbour was about to commit it, whose end confirm() has
-// waited for. A result is of its claim's own transaction, so that a statement that begins now sees
-// both. What settle() finds under the lock makes no duplicate of this attempt: news of one of its
-// keys, or an eviction, ends it, and the next attempt reads anew.
+// DANGER: read stored results before settle(), because all workers of a log's ledger wait for the
+// lock that settle() takes: results may be large, and their reader may freeze. Nothing is missed.
+// The claim of a duplicate was committed when it was looked up, or a neighbour was about to commit
+// it and confirm() has waited for that. A result is in the transaction of its claim, so a statement
+// that begins now sees both. What settle() finds under the lock makes no duplicate of this attempt:
+// news about one of its keys, or an eviction, ends the attempt, and the next one reads again.
 Settlement Processor::settle(Transaction& transaction) {
     ClaimStore* const claims = parts_.claims;
     if (claims != nullptr && claims->confirm(transaction) == Settlement::again) {
@@ -208,7 +208,7 @@ Settlement Processor::settle(Transaction& transaction) {
     return parts_.answers != nullptr ? parts_.answers->settle(transaction) : Settlement::settled;
 }
 
-void Processor::tell(const SortedSlice& sorted) {
+void Processor::tell(const SliceOutcomes& sorted) {
     if (sorted.behind > 0) {
         log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
     }
@@ -231,7 +231,7 @@ void Processor::tell(const SortedSlice& sorted) {
 
 // What PostgreSQL refused was logged when it was found, and the others below have lines of their
 // own. One line a second at most: a topic of nothing but garbage must not fill a disk.
-void Processor::tell_of_rejected(const SortedSlice& sorted) {
+void Processor::tell_of_rejected(const SliceOutcomes& sorted) {
     const Message* first = nullptr;
     for (const Message* message : sorted.rejected) {
         const Rejection::Kind kind = message->rejection->kind;
@@ -253,8 +253,8 @@ void Processor::tell_of_rejected(const SortedSlice& sorted) {
                                       {"error", describe(*first->rejection)}});
 }
 
-SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,
-                                const FoldedClaims* folded) {
+SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,
+                                  const DistinctClaims* folded) {
     const FinishMessage finish = [this](Message& message) { parts_.finish(message, finished_); };
     KeyOrder order;
     const auto sort = [&](std::span<const std::optional<Verdict>> verdicts) {
@@ -268,12 +268,12 @@ SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,
     }
     const auto answers = parts_.claims->claim(transaction, context_.topic, folded->claims());
     if (!answers) {
-        SortedSlice none(slice.spans);
+        SliceOutcomes none(slice.spans);
         none.again = true;
         return none;
     }
     const std::vector<std::optional<Verdict>> verdicts = folded->verdicts(*answers);
-    SortedSlice sorted = sort(verdicts);
+    SliceOutcomes sorted = sort(verdicts);
     for (std::size_t i = 0; parts_.answers != nullptr && i < verdicts.size(); ++i) {
         if (verdicts[i] == Verdict::duplicate) sorted.duplicates.push_back(slice.messages[i]);
     }
@@ -281,8 +281,8 @@ SortedSlice Processor::sort_out(Transaction& transaction, const Slice& slice,
     return sorted;
 }
 
-// True: the messages before the one that halts the topic are to land first, so that its fence
-// stands where the operator has to look.
+// Returns true if the messages before the one that halts the topic must land first, so that the
+// fence is at the message that the operator must examine.
 bool Processor::halts_later(const Slice& slice) {
     const std::optional<std::size_t> at = halts_at(slice, policy_);
     if (!at) return false;
@@ -297,7 +297,7 @@ bool Processor::halts_later(const Slice& slice) {
                           ": halt, and a message was rejected: " + describe(*first.rejection));
 }
 
-void Processor::check_cap(const Slice& slice, const SortedSlice& sorted) {
+void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
     if (!rejections_.would_exceed(RejectionWindow::Clock::now(),
                                   static_cast<std::int64_t>(slice.messages.size()),
                                   sorted.at_fault())) {
@@ -311,7 +311,7 @@ void Processor::check_cap(const Slice& slice, const SortedSlice& sorted) {
 
 // Where the earlier claims came from is asked of the ledger only here, for what surely goes to the
 // dead letters.
-void Processor::find_places(Transaction& transaction, SortedSlice& sorted) {
+void Processor::find_places(Transaction& transaction, SliceOutcomes& sorted) {
     std::vector<Claim> claims;
     std::vector<EarlierClaim*> asking;
     auto earlier = sorted.earlier.begin();
@@ -329,7 +329,7 @@ void Processor::find_places(Transaction& transaction, SortedSlice& sorted) {
     for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->places = std::move(places[i]);
 }
 
-void Processor::write(Transaction& transaction, SortedSlice& sorted) {
+void Processor::write(Transaction& transaction, SliceOutcomes& sorted) {
     origin_ = Origin::sink;
     if (!sorted.fresh.empty()) parts_.sink.write(transaction, context_, sorted.fresh);
     if (parts_.answers != nullptr) parts_.answers->take(parts_.sink, sorted.fresh);
@@ -344,7 +344,7 @@ void Processor::write(Transaction& transaction, SortedSlice& sorted) {
 
 // With the fence go the sink's last words: what it deferred is checked, and nothing may cancel any
 // longer.
-bool Processor::advance(Transaction& transaction, const SortedSlice& sorted) {
+bool Processor::advance(Transaction& transaction, const SliceOutcomes& sorted) {
     const Parameters none;
     origin_ = Origin::sink;
     try {

@@ -1,7 +1,7 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
 // else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
-// outlive it. What it throws stands in dedup/batch_processor.h.
+// outlive it. dedup/policy/batch_processor.h says what it throws.
 
 #include <chrono>
 #include <deque>
@@ -13,18 +13,18 @@
 #include <string>
 #include <vector>
 
-#include "dedup/answers.h"
-#include "dedup/batch_processor.h"
+#include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/fold.h"
-#include "dedup/fence.h"
-#include "dedup/hot_keys.h"
-#include "dedup/refusal_search.h"
-#include "dedup/rejection_window.h"
-#include "dedup/retries.h"
-#include "dedup/sink.h"
-#include "dedup/sorted_slice.h"
-#include "dedup/steps.h"
+#include "dedup/claims/distinct_claims.h"
+#include "dedup/fence/fence.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/policy/hot_keys.h"
+#include "dedup/policy/message_retries.h"
+#include "dedup/policy/refusal_search.h"
+#include "dedup/policy/rejection_window.h"
+#include "dedup/policy/slice_outcomes.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward {
 
@@ -37,14 +37,14 @@ class Processor final : public BatchProcessor {
         Sink& sink;
         Sink& dead_letters;
         StepObserver* observer = nullptr;
-        // Asked before each transaction: the partitions that had to be given back by now. What is
-        // left of them is thrown away, so that a batch in many parts holds nobody up.
+        // Called before each transaction: returns the partitions that should have been given back
+        // by now. What is left of them is discarded, so that a batch in many parts delays nobody.
         std::function<std::set<Partition>()> overdue = {};
         // Does for a fresh message what the reader deferred: called in this thread, in a
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.
         std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
         // Where the topic stores results; else nothing of it costs anything.
-        Answers* answers = nullptr;
+        ResultReplay* answers = nullptr;
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -63,16 +63,17 @@ class Processor final : public BatchProcessor {
     // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.
     enum class Attempt : std::uint8_t { committed, missed, cut, again, searched };
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
-    SortedSlice sort_out(Transaction& transaction, const Slice& slice, const FoldedClaims* folded);
+    SliceOutcomes sort_out(Transaction& transaction, const Slice& slice,
+                           const DistinctClaims* folded);
     bool halts_later(const Slice& slice);
-    void check_cap(const Slice& slice, const SortedSlice& sorted);
-    void write(Transaction& transaction, SortedSlice& sorted);
-    void search(Transaction& transaction, const SortedSlice& sorted);
-    bool advance(Transaction& transaction, const SortedSlice& sorted);
+    void check_cap(const Slice& slice, const SliceOutcomes& sorted);
+    void write(Transaction& transaction, SliceOutcomes& sorted);
+    void search(Transaction& transaction, const SliceOutcomes& sorted);
+    bool advance(Transaction& transaction, const SliceOutcomes& sorted);
     Settlement settle(Transaction& transaction);
-    void find_places(Transaction& transaction, SortedSlice& sorted);
-    void tell(const SortedSlice& sorted);
-    void tell_of_rejected(const SortedSlice& sorted);
+    void find_places(Transaction& transaction, SliceOutcomes& sorted);
+    void tell(const SliceOutcomes& sorted);
+    void tell_of_rejected(const SliceOutcomes& sorted);
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
@@ -95,7 +96,7 @@ class Processor final : public BatchProcessor {
     Committed committed_;
     RejectionWindow rejections_;
     HotKeys hot_keys_;
-    Retries retries_;
+    MessageRetries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to
     std::deque<Slice> pending_;                     // in order; the front is the next transaction

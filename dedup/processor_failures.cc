@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "dedup/processor.h"
 
 namespace onceward {
@@ -121,7 +121,7 @@ void Processor::failed(const PostgresError& error, Connection& connection) {
 
 // DANGER: this runs in a transaction that has claimed the keys and is never committed. Without the
 // claims the sink could refuse a row only because another worker has just written that key's row.
-void Processor::search(Transaction& transaction, const SortedSlice& sorted) {
+void Processor::search(Transaction& transaction, const SliceOutcomes& sorted) {
     origin_ = Origin::sink;
     RefusalSearch::Target target{.sink = parts_.sink, .context = context_, .earlier = repeated_};
     if (parts_.answers != nullptr) {
@@ -163,7 +163,7 @@ void Processor::refuse(Connection& connection) {
     for (auto at = waiting.rbegin(); at != waiting.rend(); ++at) set_apart(*at);
 }
 
-// The front slice is cut so that this message of it stands alone.
+// The front slice is cut so that this message is alone.
 void Processor::set_apart(const Message* message) {
     Slice slice = take_front();
     const auto at = static_cast<std::size_t>(std::ranges::find(slice.messages, message) -

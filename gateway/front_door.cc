@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "dedup/header_rules.h"
-#include "dedup/log.h"
-#include "gateway/problem_page.h"
-#include "gateway/request_digest.h"
-#include "gateway/visit.h"
+#include "dedup/base/logging.h"
+#include "dedup/sink/http_header_rules.h"
+#include "gateway/http/problem_page.h"
+#include "gateway/request_visit.h"
+#include "gateway/requests/request_digest.h"
 
 namespace onceward {
 namespace {
@@ -20,15 +20,16 @@ std::chrono::seconds now() {
 std::vector<RoutePattern> patterns_of(const GatewayOptions& options) {
     std::vector<RoutePattern> patterns;
     for (const RouteOptions& route : options.routes) patterns.push_back(route.pattern);
-    // Behind them, where a key's status is asked for.
+    // They are followed by the paths where a key's status is queried.
     for (const RouteOptions& route : options.routes) {
         if (!route.status_path.empty()) patterns.push_back({"GET", route.status_path});
     }
     return patterns;
 }
 
-// What the request's Connection would keep from an upstream that takes it for whose request it is:
-// the tenant, or a credential that goes on. '' where it names none of them.
+// The first header named in `Connection` that must reach the upstream (the tenant's, or a forwarded
+// credential); empty if none is. Hop-by-hop removal would strip it, and the call would go out
+// without an identity.
 std::string kept_from_the_upstream(const HttpRequest& request, const RouteOptions& route) {
     const auto* upstream = std::get_if<UpstreamTarget>(&route.target);
     if (upstream == nullptr) return {};
@@ -58,7 +59,7 @@ std::optional<std::string> field_of(const std::string& body, const std::string& 
     return std::nullopt;
 }
 
-// Of a route with `key.field`.
+// For a route with `key.field`.
 KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route) {
     if (!route.signature && !values_of(request.headers, route.key.header).empty()) {
         // Its client believes in it. Providers, who sign, may send one to everybody.
@@ -85,10 +86,6 @@ void guarded(Visit& visit, Step step) try {
 }
 
 }  // namespace
-
-void RequestTarget::look(std::size_t, const Digest&, std::function<void(StatusOutcome)> then) {
-    then(ask_again_later());
-}
 
 FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
     : options_(std::move(options)),
@@ -134,7 +131,7 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->under_way = traffic_.begin(visit->route->traffic);
     if (!visit->under_way) return refuse_as_full(*visit);
     guarded(*visit, [&] {
-        // DANGER: before anything of the body is looked at.
+        // DANGER: before anything of the body is parsed.
         if (check_signature(*visit)) check_token(visit, Tries::first);
     });
 }
@@ -166,7 +163,9 @@ bool FrontDoor::check_signature(Visit& visit) const {
         case SignatureVerdict::good: return true;
         case SignatureVerdict::missing: detail = "There is no signature."; break;
         case SignatureVerdict::malformed: detail = "The signature is not well formed."; break;
-        case SignatureVerdict::stale: detail = "The signature is of another time."; break;
+        case SignatureVerdict::stale:
+            detail = "The timestamp of the signature is outside the tolerance.";
+            break;
         case SignatureVerdict::wrong: detail = "The signature is wrong."; break;
     }
     visit.unauthorized({.kind = ProblemKind::signature_refused, .detail = detail}, detail);
@@ -195,7 +194,7 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
                               .detail = "The keys that tokens are verified with are not known yet.",
                               .retry_after = std::chrono::seconds(10)});
     }
-    // A client takes a 401 for final, and its token may be good: nobody could be asked.
+    // A client takes a 401 as final, although its token may be good: the issuer could not be asked.
     if (reading.fault == TokenFault::unknown_key && parts_.keys->outdated()) {
         return visit->refuse({.kind = ProblemKind::unavailable,
                               .detail = "The token's key is not known, and the issuer's keys "

@@ -12,43 +12,15 @@
 #include <variant>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "gateway/answers.h"
-#include "gateway/key_set_cache.h"
-#include "gateway/key_status.h"
-#include "gateway/route_options.h"
-#include "gateway/topic_writer.h"
-#include "gateway/traffic.h"
+#include "gateway/checks/key_set_cache.h"
+#include "gateway/requests/answers.h"
+#include "gateway/requests/key_status.h"
+#include "gateway/requests/keyed_request.h"
+#include "gateway/requests/route_options.h"
+#include "gateway/requests/route_traffic.h"
+#include "gateway/requests/topic_writer.h"
 
 namespace onceward {
-
-// A request that passed all checks, on its way to a sink.
-struct KeyedRequest {
-    std::size_t route = 0;  // its place in GatewayOptions::routes
-    HttpRequest request;
-    std::vector<std::pair<std::string, std::string>> parameters;  // of the path
-    // Both as a record has them (record_headers()). A bulk's items share it, and have no others.
-    std::shared_ptr<const HttpHeaders> head;
-    std::string tenant;
-    std::string key;  // '' where the route goes without one
-    Digest digest;    // of the key in its scope; a random one where there is none
-    std::optional<Digest> fingerprint;
-};
-using KeyedOutcome = std::variant<KeyedAnswer, Problem>;
-
-// Carries requests out. Thread-safe.
-class RequestTarget {
-  public:
-    // Called once for each request, by its place among those that were submitted together; from
-    // any thread.
-    using Then = std::function<void(std::size_t place, KeyedOutcome outcome)>;
-    virtual ~RequestTarget() = default;
-    // All of them in one transaction, as far as none of them is refused.
-    virtual void submit(std::vector<KeyedRequest> requests, Then then) = 0;
-    // Tells what became of the key's request, once; from any thread.
-    virtual void look(std::size_t route, const Digest& key,
-                      std::function<void(StatusOutcome)> then);
-};
 
 class FrontDoor {
   public:
@@ -83,9 +55,10 @@ class FrontDoor {
     bool read_tenant(Visit& visit) const;
     bool read_key(Visit& visit) const;
     bool within_rates(Visit& visit);
-    // How long until the tenant may come again; none where it may come now, and did.
+    // How long until the tenant may send again; nullopt if it may now, and this request was
+    // counted.
     std::optional<std::chrono::seconds> tenant_too_often(Route& route, const std::string& tenant);
-    // How long until the key may come again; none where it may come now.
+    // How long until the key may be sent again; nullopt if it may now.
     std::optional<std::chrono::seconds> key_too_often(Route& route, const std::string& tenant,
                                                       const std::string& key);
     void to_topic(const VisitPointer& visit, const TopicTarget& target);

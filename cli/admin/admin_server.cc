@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/log.h"
-#include "gateway/server.h"
+#include "dedup/base/logging.h"
+#include "dedup/message/digest.h"
+#include "gateway/http/server.h"
 
 namespace onceward {
 namespace {

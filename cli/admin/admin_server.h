@@ -39,8 +39,8 @@ class AdminServer {
     std::unique_ptr<State> state_;
 };
 
-// Asks a process's admin port, as `onceward health` does: its answer's body, and whether it is
-// well. Throws AdminError if nothing listens there, or nobody answers within `timeout`.
+// Queries a process's admin port, as `onceward health` does: the body of its answer, and whether it
+// is healthy. Throws AdminError if nothing listens there, or no answer comes within `timeout`.
 struct AdminAnswer {
     int status = 0;
     std::string body;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "dedup/log.h"
-#include "dedup/server_check.h"
+#include "dedup/base/logging.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -77,7 +77,7 @@ std::optional<DurableTotals> GroupTotals::read() {
         }
         Parameters parameters;
         parameters.text(group_);
-        const Result rows = connection_->query(sql::group_totals, parameters);
+        const QueryResult rows = connection_->query(sql::group_totals, parameters);
         DurableTotals totals;
         totals.read_at = std::chrono::system_clock::now();
         for (int row = 0; row < rows.rows(); ++row) {
@@ -85,7 +85,7 @@ std::optional<DurableTotals> GroupTotals::read() {
                 rows.integer(row, 1), rows.integer(row, 2), rows.integer(row, 3),
                 rows.integer(row, 4), rows.integer(row, 5)};
         }
-        const Result outbox = connection_->query(sql::outbox_totals, parameters);
+        const QueryResult outbox = connection_->query(sql::outbox_totals, parameters);
         totals.outbox = {outbox.integer(0, 0), outbox.integer(0, 1)};
         totals.ledgers = view_ledgers(*connection_, std::nullopt, group_);
         return totals;

@@ -208,7 +208,7 @@ void add_retention(Families& families, const RetentionState& state) {
         {"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}};
     for (const auto& [step, count] : steps) {
         families.counter("onceward_retention_generations_total",
-                         "Generations that this process rotated, sealed or let go of.", count,
+                         "Generations that this process rotated, sealed or dropped.", count,
                          {labels.front(), {"step", step}});
     }
     families.counter("onceward_retention_leases_total", "Ended leases that this process deleted.",
@@ -238,7 +238,7 @@ void add_relay(Families& families, const RelayState& state) {
                          {labels.front(), {"kind", kind}});
     }
     families.counter("onceward_outbox_restarts_total",
-                     "Times that the relay began anew after a failure.", counts.restarts, labels);
+                     "Times that the relay restarted after a failure.", counts.restarts, labels);
     families.gauge("onceward_outbox_held_topics", "Topics of which nothing is sent for a while.",
                    static_cast<double>(counts.held_topics), labels);
     families.gauge("onceward_outbox_held_keys", "Keys of which nothing is sent for a while.",
@@ -300,7 +300,7 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                    "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
 }
 
-// Every reason is there from the start, so that 0 can be told from unknown.
+// Every reason is there from the start, so that 0 differs from unknown.
 void add_halted(Families& families, const std::string& topic,
                 const std::vector<HaltedPartition>& all) {
     double lost = 0;

@@ -1,7 +1,6 @@
 #pragma once
-// The process's state as metrics, in Prometheus's text format. Pure.
-// Base units, `onceward_` in front, `_total` behind what only grows; labels never hold a key or an
-// offset.
+// The process's state as metrics, in Prometheus's text format. Pure. Base units, the prefix
+// `onceward_`, the suffix `_total` for what only grows; labels never hold a key or an offset.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the admin port tells of a process: one moment of its workers. Plain values.
+// What the admin port reports about a process: one moment of its workers. Plain values.
 
 #include <algorithm>
 #include <chrono>
@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "cli/configuration/databases.h"
-#include "consumer/relay.h"
+#include "consumer/relay/relay.h"
 #include "consumer/worker.h"
-#include "dedup/ledger_view.h"
-#include "dedup/retention_counts.h"
-#include "gateway/traffic.h"
+#include "dedup/retention/ledger_view.h"
+#include "dedup/retention/retention_counts.h"
+#include "gateway/http/server.h"
+#include "gateway/requests/route_traffic.h"
 
 namespace onceward {
 
@@ -62,19 +63,19 @@ struct ProcessStatus {
     std::string group;
     bool draining = false;
     std::vector<WorkerState> workers;
-    // Of the workers that ended: the process's counters must never fall.
+    // The counts of workers that have ended: the process's counters must never fall.
     WorkerCounts of_ended_workers;
     std::chrono::system_clock::time_point started{};
-    // None where nobody asked for them, or PostgreSQL never answered.
+    // nullopt if nobody asked for them, or PostgreSQL never answered.
     std::optional<DurableTotals> durable;
     std::vector<RetentionState> retention;
     std::vector<RelayState> relays;
     std::vector<RouteTraffic> routes;          // of the front door, where there is one
-    std::optional<FrontDoorState> front_door;  // none where no route keeps keys
+    std::optional<FrontDoorState> front_door;  // nullopt if no route keeps keys
     std::optional<ServerCounts> server;        // of the front door
     std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
 
-    // Of one more job: those of a server are told as one, since a metric has one value.
+    // Adds one more job: a server's jobs are reported as one, since a metric has one value.
     void add_retention(const std::string& database, const RetentionCounts& counts) {
         const auto known = std::ranges::find(retention, database, &RetentionState::database);
         if (known == retention.end()) {
@@ -83,7 +84,7 @@ struct ProcessStatus {
             known->counts += counts;
         }
     }
-    // Of some of the routes.
+    // Adds the state of some of the routes.
     void add_front_door(const std::optional<std::string>& postgres_failure) {
         if (!front_door) front_door.emplace();
         if (postgres_failure) front_door->postgres_failure = *postgres_failure;

@@ -43,7 +43,7 @@ class Bench {
     std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates,
                                       Form form = Form::plain) const;
     std::unique_ptr<Topic> filled(std::int64_t messages, bool duplicates, Form form) const;
-    // For the peers' rows: `log` with one worker, and a program beside it.
+    // For the peers' rows: `log` with one worker, and another program to compare with.
     Side beside_peers(const Topic& topic);
     Side peer(const Topic& topic, const char* name, const char* program, const char* table);
     RowResult begin_peers(std::string_view row, const std::string& setting) const;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/bench/loaded_ledger.h"
-#include "cli/compose.h"
+#include "cli/composition/composition.h"
 
 namespace onceward::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/bench/tables.h"
 #include "cli/bench/workload.h"
 #include "consumer/worker.h"
-#include "sinks/table_options.h"
+#include "sinks/table/table_options.h"
 
 namespace onceward::bench {
 
@@ -57,7 +57,7 @@ class Workers {
     // Throws where a partition is halted: nothing more would come of it.
     Totals totals() const;
     std::size_t reading() const;
-    // Of the commits since it was last called.
+    // The commits since the last call.
     CommitTimes take_times();
     void stop();
 
@@ -68,7 +68,7 @@ class Workers {
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// Of the workers over this topic, in the time of the tables' id.
+// The group of the workers that read this topic while these tables exist.
 std::string group_of(const Workload& workload, const Tables& tables);
 // The table that a topic of this form is written to, and its column that holds the key.
 const char* table_of(const Workload& workload);

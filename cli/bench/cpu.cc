@@ -51,7 +51,7 @@ CpuTimes CpuMeter::read() const {
 }
 
 std::optional<std::int64_t> ticks_in(const std::string& stat) {
-    // The program's name stands in brackets and may hold any of them itself, and spaces.
+    // The program's name is in brackets and may itself contain brackets and spaces.
     const auto end_of_name = stat.rfind(')');
     if (end_of_name == std::string::npos) return std::nullopt;
     std::istringstream rest(stat.substr(end_of_name + 1));

@@ -1,5 +1,5 @@
 #pragma once
-// How much CPU this process, a PostgreSQL server and a broker have used so far, as /proc tells.
+// How much CPU this process, a PostgreSQL server and a broker have used so far, according to /proc.
 // Thread-safe; what cannot be read counts as nothing.
 
 #include <sys/types.h>
@@ -26,7 +26,7 @@ struct CpuMeter {
 };
 
 double own_cpu_seconds();
-// Of its children that have ended, too. 0 where it is gone.
+// Includes its children that have ended. 0 if it is gone.
 double cpu_seconds_of(pid_t process);
 
 // Pure: clock ticks in a line of /proc/<pid>/stat, those of children that have ended included.

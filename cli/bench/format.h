@@ -6,10 +6,10 @@
 
 namespace onceward::bench {
 
-// With so many digits behind the point and commas between thousands; `-` where it is not a number.
+// With so many digits after the point and commas between thousands; `-` if it is not a number.
 std::string fixed(double value, int digits);
 std::string grouped(std::int64_t value);
-// Three significant digits, as ratios of 0.7 and of 70 stand in one column.
+// Three significant digits, because ratios of 0.7 and of 70 share a column.
 std::string three_digits(double value);
 
 }  // namespace onceward::bench

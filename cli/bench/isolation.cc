@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "cli/bench/consumption.h"
-#include "cli/compose.h"
-#include "dedup/claims/make_store.h"
+#include "cli/composition/composition.h"
+#include "dedup/ledger/make_store.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/processor.h"
 #include "schemas/queries.h"

@@ -1,10 +1,10 @@
 #pragma once
-// Claims and rows without Kafka: the processor over batches that are ready, and beside it a plain
-// COPY. Used by one thread; failures are exceptions.
+// Claims and rows without Kafka: the processor with prepared batches, and a plain COPY to compare
+// with. Used by one thread; failures are exceptions.
 
 #include "cli/bench/measurement.h"
 #include "cli/bench/tables.h"
-#include "dedup/batch.h"
+#include "dedup/message/batch.h"
 
 namespace onceward::bench {
 

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
-#include "consumer/producer.h"
-#include "dedup/fence.h"
+#include "consumer/produce/producer.h"
+#include "dedup/fence/fence.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto longest = 30s;  // of one message
 constexpr auto look_every = 50us;
-// What a worker, a broker and a server do behind a message is over by then.
+// What a worker, a broker and a server do after a message is over by then.
 constexpr auto idle = 5ms;
 constexpr int warm_up = 10;
 constexpr int fsyncs = 200;

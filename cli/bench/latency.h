@@ -18,7 +18,7 @@ struct Times {
 Times time_messages(const Place& place, const Workload& empty_topic, const Plan& plan,
                     Tables& tables, int messages);
 
-// The median of writing one block behind the end of a file in this folder and fsync of it.
+// The median time of appending one block to a file in this folder, with fsync.
 double time_fsync(const std::filesystem::path& folder);
 
 }  // namespace onceward::bench

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cli/bench/consumption.h"
-#include "dedup/claims/log_store.h"
-#include "dedup/ledger.h"
+#include "dedup/claims/log/log_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/postgres/binary.h"
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {
@@ -24,7 +24,7 @@ constexpr std::int64_t copy_claims = 1'000'000;  // in one COPY, so that none ta
 
 using Clock = std::chrono::steady_clock;
 
-// Of what takes its time.
+// For statements that take long.
 ConnectionOptions patient(ConnectionOptions options) {
     options.statement_timeout = std::chrono::hours(1);
     return options;
@@ -110,8 +110,8 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
         in_generation = 0;
     }
     RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
-    // One look seals one generation. Autovacuum comes within a minute, and a DROP waits until it
-    // has given way: what is a day old has that behind it.
+    // Each call seals one generation. Autovacuum comes within a minute, and a DROP waits until it
+    // has given way: generations that are a day old have been vacuumed already.
     for (std::int64_t sealed = 1; sealed < current_; ++sealed) {
         job.look(connection, options());
         const std::string generation = std::to_string(sealed);
@@ -123,7 +123,7 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
 double LoadedLedger::disk_bytes_a_claim() const {
     const std::string current =
         "claims_" + std::to_string(ledger_) + "_" + std::to_string(current_);
-    const Result sizes = tables_.connection().query(
+    const QueryResult sizes = tables_.connection().query(
         sql::bench_ledger_bytes, Parameters{}.text(std::to_string(ledger_)).text(current));
     if (sizes.integer(0, 1) > 0) throw std::runtime_error("the ledger's log was not sealed");
     return static_cast<double>(sizes.integer(0, 0)) / static_cast<double>(claims_);
@@ -159,7 +159,7 @@ std::int64_t LoadedLedger::dead_rows() const {
     const std::string generation = std::to_string(current_);
     std::int64_t dead = 0;
     const auto all_counted = [&] {
-        const Result rows =
+        const QueryResult rows =
             tables_.connection().query(sql::bench_dead_rows, Parameters{}.text(ledger),
                                        {{"ledger", ledger}, {"generation", generation}});
         dead = rows.integer(0, 0);
@@ -191,7 +191,7 @@ double delete_in_batches(const Tables& tables, std::int64_t claims) {
                        .affected();
     }
     const double seconds = seconds_since(begin);
-    if (deleted != claims) throw std::runtime_error("the batched DELETE left claims behind");
+    if (deleted != claims) throw std::runtime_error("the batched DELETE left claims");
     return seconds;
 }
 

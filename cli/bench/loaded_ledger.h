@@ -9,7 +9,7 @@
 
 namespace onceward::bench {
 
-// Of the ledgers that the bench's workers use.
+// The name of the ledgers that the bench's workers use.
 inline constexpr const char* ledger_name = "onceward-bench";
 
 class LoadedLedger {
@@ -20,9 +20,9 @@ class LoadedLedger {
     LoadedLedger(Tables& tables, std::int64_t claims);
 
     std::int64_t claims() const { return claims_; }
-    // Of all of the ledger's tables. Throws where a log was left unsealed.
+    // Counts all of the ledger's tables. Throws if a log was left unsealed.
     double disk_bytes_a_claim() const;
-    // Of the window that a process reads at its start, as the window counts itself.
+    // Counts the window that a process reads at its start, as the window counts itself.
     double memory_bytes_a_claim() const;
     // Unlists what is sealed, as if all watermarks had passed it, and has retention's job drop the
     // tables. Seconds.

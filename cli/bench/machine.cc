@@ -75,7 +75,7 @@ std::string file_system_in(const std::string& mountinfo, const std::string& path
         if (!(words >> type >> device >> options)) continue;
         const bool is_root = point == "/";
         const bool holds = is_root || path == point || path.starts_with(point + "/");
-        // Of two on the same point the later one hides the other.
+        // If two curves share a point, the later one hides the other.
         if (!holds || point.size() < longest) continue;
         longest = point.size();
         found = type + " (" + options + ")";

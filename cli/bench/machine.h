@@ -12,7 +12,7 @@ namespace onceward::bench {
 // links, in which the run keeps its files.
 std::vector<std::pair<std::string, std::string>> describe_machine(const std::string& folder);
 
-// Of all processors since the machine began, in the kernel's ticks.
+// The time of all processors since the machine started, in the kernel's ticks.
 struct MachineTime {
     std::int64_t wanted = 0;  // not idle, what the host took away included
     std::int64_t stolen = 0;  // what it took away (proc_stat(5), steal)

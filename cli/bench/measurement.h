@@ -56,7 +56,7 @@ struct RowResult {
     std::string setting;  // one sentence: messages, batch, how often
     std::vector<Outcome> outcomes;
     std::vector<Line> lines;
-    std::vector<std::string> notes;  // what must be known beside the ratio
+    std::vector<std::string> notes;  // what must be known in addition to the ratio
     std::string failure;             // why there is none of this; '' where there is
 };
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "cli/embedded/child_process.h"
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 #include "dedup/postgres/connection_string.h"
 
 namespace onceward::bench {

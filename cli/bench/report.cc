@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/bench/format.h"
-#include "cli/text_table.h"
+#include "cli/terminal/text_table.h"
 
 namespace onceward::bench {
 namespace {
@@ -69,8 +69,7 @@ std::string markdown_head(const Cells& cells) {
 // Why the report has nothing of a row.
 std::string why_missing(const Report& report, const Target& target) {
     switch (target.by) {
-        case MeasuredBy::peers:
-            return "not run: it needs a peer beside the program (`make bench-peers`)";
+        case MeasuredBy::peers: return "not run: it needs a peer program (`make bench-peers`)";
         case MeasuredBy::bench: break;
     }
     const auto row = std::ranges::find(report.rows, target.row, &RowResult::row);
@@ -203,7 +202,7 @@ std::string as_markdown(const Report& report) {
     for (const RowResult& row : report.rows) {
         if (!row.failure.empty()) continue;
         text += "- Row " + std::string(row.row) + ": " + row.setting + ".";
-        for (const std::string& note : row.notes) text += " Beside it: " + note + ".";
+        for (const std::string& note : row.notes) text += " Also: " + note + ".";
         text += "\n";
     }
     return text;

@@ -7,7 +7,7 @@
 #include "cli/bench/format.h"
 #include "cli/bench/latency.h"
 #include "cli/bench/worker_process.h"
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 
 namespace onceward::bench {
 namespace {
@@ -155,7 +155,7 @@ RowResult Bench::single() {
                                        grouped(part) + " with a transaction each");
     result.outcomes.push_back({targets_of("10").front(), ratio(rates(runs[0]), rates(runs[1]))});
     result.lines = {line(sides[0].name, runs[0]), line(sides[1].name, runs[1])};
-    result.notes.push_back("one fsync of 8 KiB behind a file's end: " + fixed(fsync * 1e3, 2) +
+    result.notes.push_back("one fsync of 8 KiB at a file's end: " + fixed(fsync * 1e3, 2) +
                            " ms (median), on which this ratio hangs");
     return result;
 }

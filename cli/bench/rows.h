@@ -18,7 +18,7 @@ struct Extent {
     std::int64_t messages = 1'000'000;       // of a run
     std::int64_t single_messages = 20'000;   // of a run with a transaction each
     std::int64_t claims = 100'000'000;       // that a loaded ledger holds
-    std::chrono::milliseconds idle{10'000};  // how long an idle worker is looked at
+    std::chrono::milliseconds idle{10'000};  // how long an idle worker is observed
     int timed_messages = 500;                // of a run that times each
     int partitions = 4;                      // at least 4
     int pairs = 5;
@@ -32,7 +32,7 @@ struct Setup {
     ConnectionOptions postgres;  // may make schemas and tables
     Extent extent;
     std::filesystem::path folder;  // where an fsync is timed
-    std::filesystem::path peers;   // the folder of the programs to measure beside; may be empty
+    std::filesystem::path peers;   // the folder of the programs to compare with; may be empty
     std::function<void(const std::string&)> progress;
 };
 

@@ -44,7 +44,7 @@ RowResult Bench::replay_storm() {
     }
     RowResult result = begin("8", consumed_setting() +
                                       ", `log`, reach global; then the same messages once more "
-                                      "behind them, and the workers started anew");
+                                      "after them, and the workers restarted");
     result.outcomes = {{targets_of("8")[0], ratio(rates(runs[1]), rates(runs[0]))},
                        {targets_of("8")[1], summarize(wal_bytes(runs[1]))}};
     result.lines = {line(names[0], runs[0]), line(names[1], runs[1])};

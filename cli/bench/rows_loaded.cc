@@ -81,7 +81,7 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
                             ". the first commit: " + fixed(seconds.back(), 2) + " s");
         }
         RowResult result = begin("14", held +
-                                           "; a worker is killed (SIGKILL) behind its first "
+                                           "; a worker is killed (SIGKILL) after its first "
                                            "commits, and another process takes over, from the "
                                            "moment when all partitions are assigned to it");
         result.outcomes.push_back({targets_of("14").front(), summarize(std::move(seconds))});
@@ -139,13 +139,13 @@ RowResult Bench::purge() {
         consumed_setting(purge_load) + ", no duplicates, one worker, `log`, reach global; " +
             grouped(extent_.claims) +
             " random claims put there before each pair, the only ones as each run begins, and "
-            "purged behind the first 5 %: "
+            "purged after the first 5 %: "
             "unlisted under the ledger's lock without waiting for the watermark, dropped by "
             "retention's job; a REPEATABLE READ snapshot is open through each run; p99 is how "
             "long COMMIT takes to be answered; the DELETE goes through " +
             grouped(deleted) +
             " claims of a `table` ledger by where they lie, 10,000 a transaction, with nothing "
-            "beside it and no VACUUM after it, and counts " +
+            "at the same time and no VACUUM after it, and counts " +
             fixed(scale, 0) + " times");
     const auto targets = targets_of("9");
     result.outcomes = {{targets[0], ratio(rates(runs[1]), rates(runs[0]))},

@@ -14,7 +14,7 @@ struct Summary {
     friend bool operator==(const Summary&, const Summary&) = default;
 };
 
-// Of an even number of values the median is the mean of the two in the middle.
+// For an even number of values the median is the mean of the two in the middle.
 Summary summarize(std::vector<double> values);
 
 // The smallest value that at least `share` of them do not exceed (nearest rank); 0 < share <= 1.

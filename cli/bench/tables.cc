@@ -3,8 +3,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "dedup/fence.h"
-#include "dedup/migration.h"
+#include "dedup/fence/fence.h"
+#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {
@@ -39,7 +39,7 @@ Tables::~Tables() {
         }
         connection_.execute(sql::bench_drop_schema);
     } catch (const std::exception&) {
-        // The measurement stands; the next run drops it or says what is wrong.
+        // The measurement is valid; the next run drops it or says what is wrong.
     }
 }
 
@@ -60,7 +60,8 @@ std::int64_t Tables::arrived(const char* table) {
 }
 
 void Tables::expect_rows(const char* table, std::int64_t expected, const char* key) {
-    const Result rows = connection_.query(sql::bench_rows, {}, {{"table", table}, {"key", key}});
+    const QueryResult rows =
+        connection_.query(sql::bench_rows, {}, {{"table", table}, {"key", key}});
     if (rows.integer(0, 0) == expected && rows.integer(0, 1) == expected) return;
     throw std::runtime_error("the bench's table holds " + std::string(rows.text(0, 0)) +
                              " rows of " + std::string(rows.text(0, 1)) + " keys, " +

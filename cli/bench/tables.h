@@ -1,6 +1,6 @@
 #pragma once
-// The schema and the tables that a run writes to: made anew, gone with the object. Used by one
-// thread; failures are PostgresErrors, and std::runtime_error where the rows do not add up.
+// The schema and the tables that a run writes to: created with the object, dropped with it. Used by
+// one thread; failures are PostgresErrors, and std::runtime_error if the rows do not add up.
 
 #include <cstdint>
 #include <string>
@@ -34,7 +34,7 @@ class Tables {
     // Names the consumer group and the keys' operation: no run finds the offsets of another one,
     // whose fences may be gone, or its claims.
     const std::string& id() const { return id_; }
-    // Of the sessions that write here.
+    // The options of the sessions that write here.
     const ConnectionOptions& options() const { return connection_.options(); }
     Connection& connection() { return connection_; }
     // Bytes of WAL ever written.

@@ -11,7 +11,7 @@ namespace onceward::bench {
 enum class Better : std::uint8_t { higher, lower };
 enum class MeasuredBy : std::uint8_t {
     bench,  // this program
-    peers,  // needs another program beside it
+    peers,  // needs another program to compare with
 };
 
 // A row may ask for several things; each is a target of its own.
@@ -28,7 +28,7 @@ struct Target {
 // In the order in which they are shown.
 std::span<const Target> targets();
 std::vector<const Target*> targets_of(std::string_view row);
-// Those that this program measures, each once; with peers beside it, more.
+// The rows that this program measures, each once; more of them together with peers.
 std::vector<std::string_view> measured_rows(bool with_peers = false);
 
 bool meets(const Target& target, double limit, double value);

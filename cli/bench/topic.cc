@@ -4,8 +4,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "consumer/producer.h"
-#include "consumer/topic_admin.h"
+#include "consumer/kafka/topic_admin.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward::bench {
 
@@ -20,7 +20,7 @@ Topic::~Topic() {
     try {
         delete_topic(bootstrap_servers_, workload_.topic);
     } catch (const std::exception&) {
-        // The broker is gone, or it is of no use any more: what was measured stands.
+        // The broker is gone, or unusable: what was measured is still valid.
     }
 }
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cli/bench/loaded_ledger.h"
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 #include "schemas/queries.h"
 
 namespace onceward::bench {
@@ -78,7 +78,7 @@ void WorkerProcess::wait_until(const std::function<bool()>& holds, std::string_v
 
 ProcessCpu WorkerProcess::cpu(Tables& tables) const {
     ProcessCpu cpu{cpu_seconds_of(process_.pid()), 0};
-    const Result sessions = tables.connection().execute(sql::bench_reader_sessions);
+    const QueryResult sessions = tables.connection().execute(sql::bench_reader_sessions);
     for (int row = 0; row < sessions.rows(); ++row) {
         cpu.sessions += cpu_seconds_of(static_cast<pid_t>(sessions.integer(row, 0)));
     }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward::bench {
 namespace {
@@ -20,7 +20,7 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-// Of the table's columns, without the closing bracket.
+// Lists the table's columns, without the closing bracket.
 std::string fields(const std::string& key, std::int64_t number) {
     return R"({"event_id":")" + key + R"(","account":"account-)" + std::to_string(number % 10'000) +
            R"(","amount_minor":)" + std::to_string(number * 7 % 1'000'000) +

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dedup/types.h"
+#include "dedup/base/types.h"
 
 namespace onceward::bench {
 

@@ -1,15 +1,15 @@
 #include "cli/check/connect.h"
 
 #include "cli/check/topic_retention.h"
-#include "cli/compose.h"
+#include "cli/composition/composition.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/units.h"
-#include "cli/known_keys.h"
-#include "cli/log_view.h"
-#include "consumer/kafka_error.h"
-#include "dedup/migration.h"
-#include "dedup/nearest_name.h"
-#include "dedup/server_check.h"
+#include "cli/keys/key_lookup.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/kafka/kafka_error.h"
+#include "dedup/base/nearest_name.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -25,8 +25,8 @@ void add_error(ConnectResult& result, Mark mark, const std::string& path, std::s
     result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
 }
 
-// A warning: how far back a rewind will ever go, nobody but the operator knows.
-void check_retention(LogView& log, const Configuration& configuration,
+// A warning: only the operator knows how far back a rewind will ever go.
+void check_retention(BrokerView& log, const Configuration& configuration,
                      const TopicConfiguration& topic, ConnectResult& result) {
     const std::chrono::seconds claims = configuration.ledgers.at(topic.ledger).retention;
     std::string text;
@@ -44,8 +44,8 @@ void check_retention(LogView& log, const Configuration& configuration,
                                topic.path + ".ledger.retention", std::move(text)});
 }
 
-void check_topic(LogView& log, const Configuration& configuration, const TopicConfiguration& topic,
-                 ConnectResult& result) {
+void check_topic(BrokerView& log, const Configuration& configuration,
+                 const TopicConfiguration& topic, ConnectResult& result) {
     const int partitions = log.partition_count(topic.name);
     if (partitions == 0) {
         const std::string hint = did_you_mean(topic.name, log.topic_names());
@@ -68,8 +68,8 @@ void check_topic(LogView& log, const Configuration& configuration, const TopicCo
     check_retention(log, configuration, topic, result);
 }
 
-// The client's own failure, such as a refused password, comes before that of the question: all that
-// the question knows is that nobody answered it in time.
+// The client's own failure, such as a refused password, is more specific than that of the query:
+// the query only knows that no answer came in time.
 std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
     if (refusal && not_authenticated(*refusal)) {
         return "The brokers refuse the login, or this port takes none (" +
@@ -88,7 +88,7 @@ std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError
 }
 
 // Nothing makes the topics that the outbox publishes to: their rows would wait for them.
-void check_outboxes(LogView& log, const TopicConfiguration& topic, ConnectResult& result) {
+void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectResult& result) {
     std::vector<std::string> wanted;
     for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);
     if (replies(topic)) wanted.push_back(topic.answers.reply.topic);
@@ -124,7 +124,7 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
 
 void check_privileges(Connection& connection, const Configuration& configuration,
                       ConnectResult& result) {
-    const Result lacking = connection.query(sql::worker_privileges, {});
+    const QueryResult lacking = connection.query(sql::worker_privileges, {});
     for (int row = 0; row < lacking.rows(); ++row) {
         add_error(
             result, configuration.postgres_mark, configuration.postgres_path,
@@ -140,9 +140,9 @@ void check_privileges(Connection& connection, const Configuration& configuration
 
 ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;
-    // Nobody joins the group.
+    // No consumer joins the group.
     if (configuration.topics.empty()) return result;
-    LogView log(configuration.kafka);
+    BrokerView log(configuration.kafka);
     try {
         for (const TopicConfiguration& topic : configuration.topics) {
             check_topic(log, configuration, topic, result);

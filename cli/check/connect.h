@@ -15,10 +15,11 @@ struct ConnectResult {
 };
 
 ConnectResult check_brokers(const Configuration& configuration);
-// Of one server, its topics and routes: see used_databases().
+// Checks one server, its topics and routes: see used_databases().
 ConnectResult check_database(const Configuration& configuration);
-// Whether each fence can go on where it stands: still in the log, and in the same log. Asks brokers
-// and database, which must both be good. Of one server's topics: see by_database().
+// Checks whether reading can continue at each fence: its offset is still in the log, and it is the
+// same log. Queries brokers and database, which must both be healthy. For one server's topics: see
+// by_database().
 ConnectResult check_fences(const Configuration& configuration);
 
 }  // namespace onceward

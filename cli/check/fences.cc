@@ -1,25 +1,25 @@
-// Whether a worker could go on where the fences stand.
+// Whether a worker could continue at the fences.
 
 #include "cli/check/connect.h"
-#include "cli/log_view.h"
-#include "consumer/gap.h"
-#include "consumer/kafka_error.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/partitions/out_of_range_plan.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
-void check_fence(LogView& log, const TopicConfiguration& topic, const Finding& found,
+void check_fence(BrokerView& log, const TopicConfiguration& topic, const Finding& found,
                  Partition partition, Offset fence, ConnectResult& result) {
     const KafkaSource::Range range = log.range({topic.name, partition});
-    const GapPlan plan = plan_gap(fence, range, topic.on_out_of_range, 0);
+    const OutOfRangePlan plan = plan_out_of_range(fence, range, topic.on_out_of_range, 0);
     Finding finding = found;
     const std::string where = "Partition " + std::to_string(partition.raw()) + ": ";
     switch (plan.action) {
-        case GapPlan::Action::seek: return;
-        case GapPlan::Action::halt: finding.message = where + plan.halt.text + "."; break;
-        case GapPlan::Action::skip:
+        case OutOfRangePlan::Action::seek: return;
+        case OutOfRangePlan::Action::halt: finding.message = where + plan.halt.text + "."; break;
+        case OutOfRangePlan::Action::skip:
             finding.severity = Finding::Severity::warning;
             finding.message = where + "offsets " + std::to_string(fence.raw()) + " to " +
                               std::to_string(range.earliest.raw() - 1) +
@@ -30,11 +30,11 @@ void check_fence(LogView& log, const TopicConfiguration& topic, const Finding& f
     result.findings.push_back(std::move(finding));
 }
 
-// Answers with the number of fences that it looked at.
-int check_topic(Connection& connection, LogView& log, const Configuration& configuration,
+// Returns the number of fences that it checked.
+int check_topic(Connection& connection, BrokerView& log, const Configuration& configuration,
                 const TopicConfiguration& topic, ConnectResult& result) {
     const Finding found{Finding::Severity::error, topic.mark, topic.path, ""};
-    const Result fences = connection.query(
+    const QueryResult fences = connection.query(
         sql::offsets_list, Parameters{}.text(configuration.group).text(topic.name).null());
     if (fences.rows() == 0) return 0;
     const std::string id = log.topic_id(topic.name);
@@ -63,7 +63,7 @@ int check_topic(Connection& connection, LogView& log, const Configuration& confi
 
 ConnectResult check_fences(const Configuration& configuration) {
     ConnectResult result;
-    LogView log(configuration.kafka);
+    BrokerView log(configuration.kafka);
     Connection connection(configuration.postgres);
     int fences = 0;
     try {

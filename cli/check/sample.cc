@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/compose.h"
-#include "cli/log_view.h"
-#include "consumer/intake.h"
-#include "consumer/sampler.h"
-#include "dedup/explain_statement.h"
+#include "cli/composition/composition.h"
+#include "cli/operator/broker_view.h"
+#include "consumer/intake/message_builder.h"
+#include "consumer/kafka/range_reader.h"
+#include "dedup/operator/explain_statement.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds read_limit{30};
 
 // The newest `count` records, as evenly as can be from all partitions.
-std::vector<Stretch> newest(LogView& log, const std::string& topic, int count) {
+std::vector<Stretch> newest(BrokerView& log, const std::string& topic, int count) {
     const int partitions = log.partition_count(topic);
     std::vector<Stretch> stretches;
     int left = count;
@@ -34,11 +34,11 @@ std::vector<Stretch> newest(LogView& log, const std::string& topic, int count) {
 KnownClaims known_claims(Connection& connection, const std::string& ledger,
                          const std::vector<Digest>& digests) {
     KnownClaims known;
-    const Result generations = connection.query(sql::explain_generations, {});
+    const QueryResult generations = connection.query(sql::explain_generations, {});
     for (int row = 0; row < generations.rows(); ++row) {
         if (generations.text(row, 0) != ledger) continue;
         const bool has_ranges = generations.text(row, 5) != "table";
-        const Result claims =
+        const QueryResult claims =
             connection.query(explain_statement(generations.text(row, 5)),
                              Parameters{}.digests(digests), {{"table", generations.text(row, 4)}});
         for (int found = 0; found < claims.rows(); ++found) {
@@ -92,11 +92,11 @@ void report_spread(const TopicConfiguration& topic, const SpreadKeys& spread,
 }
 
 void sample_topic(const Configuration& configuration, const TopicConfiguration& topic,
-                  Connection& connection, LogView& log, Sampler& sampler, int count,
+                  Connection& connection, BrokerView& log, RangeReader& sampler, int count,
                   Sample& sample) {
     const Reach reach = configuration.ledgers.at(topic.ledger).reach;
     const std::unique_ptr<Sink> sink = make_sink(topic);
-    Intake intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
+    MessageBuilder intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
     intake.set_topic_id(log.topic_id(topic.name));
     sink->prepare(connection);
     Chunk chunk;
@@ -121,8 +121,8 @@ void sample_topic(const Configuration& configuration, const TopicConfiguration& 
 
 Sample sample_records(const Configuration& configuration, int count) {
     Connection connection(configuration.postgres);
-    LogView log(configuration.kafka);
-    Sampler sampler(configuration.kafka);
+    BrokerView log(configuration.kafka);
+    RangeReader sampler(configuration.kafka);
     Sample sample;
     for (const TopicConfiguration& topic : configuration.topics) {
         sample_topic(configuration, topic, connection, log, sampler, count, sample);

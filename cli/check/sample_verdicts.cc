@@ -76,7 +76,7 @@ void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& kno
 }
 
 SpreadKeys find_spread_keys(const std::vector<SampledRecord>& records, const KnownClaims& known) {
-    // Of each key the partitions, each with the first place in it.
+    // For each key its partitions, each with the first place in it.
     std::map<std::string, std::map<std::string, std::string>> seen;
     for (const SampledRecord& record : records) {
         if (record.digest.empty()) continue;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/ledger_options.h"
+#include "dedup/ledger/ledger_options.h"
 
 namespace onceward {
 

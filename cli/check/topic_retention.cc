@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t for_ever = -1;
 
-// Milliseconds, or for ever; none where the brokers do not say.
+// Milliseconds, or for ever; nullopt if the brokers do not say.
 std::optional<std::int64_t> kept(const std::map<std::string, std::string>& properties) {
     const auto policy = properties.find("cleanup.policy");
     const bool deletes =

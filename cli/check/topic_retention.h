@@ -8,8 +8,8 @@
 
 namespace onceward {
 
-// What to say of that; '' where the claims are kept as long as the messages, or the brokers tell
-// nothing. `properties`: the topic's, as the brokers tell them.
+// The warning about that; '' if the claims are kept as long as the messages, or the brokers do not
+// say. `properties`: the topic's, as the brokers report them.
 std::string rewind_warning(const std::map<std::string, std::string>& properties,
                            std::chrono::seconds claims_kept);
 

@@ -5,9 +5,9 @@
 #include <ranges>
 
 #include "cli/configuration/units.h"
-#include "dedup/nearest_name.h"
-#include "dedup/migration.h"
+#include "dedup/base/nearest_name.h"
 #include "dedup/postgres/connection_string.h"
+#include "dedup/server/migration.h"
 
 namespace onceward {
 namespace {

@@ -14,7 +14,7 @@ void check_postgres(const Configuration& configuration, Report& report);
 // Where a server is; `path` is `postgres` or an entry of `databases`.
 void check_server_address(const Secret& dsn, const std::string& schema, const std::string& path,
                           Report& report);
-// Whether a call there may pass, as far as the address itself tells: a name may mean any.
+// Whether a call there may be allowed, judged by the address alone: a name may mean any address.
 bool may_reach(const std::string& host, const std::vector<std::string>& allow_private);
 // `http.routes[].upstream`.
 void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,

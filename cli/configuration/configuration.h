@@ -1,8 +1,7 @@
 #pragma once
-// The whole configuration of a process, as the loader made it from a YAML file. A plain value.
-// What each option means, its default and its cost stand in one table
-// (cli/configuration/option_table.cc), from which the loader, docs/configuration.md and
-// schemas/config.schema.json are made.
+// The whole configuration of a process, as the loader made it from a YAML file. A plain value. One
+// table (cli/configuration/option_table.cc) says what each option means, its default and its cost;
+// the loader, docs/configuration.md and schemas/config.schema.json are made from it.
 
 #include <chrono>
 #include <cstdint>
@@ -15,18 +14,18 @@
 #include "cli/configuration/http_configuration.h"
 #include "cli/configuration/listen_address.h"
 #include "cli/configuration/mark.h"
-#include "consumer/format_options.h"
-#include "consumer/kafka_options.h"
-#include "consumer/key_options.h"
-#include "dedup/answers.h"
-#include "dedup/batch.h"
-#include "dedup/ledger_options.h"
-#include "dedup/log.h"
+#include "consumer/decode/format_options.h"
+#include "consumer/intake/key_options.h"
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/base/logging.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/message/batch.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/postgres/connection.h"
-#include "dedup/topic_policy.h"
-#include "sinks/function_options.h"
-#include "sinks/outbox_options.h"
-#include "sinks/table_options.h"
+#include "dedup/results/result_replay.h"
+#include "sinks/function/function_options.h"
+#include "sinks/outbox/outbox_options.h"
+#include "sinks/table/table_options.h"
 #include "sinks/webhook/webhook_options.h"
 
 namespace onceward {
@@ -47,7 +46,7 @@ using SinkOptions =
 
 struct TopicConfiguration {
     std::string name;
-    Mark mark;         // where the topic stands in the file
+    Mark mark;         // the topic's place in the file
     std::string path;  // such as `topics[0]`
     std::string database = default_database;
     FormatOptions
@@ -58,12 +57,12 @@ struct TopicConfiguration {
     Mark retention_mark;
     SinkOptions sink;
     Mark sink_mark;
-    std::optional<OutboxOptions> also_publish;  // beside the sink
+    std::optional<OutboxOptions> also_publish;  // in addition to the sink
     StartPosition start;
     OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
     RejectPolicy reject;
     bool stores_results = false;
-    AnswerOptions answers;  // where it does
+    ResultReplayOptions answers;  // where it does
 };
 
 struct Configuration {
@@ -89,9 +88,10 @@ struct Configuration {
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
     HttpConfiguration http;                        // no routes: no front door
-    // Of routes to a sink, by their place: a request is a message, and these are read as a topic's.
+    // The routes to a sink, by their index: a request is a message, and these are read like a
+    // topic's.
     std::map<std::size_t, TopicConfiguration> route_sinks;
-    // Of routes to an upstream, in the same way: name, ledger and what is kept of answers.
+    // The routes to an upstream, in the same way: name, ledger and which answers are stored.
     std::map<std::size_t, TopicConfiguration> route_upstreams;
 };
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 namespace {

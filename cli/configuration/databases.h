@@ -11,11 +11,11 @@
 
 namespace onceward {
 
-// Of each server that topics are on: the configuration with that server as its `postgres`, its
-// topics and their ledgers, and nothing of the others. `postgres` comes first, then the order of
+// For each server that topics use: the configuration with that server as its `postgres`, its topics
+// and their ledgers, and nothing of the others. `postgres` comes first, then the order of
 // `databases`.
 std::vector<Configuration> by_database(const Configuration& configuration);
-// For whoever looks after the servers: also `postgres` where routes alone use it.
+// For maintenance of the servers: includes `postgres` also if only routes use it.
 std::vector<Configuration> used_databases(const Configuration& configuration);
 
 // That of the topic's server. REQUIRES: the configuration has the topic.

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "cli/configuration/checks.h"
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
 namespace {

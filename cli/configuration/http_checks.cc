@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "cli/configuration/checks.h"
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
@@ -78,7 +78,7 @@ void check_tokens(const HttpConfiguration& http, Report& report) {
                         "without a user, or a file.");
     } else if (!file && !address->tls && !is_this_machine(address->host)) {
         report.error_at(path,
-                        "Whoever is on the way could put keys of their own in. Write an "
+                        "Anybody on the network path could replace the keys. Write an "
                         "`https://` address.");
     } else if (file) {
         check_file(http.jwks, path, report);
@@ -230,12 +230,12 @@ void check_topic_route(const RouteConfiguration& route, Report& report) {
         const std::string path = route.path + "." + name;
         if (!report.given(path)) continue;
         report.error_at(path,
-                        "Of a route to a topic whoever reads the topic decides this. Remove "
+                        "For a route to a topic the consumer of the topic decides this. Remove "
                         "it, or write `sink:` in place of `topic:`.");
     }
 }
 
-// Braces stand in no header that a client can send: no request would ever have the value.
+// No header that a client can send contains braces: no request would ever have the value.
 void check_parts_of_path(const RouteConfiguration& route, const std::vector<ColumnOptions>& columns,
                          const std::string& path, Report& report) {
     if (!report.known(route.path + ".path")) return;
@@ -286,7 +286,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
     check_message(message, ledger, route.path, report);
 }
 
-// Of the routes and of the paths where a key's status is asked for.
+// Checks the routes and the paths where a key's status is queried.
 void check_ambiguity(const HttpConfiguration& http, Report& report) {
     struct Taken {
         RoutePattern pattern;

@@ -1,6 +1,6 @@
 #pragma once
-// The configuration's part `http`: where the front door listens, and its routes. Plain values; what
-// each means stands in the table of options (http_options.cc).
+// The configuration's part `http`: where the front door listens, and its routes. Plain values; the
+// table of options (http_options.cc) says what each means.
 
 #include <chrono>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/configuration/mark.h"
-#include "gateway/route_options.h"
+#include "gateway/requests/route_options.h"
 
 namespace onceward {
 

@@ -205,7 +205,8 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].tenant.header",
      .meaning = "The header that has the tenant, if keys are only unique within one. A request "
                 "without it is refused.",
-     .cost = "Whoever can reach the front door names any tenant: for clients that you trust.",
+     .cost = "Any client that reaches the front door can name any tenant: only for clients that "
+             "you trust.",
      .bind =
          [](To& to, const In& value) {
              to.route->options.tenant = {TenantSource::Kind::header, value.text};

@@ -114,7 +114,7 @@ Json default_of(const OptionSpec& spec) {
     return number || truth ? Json::parse(spec.default_text) : Json(spec.default_text);
 }
 
-// A part that may be left out, whatever must stand in it.
+// A part that may be left out, whatever it requires inside.
 bool may_be_left_out(const OptionTree& tree) {
     return tree.name == "outbox" || tree.name == "also_publish" || tree.name == "reply";
 }

@@ -83,7 +83,7 @@ const OptionSpec ledger_entries[] = {
                 "life. A worker at its work extends it all the time. Twice as long as a call's "
                 "time-out at least, shorter than the retention.",
      .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
-             "slow is called beside sooner.",
+             "slow is called a second time sooner.",
      .bind = [](To& to, const In& value) { to.ledger->lease = value.duration; },
      .minimum = 100,
      .maximum = 86'400'000},
@@ -188,7 +188,7 @@ const OptionSpec key_entries[] = {
      .default_text = "<as on_reject>",
      .meaning = "What to do with a conflict: into the dead letters, with the class `conflict`, "
                 "both fingerprints and the place of the message that has the key; `ignore` it, so "
-                "that it is counted and nothing else; or stop the topic, in front of it.",
+                "that it is counted and nothing else; or stop the topic before it.",
      .cost = "What `ignore` passes is lost, but for the log that it came from.",
      .bind =
          [](To& to, const In& value) {

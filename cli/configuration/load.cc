@@ -25,7 +25,7 @@ void resolve_format(FormatOptions& format, const std::filesystem::path& folder) 
     for (std::string& path : format.proto_paths) resolve(path, folder);
 }
 
-// Files that a configuration names lie beside it, wherever the program is started.
+// Relative paths in a configuration start at its own folder, wherever the program is started.
 void resolve_paths(Configuration& configuration, const std::filesystem::path& folder) {
     for (TopicConfiguration& topic : configuration.topics) {
         resolve_format(topic.format, folder);

@@ -1,10 +1,10 @@
-// The outbox in a configuration: as a topic's sink, and beside one.
+// The outbox in a configuration: as a topic's sink, and in addition to one.
 
 #include <array>
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/option_table.h"
-#include "consumer/relay.h"
+#include "consumer/relay/relay.h"
 
 namespace onceward {
 namespace {
@@ -41,7 +41,8 @@ const OptionSpec entries[] = {
      .bind = [](To& to, const In& value) { (to.*outbox)->fields = value.columns; }},
     {.path = "topics[].sink.outbox.headers",
      .type = OptionType::columns,
-     .meaning = "The record's headers beside its id, such as `traceparent: {header: traceparent}`. "
+     .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
+                "traceparent}`. "
                 "None of the message's own goes along by itself.",
      .bind = [](To& to, const In& value) { (to.*outbox)->headers = value.columns; }},
     {.path = "topics[].sink.outbox.record_max",
@@ -59,10 +60,10 @@ const OptionSpec entries[] = {
      .maximum = 900'000'000},
 };
 
-// Beside another sink: the same options, said in fewer words.
+// In addition to another sink: the same options, in fewer words.
 constexpr std::array<std::array<std::string_view, 2>, 6> beside{{
     {"topics[].also_publish.topic",
-     "Beside the sink: the topic to which each message is published as well, in the same "
+     "In addition to the sink: the topic to which each message is published, in the same "
      "transaction. As `sink.outbox.topic`."},
     {"topics[].also_publish.key", "As `sink.outbox.key`."},
     {"topics[].also_publish.payload", "As `sink.outbox.payload`."},
@@ -134,7 +135,7 @@ void check_outboxes(const TopicConfiguration& topic, const std::string& path, Re
             if (!report.given(path + ".sink." + option)) continue;
             report.error_at(path + ".sink.outbox",
                             "A topic has one sink, and `" + std::string(option) +
-                                "` is a table's. What is to be published beside a table stands "
+                                "` is a table's. What is published in addition to a table belongs "
                                 "under `also_publish`.");
             break;
         }

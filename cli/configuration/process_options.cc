@@ -12,7 +12,7 @@ const OptionSpec process_entries[] = {
     {.path = "group",
      .required = true,
      .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
-                "another name begins anew.",
+                "another name starts from the beginning.",
      .bind =
          [](To& to, const In& value) {
              to.configuration.group = to.configuration.kafka.group = value.text;
@@ -107,7 +107,7 @@ const OptionSpec process_entries[] = {
      .default_text = "30s",
      .meaning = "The server ends a session that is idle inside a transaction for longer: frees "
                 "the locks of a worker that is frozen between statements.",
-     .cost = "Longer makes others wait longer behind a frozen worker.",
+     .cost = "Longer makes others wait longer for a frozen worker.",
      .bind =
          [](To& to, const In& value) {
              to.configuration.postgres.idle_in_transaction_timeout = value.duration;
@@ -154,7 +154,7 @@ const OptionSpec process_entries[] = {
      .type = OptionType::integer,
      .default_text = "5000",
      .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
-                "behind the commit before it.",
+                "during the commit before it.",
      .cost = "More is faster under load and holds more memory and locks.",
      .bind =
          [](To& to, const In& value) {

@@ -25,7 +25,7 @@ const std::map<std::string, std::string> other_names = {
     {"log", "logging"},
 };
 
-// The whole paths of all places where an option of that name stands.
+// The full paths of all places where an option of that name is allowed.
 void collect_places(const OptionTree& tree, const std::string& name, const std::string& path,
                     std::vector<std::string>& places) {
     for (const OptionTree& child : tree.children) {
@@ -59,8 +59,8 @@ std::size_t common_parts(std::string_view one, std::string_view two) {
     }
 }
 
-// The nearest of the other places where an option of that name stands; '' if there is none. What is
-// wanted of a route is no help from within a topic, nor the other way round.
+// The nearest of the other places where an option of that name is allowed; '' if there is none. A
+// place in a route does not help within a topic, nor the other way round.
 std::string elsewhere(const std::string& name, const std::string& path) {
     const std::string here = without_indices(path);
     std::vector<std::string> places;

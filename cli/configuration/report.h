@@ -1,6 +1,6 @@
 #pragma once
-// Gathers what is wrong with a file while it is read, and where each option stands in it.
-// Used by one thread.
+// Collects what is wrong with a file while it is read, and the place of each option in it. Used by
+// one thread.
 
 #include <algorithm>
 #include <map>

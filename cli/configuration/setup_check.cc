@@ -1,6 +1,6 @@
 #include "cli/configuration/setup_check.h"
 
-#include "consumer/decoder.h"
+#include "consumer/decode/decoder.h"
 
 namespace onceward {
 namespace {

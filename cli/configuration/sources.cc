@@ -43,7 +43,7 @@ std::optional<FieldSource> read_metadata(const Node& node, const std::string& pa
     return std::nullopt;
 }
 
-// One member of a source's mapping; none where it names no kind.
+// One member of a source's mapping; nullopt if it names no kind.
 std::optional<FieldSource> read_kind(const std::string& kind, const Node& node,
                                      const std::string& path, Report& report) {
     if (!expect_scalar(node, path, "a text", report)) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<FieldSource> read_kind(const std::string& kind, const Node& node,
     return FieldSource{FieldSource::Kind::field, node.text};
 }
 
-// A source and, where it may stand, `required`.
+// A source and, where it is allowed, `required`.
 struct ReadSource {
     FieldSource source;
     bool required = false;

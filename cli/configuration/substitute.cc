@@ -110,7 +110,7 @@ void substitute_scalar(Node& node, const std::filesystem::path& folder, const Lo
                 report.warning(node.mark, "", expansion.problem);
             }
         }
-        // What comes out is not looked at again: a value that holds `${` stays as it is.
+        // The result is not expanded again: a value that holds `${` stays as it is.
         result += expansion.text;
         at = end + 1;
     }

@@ -143,9 +143,9 @@ const OptionSpec topic_entries[] = {
                 "may pass: an error that your own function or trigger raised (SQLSTATE classes "
                 "P0, 38, 39), or a foreign key whose other row is not there yet (23503). Nothing "
                 "else is tried again.",
-     .cost =
-         "Its partition waits behind it: nothing of it is read until the message has landed or "
-         "has had its tries. Counted in memory, anew by a worker that takes the partition over.",
+     .cost = "Its partition waits: nothing of it is read until the message has landed or "
+             "has had its tries. Counted in memory; a worker that takes the partition over starts "
+             "at 0.",
      .bind = [](To& to,
                 const In& value) { to.topic->reject.retries = static_cast<int>(value.integer); },
      .minimum = 0,
@@ -178,13 +178,14 @@ const OptionSpec topic_entries[] = {
      .type = OptionType::integer,
      .default_text = "0",
      .meaning =
-         "Of messages with the same idempotency key within a window, what comes behind the first "
+         "Of messages with the same idempotency key within a window, those after the first "
          "so many goes to the dead letters, with the class `hot_key`, and is looked up in no "
          "ledger. The first ones go on as ever: one is applied, the others are duplicates. 0: any "
          "number. Not with `store: lease`.",
-     .cost = "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
-             "anew after a restart; beyond 65,536 keys within a window it may count too few, never "
-             "too many. A further copy gets no reply.",
+     .cost =
+         "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
+         "again after a restart; beyond 65,536 keys within a window it may count too few, never "
+         "too many. A further copy gets no reply.",
      .bind = [](To& to, const In& value) { to.topic->reject.hot_key.most = value.integer; },
      .maximum = 1'000'000'000},
     {.path = "topics[].hot_key.within",

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "dedup/ledger_options.h"
+#include "dedup/ledger/ledger_options.h"
 
 namespace onceward {
 

@@ -3,7 +3,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/units.h"
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
@@ -100,11 +100,12 @@ void check_upstream_lease(const UpstreamTarget& upstream, const LedgerOptions& l
     }
     if (upstream.timeout * 2 > ledger.lease) {
         const std::string call = route_path + ".upstream.timeout";
-        report.error_at(report.given(call) ? call : path + ".lease",
-                        "A call may take " + duration_text(upstream.timeout) +
-                            ", and the lease ends after " + duration_text(ledger.lease) +
-                            ": it must be twice as long at least, or another process calls beside "
-                            "this one. Lower the first or raise the second.");
+        report.error_at(
+            report.given(call) ? call : path + ".lease",
+            "A call may take " + duration_text(upstream.timeout) + ", and the lease ends after " +
+                duration_text(ledger.lease) +
+                ": it must be twice as long at least, or another process calls at the same time as "
+                "this one. Lower the first or raise the second.");
     }
     if (ledger.lease >= ledger.retention) {
         report.error_at(

@@ -12,7 +12,7 @@ const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.url",
      .type = OptionType::secret,
      .meaning = "A service that is there already: requests are called on to this address, their "
-                "path and query behind it, with an `Idempotency-Key` derived from the client's "
+                "path and query appended, with an `Idempotency-Key` derived from the client's "
                 "key, the same on each try. With `ledger: {store: lease}` alone. 2xx, 3xx and 4xx "
                 "are final, stored and replayed; 408, 425, 429, 503 and a connection that did not "
                 "come about free the key (see `free_on`). No redirect is followed, no proxy asked.",
@@ -65,7 +65,8 @@ const OptionSpec upstream_entries[] = {
          "A call that was sent and not answered, or answered with a failure that does not free "
          "the key: `hold` keeps the key until the lease's end; "
          "`release` frees it at once, for an upstream with `honours_key: true` alone.",
-     .cost = "`hold`: its client waits for up to a lease. `release`: a second call may run beside "
+     .cost = "`hold`: its client waits for up to a lease. `release`: a second call may run at the "
+             "same time as "
              "the first one.",
      .bind =
          [](To& to, const In& value) {
@@ -88,7 +89,7 @@ const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.headers",
      .type = OptionType::headers,
      .meaning = "Headers of each call, in place of the client's, such as `Authorization: Bearer "
-                "${TOKEN}`. Beside them go the client's own, but for those of one hop, `Host`, "
+                "${TOKEN}`. The client's own go too, except for those of one hop, `Host`, "
                 "`Forwarded` and its like, `Accept-Encoding`, its key and its credentials.",
      .bind =
          [](To& to, const In& value) {

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "cli/configuration/units.h"
-#include "consumer/kafka_options.h"
-#include "dedup/nearest_name.h"
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/base/nearest_name.h"
 
 namespace onceward {
 namespace {

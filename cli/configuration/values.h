@@ -10,8 +10,8 @@
 
 namespace onceward {
 
-// None where the node does not fit; the report then says why and what to write. `path` is the
-// option's place, such as `topics[0].start`.
+// Returns nullopt if the node does not fit; the report then says why and what to write. `path` is
+// the option's place, such as `topics[0].start`.
 std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
                                       const std::string& path, Report& report);
 
@@ -34,8 +34,7 @@ std::optional<std::vector<std::string>> read_texts(const Node& node, const std::
 std::string guess(const std::string& name, const std::vector<std::string>& known);
 // `a`, `b` or `c`.
 std::string one_of(const std::vector<std::string>& names);
-// What stands there, for messages: "a list", "`5`", ...; never the text of what came out of a
-// variable.
+// What the node contains, for messages: "a list", "`5`", ...; never the text of a variable's value.
 std::string shown(const Node& node);
 // Whether the node is a scalar whose value is known; else reports what is wrong. `wanted` says what
 // to write.

@@ -3,7 +3,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/units.h"
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
@@ -129,7 +129,7 @@ void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhoo
             report.given(path + ".timeout") ? path + ".timeout" : topic_path + ".ledger.lease",
             "A call may take " + duration_text(webhook.timeout) + ", and the lease ends after " +
                 duration_text(ledger.lease) +
-                ": it must be twice as long at least, or another worker calls beside "
+                ": it must be twice as long at least, or another worker calls at the same time as "
                 "this one. Lower the first or raise the second.");
     }
     if (webhook.connect_timeout > webhook.timeout) {

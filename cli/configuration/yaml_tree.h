@@ -20,7 +20,7 @@ struct Node {
     Kind kind = Kind::null;
     Mark mark;
     std::string text;     // a scalar's value, variables put in
-    std::string written;  // the same as it stands in the file: what messages may show
+    std::string written;  // the same as written in the file: what messages may show
     bool quoted = false;
     bool resolved = true;     // false: a variable in it is not set, so its value is not known
     std::vector<Key> keys;    // of a mapping; keys[i] belongs to items[i]
@@ -29,7 +29,7 @@ struct Node {
     const Node* find(const std::string& name) const;
 };
 
-// None where the text is no YAML at all; the report says why.
+// Returns nullopt if the text is not YAML at all; the report says why.
 std::optional<Node> parse_yaml(const std::string& text, Report& report);
 
 }  // namespace onceward

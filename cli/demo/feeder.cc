@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "consumer/mock_cluster.h"
-#include "consumer/producer.h"
-#include "consumer/record_encoder.h"
+#include "consumer/kafka/mock_cluster.h"
+#include "consumer/produce/producer.h"
+#include "consumer/produce/record_encoder.h"
 
 namespace onceward::demo {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "cli/demo/workload.h"
-#include "dedup/types.h"
+#include "dedup/base/types.h"
 
 namespace onceward::demo {
 

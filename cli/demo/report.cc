@@ -45,7 +45,7 @@ void Progress::clear() {
     if (terminal_) std::fputs("\r\x1b[K", stderr);
 }
 
-std::string to_table(const Result& result) {
+std::string to_table(const QueryResult& result) {
     const Verdict& verdict = result.verdict;
     const std::array<std::pair<const char*, std::int64_t>, 9> lines{{
         {"produced", verdict.produced},
@@ -67,7 +67,7 @@ std::string to_table(const Result& result) {
     return table;
 }
 
-std::string to_json(const Result& result) {
+std::string to_json(const QueryResult& result) {
     const Verdict& verdict = result.verdict;
     const nlohmann::ordered_json json{
         {"produced", verdict.produced},

@@ -1,5 +1,5 @@
 #pragma once
-// What the demo tells the user: a live line on a terminal and plain lines elsewhere, on standard
+// What the demo shows to the user: a live line on a terminal and plain lines elsewhere, on standard
 // error; the result, as a table or as a JSON object, on standard output. Used by one thread; does
 // not throw.
 
@@ -28,7 +28,7 @@ class Progress {
     Progress(std::int64_t messages, bool terminal) : messages_(messages), terminal_(terminal) {}
     // Something happened: a line of its own that stays.
     void note(const std::string& text);
-    // Where things stand: replaces the live line, or writes a plain one every second or two.
+    // The current state: replaces the live line, or writes a plain one every second or two.
     void show(const Standing& standing);
     // Takes the live line away.
     void clear();
@@ -40,14 +40,14 @@ class Progress {
     Clock::time_point next_line_ = begin_;
 };
 
-struct Result {
+struct QueryResult {
     Verdict verdict;
     int killed = 0;
     int frozen = 0;
     double messages_per_second = 0;
 };
 
-std::string to_table(const Result& result);
-std::string to_json(const Result& result);
+std::string to_table(const QueryResult& result);
+std::string to_json(const QueryResult& result);
 
 }  // namespace onceward::demo

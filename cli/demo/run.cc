@@ -8,7 +8,7 @@
 #include "cli/demo/fault_plan.h"
 #include "cli/demo/feeder.h"
 #include "cli/demo/fleet.h"
-#include "cli/stop_request.h"
+#include "cli/terminal/stop_request.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/queries.h"
 
@@ -32,7 +32,7 @@ constexpr milliseconds session_end{1'600 + 1'000 + 600};
 
 std::vector<AppliedKey> applied_keys(const Stage& stage) {
     Connection connection(stage.connection());
-    const onceward::Result rows = connection.prepared(sql::demo_applied, {}, {}, true);
+    const onceward::QueryResult rows = connection.prepared(sql::demo_applied, {}, {}, true);
     std::vector<AppliedKey> keys;
     keys.reserve(static_cast<std::size_t>(rows.rows()));
     for (int row = 0; row < rows.rows(); ++row) {
@@ -55,7 +55,7 @@ class Run {
             faults_ = plan_faults({options.seed, options.messages, options.workers, session_end});
     }
 
-    // Returns when every message is behind the fences and the workers have left.
+    // Returns when the fences have passed every message and the workers have left.
     void work() {
         allow();
         while (!(feeder_.done() && feeder_.lag() == 0 && !fleet_.any_frozen())) {
@@ -75,8 +75,8 @@ class Run {
                 "the work was done before all workers could be struck: give more --messages");
     }
 
-    demo::Result result(const Stage& stage) {
-        demo::Result result;
+    demo::QueryResult result(const Stage& stage) {
+        demo::QueryResult result;
         result.verdict = judge(workload_.produced(), applied_keys(stage));
         result.killed = fleet_.killed();
         result.frozen = fleet_.frozen();
@@ -93,7 +93,7 @@ class Run {
 
     // Where the fences are. Their counts are for the live line alone.
     void look() {
-        const onceward::Result rows = connection_.query(sql::demo_fences, {});
+        const onceward::QueryResult rows = connection_.query(sql::demo_fences, {});
         Standing standing;
         std::int64_t passed = 0;
         for (int row = 0; row < rows.rows(); ++row) {
@@ -179,7 +179,7 @@ class Run {
 
 }  // namespace
 
-Result run(const Stage& stage, const RunOptions& options, Progress& progress) {
+QueryResult run(const Stage& stage, const RunOptions& options, Progress& progress) {
     Run run(stage, options, progress);
     run.work();
     return run.result(stage);
@@ -187,7 +187,7 @@ Result run(const Stage& stage, const RunOptions& options, Progress& progress) {
 
 std::string dead_letters(const Stage& stage) {
     Connection connection(stage.connection());
-    const onceward::Result row = connection.query(sql::demo_dead_letters, {});
+    const onceward::QueryResult row = connection.query(sql::demo_dead_letters, {});
     if (row.integer(0, 0) == 0) return "";
     return std::string(row.text(0, 0)) +
            " messages are in the dead letters, such as: " + std::string(row.text(0, 1));

@@ -25,7 +25,7 @@ class Interrupted : public std::runtime_error {
     Interrupted() : std::runtime_error("interrupted") {}
 };
 
-Result run(const Stage& stage, const RunOptions& options, Progress& progress);
+QueryResult run(const Stage& stage, const RunOptions& options, Progress& progress);
 
 // What the dead letters hold, for a run that lost something: '' where they are empty.
 std::string dead_letters(const Stage& stage);

@@ -44,7 +44,7 @@ TemporaryFolder::TemporaryFolder() {
     if (mkdtemp(pattern.data()) == nullptr)
         throw std::runtime_error("cannot make a folder like " + pattern);
     path_ = pattern;
-    // PostgreSQL under its own user has to get through to its folder; nobody can list this one.
+    // PostgreSQL under its own user must be able to reach its folder; nobody can list this one.
     if (geteuid() == 0) chmod(path_.c_str(), 0711);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/embedded/private_postgres.h"
-#include "consumer/mock_cluster.h"
+#include "consumer/kafka/mock_cluster.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward::demo {

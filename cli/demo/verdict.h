@@ -1,7 +1,6 @@
 #pragma once
-// Whether what stands in the tables is what was produced, compared both ways and key by key.
-// Pure: it sees the producer's own list and the rows of the user's tables, nothing that the product
-// says of itself.
+// Whether the tables hold what was produced, compared both ways and key by key. Pure: it sees the
+// producer's own list and the rows of the user's tables, nothing that the product says of itself.
 
 #include <cstdint>
 #include <span>

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/types.h"
+#include "dedup/base/types.h"
+#include "dedup/message/digest.h"
 
 namespace onceward::demo {
 
-// In the order of the `topic` column of schemas/queries/demo_applied.sql.
+// In the order of the `topic` column of schemas/queries/demo/demo_applied.sql.
 enum class Topic : std::uint8_t { payments, orders };
 inline constexpr std::array<Topic, 2> topics{Topic::payments, Topic::orders};
 std::string name_of(Topic topic);

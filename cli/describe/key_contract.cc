@@ -56,7 +56,7 @@ std::string policy_words(KeyPolicy policy, const RejectPolicy& reject) {
     switch (policy) {
         case KeyPolicy::reject:
             return reject.action == RejectPolicy::Action::halt
-                       ? "the topic halts in front of it"
+                       ? "the topic halts before it"
                        : "a dead letter: not applied, and nothing is claimed";
         case KeyPolicy::derive:
             return "applied under Kafka's topic, partition and offset: what is produced twice is "

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "consumer/key_options.h"
-#include "dedup/topic_policy.h"
+#include "consumer/intake/key_options.h"
+#include "dedup/policy/topic_policy.h"
 
 namespace onceward {
 

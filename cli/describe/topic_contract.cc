@@ -1,7 +1,7 @@
 #include "cli/describe/topic_contract.h"
 
 #include "cli/describe/key_contract.h"
-#include "gateway/describe.h"
+#include "gateway/contract/describe.h"
 
 namespace onceward {
 namespace {
@@ -20,8 +20,7 @@ std::string conflict_end(RejectPolicy::OnConflict action) {
         case RejectPolicy::OnConflict::dead_letter:
             return "is not applied: a dead letter of the class `conflict`";
         case RejectPolicy::OnConflict::ignore: return "is not applied: counted, and lost";
-        case RejectPolicy::OnConflict::halt:
-            return "is not applied: the topic halts in front of it";
+        case RejectPolicy::OnConflict::halt: return "is not applied: the topic halts before it";
     }
     return {};
 }
@@ -77,7 +76,7 @@ class TopicPage {
                            ", where its answer was lost, and where the lease ended without one");
         const bool halts = topic_.reject.action == RejectPolicy::Action::halt;
         line("failed",
-             halts ? "a refusal for good (any other 4xx) halts the topic in front of the message "
+             halts ? "a refusal for good (any other 4xx) halts the topic before the message "
                      "and lets its key go"
                    : "a refusal for good (any other 4xx) is a dead letter, and the key's end: its "
                      "repeats are repeats of a failure, until the dead letter is redriven "

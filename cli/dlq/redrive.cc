@@ -62,8 +62,8 @@ class Redrive {
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
-            // DANGER: behind Kafka's answer to the one before it under its record key, which may be
-            // a refusal: this one would be in its place.
+            // DANGER: only after Kafka's answer to the letter before it with its record key. That
+            // answer may be a refusal, and this letter would take its place.
             if (options_.by_key && page.has_key_of(letter)) send_page();
             page.add(letter);
             if (page.letters.size() >= page_letters() || page.bytes >= page_bytes) send_page();
@@ -116,10 +116,10 @@ class Redrive {
         if (numbers.empty()) return;
         wait_for_turn();
         if (stopped()) return;
-        // DANGER: no earlier than with their copies. Of a letter that is not sent after all the key
-        // would be free, and any duplicate would be called.
+        // DANGER: free the keys only when their copies are about to be sent. If a letter were freed
+        // and then not sent, a later duplicate would trigger the call.
         connection_.query(sql::dlq_redrive_free, Parameters{}.integers(numbers));
-        for (const LetterRecord& record : read_records(connection_, numbers)) {
+        for (const DeadLetterRecord& record : read_records(connection_, numbers)) {
             wait_for_turn();
             if (stopped()) break;
             send(record);
@@ -127,8 +127,8 @@ class Redrive {
         // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
         while (!producer_.flush(poll_interval)) {
         }
-        // DANGER: only behind Kafka's answer. Marked before it, a copy that never arrived would be
-        // taken for sent, and the message for seen to.
+        // DANGER: only after Kafka's answer. If the letter were marked before it, a copy that never
+        // arrived would count as sent, and the message as dealt with.
         connection_.query(sql::dlq_redrive_end, Parameters{}.integers(delivered_));
         report_.delivered += static_cast<std::int64_t>(delivered_.size());
         for (const Letter* letter : page.letters) {
@@ -138,7 +138,7 @@ class Redrive {
         delivered_.clear();
     }
 
-    void send(const LetterRecord& record) {
+    void send(const DeadLetterRecord& record) {
         const std::string count = std::to_string(redrives_of(record.headers) + 1);
         std::vector<Header> headers;
         for (const StoredHeader& header : record.headers) {
@@ -226,16 +226,16 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
     return plan;
 }
 
-std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key) {
     std::vector<Letter> letters = select_letters(connection, filter);
     if (!by_key || letters.empty()) return letters;
-    LetterFilter more;
+    DeadLetterFilter more;
     more.group = filter.group;
     more.topic = filter.topic;
     std::vector<std::int64_t> numbers;
     for (const Letter& letter : letters) numbers.push_back(letter.number);
-    const Result rows = connection.query(
+    const QueryResult rows = connection.query(
         sql::dlq_of_keys, Parameters{}.text(filter.group).text(filter.topic).integers(numbers));
     for (int row = 0; row < rows.rows(); ++row) more.numbers.push_back(rows.integer(row, 0));
     more.limit = rows.rows();

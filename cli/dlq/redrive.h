@@ -7,14 +7,14 @@
 
 #include <functional>
 
-#include "cli/dlq/letters.h"
-#include "consumer/producer.h"
+#include "cli/dlq/dead_letters.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward {
 
 struct RedriveRules {
-    // With `order: by_key`: a record key's letters go together, or none of them, since what follows
-    // an open one goes behind it.
+    // With `order: by_key`: a record key's letters are sent together, or none of them, since what
+    // follows an open letter has to wait for it.
     bool by_key = false;
     // Keys are made of places in the log (`kafka-coordinates`, `derive`): a copy has another key
     // than its letter, so that only `may_repeat` produces again what may be in the log already. The
@@ -28,7 +28,7 @@ struct RedrivePlan {
     std::vector<Letter> letters;  // in the order in which they go
     std::int64_t exhausted = 0;   // sent again too often already
     std::int64_t behind = 0;      // under the record key of an exhausted or uncertain one
-    std::int64_t uncertain = 0;   // may be in the log or applied, and dedup could not tell
+    std::int64_t uncertain = 0;   // may be in the log or applied, and dedup could not decide
     std::int64_t forgotten = 0;   // of those, the ones whose claims are too old to be there
 };
 // Pure.
@@ -36,7 +36,7 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
 
 // What `filter` picks, and with by_key the open letters under the same record keys, whatever the
 // filter says of those.
-std::vector<Letter> select_for_redrive(Connection& connection, const LetterFilter& filter,
+std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key);
 
 // False: another redrive of this topic is under way. Held until the session ends.
@@ -57,9 +57,9 @@ struct RedriveReport {
     std::string first_failure;   // with the letter's number; '' where there was none
 };
 
-// What may be in the log though nobody said so stays marked as `redriving`, for the next redrive;
-// what is not there for certain is open again. One that Kafka refuses keeps back those of its own
-// record key alone, with by_key.
+// What may be in the log without an acknowledgement stays marked as `redriving`, for the next
+// redrive; what is certainly not there is open again. If Kafka refuses a letter, only those of its
+// own record key are held back, with by_key.
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
                       const RedriveOptions& options);
 

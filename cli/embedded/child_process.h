@@ -65,7 +65,7 @@ void run_to_end(ChildOptions options, std::chrono::milliseconds limit);
 // `limit`.
 bool wait_until_gone(pid_t process, std::chrono::milliseconds limit);
 
-// The processes whose parent is `process`, as /proc tells.
+// The processes whose parent is `process`, according to /proc.
 std::vector<pid_t> children_of(pid_t process);
 
 // The last bytes of a log, for error messages.

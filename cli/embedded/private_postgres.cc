@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cli/embedded/postgres_programs.h"
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 namespace {
@@ -197,7 +197,7 @@ void PrivatePostgres::start() {
         server_.reset();
         if (attempt == start_attempts)
             throw std::runtime_error("the private PostgreSQL did not start: " + tail);
-        // What was killed has not let go of its memory yet: once more.
+        // What was killed has not released its memory yet: try once more.
         std::this_thread::sleep_for(attempt * start_pause);
     }
 }

@@ -1,9 +1,9 @@
 #pragma once
 // A PostgreSQL server of our own: initdb in a temporary folder, a free port of 127.0.0.1, a random
-// password, fsync on. It ends with the process (more exactly the thread) that started it, also when
-// that one is killed; the destructor stops it and removes the folder. Any number of them run side
-// by side. As root it runs under `postgres` or `nobody`. Used by one thread at a time. Failures are
-// std::runtime_errors with the tail of the server's log.
+// password, fsync on. It ends with the process (more exactly the thread) that started it, also if
+// that one is killed; the destructor stops it and removes the folder. Any number of them run at the
+// same time. As root it runs under `postgres` or `nobody`. Used by one thread at a time. Failures
+// are std::runtime_errors with the tail of the server's log.
 
 #include <chrono>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace onceward {
 struct PrivatePostgresOptions {
     // Off only where losing data does not matter; on, commits cost what they cost users.
     bool fsync = true;
-    // Lines for postgresql.conf, put behind ours, so that they win. Values are quoted here.
+    // Lines for postgresql.conf, appended to ours, so that they win. Values are quoted here.
     std::vector<std::pair<std::string, std::string>> settings;
     // How long a start may take, recovery after a crash included.
     std::chrono::milliseconds start_limit{60'000};

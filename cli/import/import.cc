@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/failure.h"
+#include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -37,7 +37,7 @@ class Import {
   private:
     void begin() {
         const std::string description = list_.description() + ", " + options_.meaning;
-        const Result row =
+        const QueryResult row =
             connection_.query(sql::import_begin, Parameters{}
                                                      .integer(options_.ledger)
                                                      .digest(digest_of_bytes(description))
@@ -106,15 +106,16 @@ class Import {
         const std::int64_t fresh =
             std::ranges::count(*answers, Verdict::fresh, &ClaimAnswer::verdict);
         const std::int64_t known = static_cast<std::int64_t>(claims.size()) - fresh + repeats;
-        // DANGER: with the claims, and only from where this page began: else an import that runs
-        // twice, or whose COMMIT was in doubt, would pass over a page that nobody claimed.
-        const Result moved = transaction.query(sql::import_move, Parameters{}
-                                                                     .integer(import_)
-                                                                     .text(position_)
-                                                                     .text(page.position)
-                                                                     .integer(fresh)
-                                                                     .integer(known)
-                                                                     .integer(refused));
+        // DANGER: together with the claims, and only from where this page began. Otherwise an
+        // import that runs twice, or whose COMMIT was in doubt, would skip a page that nobody
+        // claimed.
+        const QueryResult moved = transaction.query(sql::import_move, Parameters{}
+                                                                          .integer(import_)
+                                                                          .text(position_)
+                                                                          .text(page.position)
+                                                                          .integer(fresh)
+                                                                          .integer(known)
+                                                                          .integer(refused));
         if (moved.affected() != 1) another_runs();
         if (claims_.settle(transaction) == Settlement::again) return false;
         transaction.commit();

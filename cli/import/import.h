@@ -1,8 +1,8 @@
 #pragma once
-// Makes claims of keys that were handled before Onceward was there: a page of keys is one
-// transaction, which also moves the import's position, so that an interrupted import goes on where
-// it ended. Exact beside workers that run: keys are claimed as a batch's are. Used by one thread;
-// throws PostgresError, KeyListError, and std::runtime_error where another import of the same list
+// Makes claims of keys that were processed before Onceward was in use: a page of keys is one
+// transaction, which also moves the import's position, so that an interrupted import continues
+// where it ended. Exact while workers run: keys are claimed as a batch's are. Used by one thread;
+// throws PostgresError, KeyListError, and std::runtime_error if another import of the same list
 // runs.
 
 #include <cstddef>
@@ -16,13 +16,14 @@
 
 namespace onceward {
 
-// What makes a digest of a key's text; none where no message could carry it, with the reason.
+// What makes a digest of a key's text; the digest is empty if no message could carry the key, with
+// the reason.
 struct ImportedKey {
     std::optional<Digest> digest;
     std::string fault;
 };
 
-// Of all runs that belong together.
+// The sum of all runs that belong together.
 struct ImportReport {
     std::int64_t claimed = 0;
     std::int64_t known = 0;    // claimed before, or twice in the list
@@ -37,7 +38,7 @@ struct ImportOptions {
     std::string topic;
     std::size_t page = 5000;  // keys in a transaction
     bool restart = false;     // from the beginning, also where an earlier run was interrupted
-    // What the keys of the list are keys of; part of what tells one import from another.
+    // What the keys of the list identify; part of what distinguishes one import from another.
     std::string meaning;
     std::function<ImportedKey(const std::string& key)> key;
     std::function<bool()> stopped;

@@ -3,10 +3,10 @@
 #include <memory>
 #include <regex>
 
-#include "cli/usage_error.h"
-#include "consumer/key_text.h"
+#include "cli/terminal/usage_error.h"
+#include "consumer/intake/key_text.h"
 #include "dedup/once.h"
-#include "gateway/request_session.h"
+#include "gateway/to_sink/sink_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -76,7 +76,7 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
             .fault = std::move(rules),
             .register_source =
                 [&configuration, &ledger, name](Connection& connection) {
-                    RequestBatcherOptions options;
+                    SinkBatcherOptions options;
                     options.postgres = configuration.postgres;
                     return register_requests(connection, ledger, configuration.group, name,
                                              longest_request(options));
@@ -86,7 +86,7 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
 
 ImportTarget target_of_calls(Connection& connection, const std::string& operation,
                              const std::string& tenant, const std::string& ledger) {
-    const Result known = connection.query(sql::import_ledger, Parameters{}.text(ledger));
+    const QueryResult known = connection.query(sql::import_ledger, Parameters{}.text(ledger));
     if (known.rows() == 0) {
         throw std::runtime_error("there is no ledger " + ledger +
                                  " yet: the service that calls once() makes it at its start");

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "cli/key_scope.h"
-#include "dedup/ledger.h"
+#include "cli/keys/key_scope.h"
+#include "dedup/ledger/ledger.h"
 
 namespace onceward {
 

@@ -7,7 +7,7 @@
 namespace onceward {
 namespace {
 
-// In front of a last key, which may be empty.
+// Precedes a last key, which may be empty.
 constexpr char behind = '>';
 
 std::string without_end(std::string query) {
@@ -19,7 +19,7 @@ std::string without_end(std::string query) {
 
 QueriedKeys::QueriedKeys(const ConnectionOptions& options, std::string query)
     : connection_(options), query_(without_end(std::move(query))) {
-    const Result schemas = connection_.query(sql::import_schemas, {});
+    const QueryResult schemas = connection_.query(sql::import_schemas, {});
     description_ = "query " + query_ + " of " + connection_.database_name() + ", schemas " +
                    std::string(schemas.text(0, 0));
 }
@@ -27,7 +27,7 @@ QueriedKeys::QueriedKeys(const ConnectionOptions& options, std::string query)
 KeyPage QueriedKeys::read(const std::string& position, std::size_t limit) {
     const auto most = static_cast<std::int64_t>(limit);
     const Connection::Names names{{"query", query_}};
-    const Result rows =
+    const QueryResult rows =
         position.empty()
             ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
             : connection_.query(sql::import_next_keys,

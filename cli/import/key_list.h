@@ -21,8 +21,8 @@ class KeyListError : public std::runtime_error {
 
 struct KeyPage {
     std::vector<std::string> keys;
-    std::string position;  // where the next page begins; never '' behind a key
-    bool end = false;      // there is nothing behind it
+    std::string position;  // where the next page begins; never '' after a key
+    bool end = false;      // nothing follows
 };
 
 class KeyList {

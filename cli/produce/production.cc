@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "consumer/record_encoder.h"
-#include "consumer/record_reader.h"
-#include "dedup/digest.h"
+#include "consumer/produce/ndjson_csv_reader.h"
+#include "consumer/produce/record_encoder.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "consumer/format_options.h"
-#include "consumer/producer.h"
+#include "consumer/decode/format_options.h"
+#include "consumer/produce/producer.h"
 
 namespace onceward {
 
@@ -30,7 +30,7 @@ struct ProductionOptions {
     double repeat_share = 0;
     std::optional<std::int64_t> count;  // stop after so many records
     std::optional<double> rate;         // records/s at most, repeats not counted
-    bool skip_bad_lines = false;        // go on behind one; else it is where reading stops
+    bool skip_bad_lines = false;        // continue after a bad line; otherwise reading stops at it
     // Called with a sentence for each bad line.
     std::function<void(const std::string&)> report;
     // Called now and then with the records sent and delivered so far.

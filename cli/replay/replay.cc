@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "consumer/sampler.h"
-#include "dedup/answers.h"
-#include "dedup/claims/make_store.h"
-#include "dedup/failure.h"
+#include "consumer/kafka/range_reader.h"
+#include "dedup/ledger/make_store.h"
+#include "dedup/policy/failure.h"
 #include "dedup/processor.h"
-#include "dedup/server_check.h"
+#include "dedup/results/result_replay.h"
+#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -101,7 +101,7 @@ class Replay {
   private:
     bool stopped() const { return options_.stopped && options_.stopped(); }
 
-    // True: done. False: to be begun again, from where the fence stands.
+    // Returns true if it is done, false if it must begin again, from the fence's offset.
     template <class Work>
     bool in_session(Work work) {
         try {
@@ -165,11 +165,11 @@ class Replay {
 
     // A result goes with its claim: past dedup there is none to go with.
     void make_answers(int ledger) {
-        const std::optional<AnswerOptions>& wanted = topic_.answers;
+        const std::optional<ResultReplayOptions>& wanted = topic_.answers;
         if (!wanted) return;
         results_ = std::make_unique<ResultStore>(ledger, topic_.ledger.store, wanted->cache_bytes);
         if (!replies_ && !wanted->reply.topic.empty()) replies_ = topic_.replies();
-        answers_ = std::make_unique<Answers>(*wanted, context_, *results_, replies_.get());
+        answers_ = std::make_unique<ResultReplay>(*wanted, context_, *results_, replies_.get());
     }
 
     void landed(std::span<const FenceMove> moves) {
@@ -178,7 +178,7 @@ class Replay {
         if (options_.progress) options_.progress(done_);
     }
 
-    // Where the reading goes on.
+    // Returns where reading continues.
     Offset take(const TopicPartition& partition) {
         // Its fence goes when it ends.
         if (!fences_.look(*connection_, partition.topic, partition.partition)) {
@@ -223,7 +223,7 @@ class Replay {
     }
 
     Totals totals() {
-        const Result row =
+        const QueryResult row =
             connection_->query(sql::replay_totals, Parameters{}.integer(replay_.number));
         return {.applied = row.integer(0, 0),
                 .duplicates = row.integer(0, 1),
@@ -238,14 +238,15 @@ class Replay {
     const BatchContext context_;
     Replayed sink_;
     std::unique_ptr<Sink> dead_letters_;
-    Intake intake_;
-    Sampler sampler_;  // before what holds its records
+    MessageBuilder intake_;
+    RangeReader sampler_;  // before what holds its records
     Fences fences_;
     std::unique_ptr<Connection> connection_;
     std::unique_ptr<ClaimStore> claims_;
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<Replies> replies_;
-    std::unique_ptr<Answers> answers_;  // none where the topic stores no results, or past dedup
+    std::unique_ptr<ResultReplay>
+        answers_;  // null if the topic stores no results, or past dedup
     std::unique_ptr<Processor> processor_;
     Totals done_;
     int failures_ = 0;
@@ -284,7 +285,7 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log,
     }
     if (end > std::max(fence, begin)) {
         const Offset unread = std::max(fence, begin);
-        // What lies behind the log's end is nothing that anybody could read.
+        // Nothing after the log's end can be read.
         if (std::min(end, log.latest) > unread) {
             plan.notes.push_back(offsets_text(unread, std::min(end, log.latest)) +
                                  " the group has not passed yet; its workers will");
@@ -296,7 +297,7 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log,
 }
 
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request) {
-    const Result row = connection.query(
+    const QueryResult row = connection.query(
         sql::replay_find,
         Parameters{}.text(request.group).text(request.topic).text(request.description));
     if (row.rows() == 0) return std::nullopt;

@@ -1,11 +1,11 @@
 #pragma once
-// Reads ranges of a topic again and takes them through the topic's own intake, ledger and sink,
-// beside the group's workers. It joins no group, commits no offset and moves none of the group's
-// fences: it has fences of its own, under a name that no Kafka group has, which its transactions
-// move as a worker's do. So a COMMIT in doubt is decided by taking them again, an interrupted
-// replay goes on where it ended, and two runs of one never apply the same twice. Used by one
-// thread; throws PostgresError, KafkaError, SinkMismatch, TopicHalted, std::invalid_argument for a
-// sink with effects outside of PostgreSQL, and std::runtime_error where another run takes it over.
+// Reads ranges of a topic again and processes them with the topic's own intake, ledger and sink,
+// while the group's workers run. It joins no group, commits no offset and moves none of the group's
+// fences: it has fences of its own, under a name that no Kafka group has, and its transactions move
+// them as a worker's do. So a COMMIT in doubt is decided by taking them again, an interrupted
+// replay continues where it ended, and two runs of one never apply the same message twice. Used by
+// one thread; throws PostgresError, KafkaError, SinkMismatch, TopicHalted, std::invalid_argument
+// for a sink with effects outside PostgreSQL, and std::runtime_error if another run takes it over.
 
 #include <cstdint>
 #include <functional>
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 #include "consumer/worker_options.h"
-#include "dedup/outcome.h"
+#include "dedup/message/outcome.h"
 
 namespace onceward {
 
@@ -30,7 +30,7 @@ struct ReplayRange {
 // [{"partition", "begin", "end"}]
 nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges);
 
-// Of what was asked for, what can be replayed, and why that may be less. Pure.
+// Which part of the request can be replayed, and why that may be less than was asked for. Pure.
 struct ReplayPlan {
     ReplayRange range;  // empty where nothing can be
     std::vector<std::string> notes;
@@ -38,7 +38,8 @@ struct ReplayPlan {
 // `fence`: of the group. What it has not passed is left to the workers.
 ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence);
 
-// What tells one replay from another: the same words go on with the one that has not finished.
+// What distinguishes one replay from another: the same words continue the one that has not
+// finished.
 struct ReplayRequest {
     std::string group;
     std::string topic;
@@ -57,7 +58,7 @@ struct KnownReplay {
 };
 // The group's name of its fences: 'GROUP replay N'.
 std::string fences_of(const std::string& group, const KnownReplay& replay);
-// The last one of these words; none where there is none.
+// The last one with these words; nullopt if there is none.
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request);
 // Writes it down with its fences, unless it is there and has not finished. Then find_replay() has
 // it, and until it ends no claim expires in a ledger that its topic feeds, unless it goes past

@@ -20,7 +20,7 @@ milliseconds now() {
         std::chrono::system_clock::now().time_since_epoch());
 }
 
-// False where it was told to stop.
+// Returns false if it was stopped.
 bool waited(milliseconds pause, const std::stop_token& stop) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -47,7 +47,7 @@ void check_headers(const Headers& headers) {
     }
 }
 
-// How a call stands after its attempts.
+// The state of a call after its attempts.
 struct Progress {
     int failures = 0;
     int waits = 0;
@@ -55,8 +55,9 @@ struct Progress {
     int attempts() const { return failures + waits; }
 };
 
-// What the next attempt waits for; none where the answer is not to be had.
-std::optional<milliseconds> next_pause(const Retries& retries, Verdict verdict, Progress& progress,
+// How long the next attempt must wait; nullopt if there will be no answer.
+std::optional<milliseconds> next_pause(const Retries& retries, Verdict verdict,
+                                       Progress& progress,
                                        std::optional<milliseconds> retry_after) {
     if (retry_after && *retry_after > retries.retry_after_max) return std::nullopt;
     switch (verdict) {

@@ -56,12 +56,13 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* self) {
     Receiving& receiving = *static_cast<Receiving*>(self);
     const std::string_view line(data, size);
     if (line.starts_with("HTTP/")) {
-        // Another status line, as behind 100 Continue: what came before was not the answer.
+        // Another status line, for instance after 100 Continue: what came before was not the
+        // answer.
         receiving.response.headers.clear();
         receiving.head_ended = false;
         return size;
     }
-    // A field behind the body, which no blank line follows here: it is no header of the answer.
+    // A field after the body, which no blank line follows here: it is not a header of the answer.
     if (receiving.head_ended) return size;
     receiving.head_ended = trimmed(line).empty();
     if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {

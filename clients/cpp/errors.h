@@ -21,14 +21,14 @@ struct Answer {
     int attempts = 0;  // of this call
 };
 
-// Of problem+json (RFC 9457).
+// A problem+json document (RFC 9457).
 struct Problem {
     std::string type = "about:blank";
     std::string title;
     int status = 0;
     std::string detail;
     std::string document;  // the whole of it, as it came
-    // Behind `/onceward/problems/`; another server's whole type; or ''.
+    // The part after `/onceward/problems/`; another server's whole type; or ''.
     std::string name() const;
 };
 
@@ -54,7 +54,7 @@ class Error : public std::runtime_error {
 class ConnectionFailed final : public Error {
     using Error::Error;
 };
-// It was told to stop while it waited.
+// It was stopped while it waited.
 class Stopped final : public Error {
     using Error::Error;
 };
@@ -68,7 +68,7 @@ class OperationExpired final : public Error {
     using Error::Error;
 };
 
-// An answer of 400 or more; with a problem where it was told as problem+json.
+// An answer of 400 or more; with a problem if its body is problem+json.
 class ProblemError : public Error {
   public:
     ProblemError(Answer answer, std::optional<Problem> problem, bool settled);
@@ -113,13 +113,13 @@ class ServerFailed final : public ProblemError {
     using ProblemError::ProblemError;
 };
 
-// None where the answer is no problem+json.
+// Returns nullopt if the answer is not problem+json.
 std::optional<Problem> parse_problem(const Answer& answer);
 // Throws the error of that answer's kind.
 [[noreturn]] void throw_problem(Answer answer, std::optional<Problem> problem, bool settled);
 
-// The value of the header of that name, in any case; '' where there is none. Of several all, with a
-// comma between them, as RFC 9110, 5.3 has it: what wants one value takes no notice of two.
+// The value of the header of that name, in any case; '' if there is none. Several are joined by
+// commas, as in RFC 9110, 5.3: a caller that needs one value does not accept two.
 std::string header_of(const Headers& headers, std::string_view name);
 
 }  // namespace onceward::client

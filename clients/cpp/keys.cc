@@ -52,7 +52,8 @@ std::size_t number_begins(std::string_view text) {
     return begin;
 }
 
-// `text` ends in digits behind `begin`; the same with the next higher number, of as many digits.
+// `text` ends in digits from `begin` on; returns the same with the next higher number, of as many
+// digits.
 std::string counted_up(std::string_view text, std::size_t begin) {
     std::string next(text);
     for (std::size_t at = next.size(); at > begin; --at) {

@@ -22,7 +22,7 @@ milliseconds random_up_to(milliseconds most) {
     return milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, most.count())(random));
 }
 
-// Of a list with commas, without the blanks around them; at least one.
+// The parts of a comma-separated list, without surrounding blanks; at least one.
 std::vector<std::string_view> parts_of(std::string_view list) {
     std::vector<std::string_view> parts;
     while (true) {
@@ -67,7 +67,8 @@ bool settles(int status, bool replayed, bool in_doubt) {
     return status < 500 && status != 409 && !asks_for_another_try(status) && !in_doubt;
 }
 
-milliseconds pause(const Retries& retries, int failures, std::optional<milliseconds> retry_after) {
+milliseconds pause(const Retries& retries, int failures,
+                   std::optional<milliseconds> retry_after) {
     // 2 to the 1024 is infinite, and without any backoff the product would be no number.
     const int doublings = std::clamp(failures - 1, 0, 1023);
     const double doubled = static_cast<double>(retries.backoff.count()) * std::exp2(doublings);
@@ -76,7 +77,8 @@ milliseconds pause(const Retries& retries, int failures, std::optional<milliseco
     return retry_after.value_or(milliseconds(0)) + whole / 2 + random_up_to(whole - whole / 2);
 }
 
-milliseconds in_flight_pause(const Retries& retries, std::optional<milliseconds> retry_after) {
+milliseconds in_flight_pause(const Retries& retries,
+                             std::optional<milliseconds> retry_after) {
     return retry_after.value_or(milliseconds(1000)) + random_up_to(retries.backoff);
 }
 

@@ -35,14 +35,14 @@ struct Reading {
 };
 Verdict judge(const Reading& reading);
 
-// Of Idempotent-Replayed, in any case: `true`, also several times. Where one says otherwise nothing
-// is known, and the answer counts as the first one.
+// Parses Idempotent-Replayed, in any case: `true`, also several times. If one value says otherwise,
+// nothing is known, and the answer counts as the first one.
 bool parse_replayed(std::string_view value);
 
 // Whether the request may have taken effect, or still may, whatever the answer says.
 bool leaves_doubt(int status);
 
-// Whether this answer tells how the operation ended, so that its key can be forgotten.
+// Whether this answer shows how the operation ended, so that its key can be forgotten.
 bool settles(int status, bool replayed, bool in_doubt);
 
 // Before the next try, after so many failures. What the server asked for is the least.
@@ -51,7 +51,8 @@ std::chrono::milliseconds pause(const Retries& retries, int failures,
 std::chrono::milliseconds in_flight_pause(const Retries& retries,
                                           std::optional<std::chrono::milliseconds> retry_after);
 
-// Seconds, or a date (RFC 9110, 10.2.3); none for anything else. Of several seconds the most.
+// Seconds, or a date (RFC 9110, 10.2.3); nullopt for anything else. Of several values in seconds
+// the largest counts.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value,
                                                            std::chrono::seconds now_since_1970);
 

@@ -1,8 +1,8 @@
 #pragma once
-// How a client's requests travel: an interface, and libcurl behind it. A transport is used by one
-// thread at a time. What the other side does, or does not do, is in the answer; what is no http
-// address is a std::invalid_argument. make_curl_transport() throws std::runtime_error where libcurl
-// cannot begin.
+// How a client's requests travel: an interface, and its implementation with libcurl. A transport is
+// used by one thread at a time. What the other side does, or does not do, is in the answer; an
+// invalid http address is a std::invalid_argument. make_curl_transport() throws std::runtime_error
+// if libcurl cannot start.
 
 #include <chrono>
 #include <memory>

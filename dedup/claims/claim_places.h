@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/claims/log_window.h"
-#include "dedup/postgres/transaction.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/postgres/query_result.h"
 
 namespace onceward {
 
@@ -19,28 +19,19 @@ class ClaimPlaces {
   public:
     explicit ClaimPlaces(std::span<const Claim> claims);
     // From the rows of sql::explain_claim.
-    void take(const Result& rows);
+    void take(const QueryResult& rows);
     // The claims that were asked for, and the part of a segment for each: the same key in another
     // part may be another claim.
     using Parts = std::set<std::pair<std::size_t, int>>;
     // From the rows of sql::explain_segment_claim or explain_parts_claim.
-    void take_parts(const Result& rows, const Parts& asked);
+    void take_parts(const QueryResult& rows, const Parts& asked);
     // From the rows of sql::log_places; `claims` by the seq of their batch.
-    void take_batches(const Result& rows, const std::multimap<std::int64_t, std::size_t>& claims);
+    void take_batches(const QueryResult& rows,
+                      const std::multimap<std::int64_t, std::size_t>& claims);
     std::vector<std::vector<ClaimPlace>> all;
 
   private:
     std::multimap<std::string, std::size_t, std::less<>> by_digest_;  // as PostgreSQL prints it
 };
-
-// One of a claim's whereabouts in a log.
-struct WantedPlace {
-    std::size_t claim;  // which of the claims
-    LogWindow::Whereabouts at;
-};
-// A statement for each generation of the log; 40001 where a table went meanwhile.
-std::vector<std::vector<ClaimPlace>> log_places(Transaction& transaction, int ledger,
-                                                std::span<const Claim> claims,
-                                                std::span<const WantedPlace> wanted);
 
 }  // namespace onceward

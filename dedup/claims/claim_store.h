@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/outcome.h"
+#include "dedup/message/digest.h"
+#include "dedup/message/outcome.h"
 #include "dedup/postgres/transaction.h"
 
 namespace onceward {
@@ -54,7 +54,7 @@ inline std::vector<bool> known_of(std::span<const ClaimAnswer> answers) {
     return known;
 }
 
-// `again`: what was presumed fresh was not; roll back, and do the batch anew.
+// `again`: a key that was presumed fresh was not. Roll back, and process the batch again.
 enum class Settlement : std::uint8_t { settled, again };
 
 class ClaimStore {
@@ -68,32 +68,32 @@ class ClaimStore {
     // what others have claimed since the last time.
     virtual void catch_up(Connection&) {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
-    // workers that claimed in different orders would deadlock). Answers in the same order; none
-    // where what was presumed new is there, of which the transaction has failed: roll back, and do
-    // the batch anew.
+    // workers that claimed in different orders would deadlock). Answers in the same order. Returns
+    // nullopt if a key that was presumed new was there already: the transaction has failed, so roll
+    // back, and process the batch again.
     virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                           const std::string& topic,
                                                           std::span<const Claim> claims) = 0;
-    // After claim(), in its transaction: where the earlier claims came from that these were in
-    // conflict with. One answer for each, in their order; none at all from a ledger that cannot
-    // tell.
+    // Called after claim(), in its transaction: says where the earlier claims came from that these
+    // conflict with. One answer for each claim, in their order; empty if the ledger cannot tell.
     virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {
         return {};
     }
-    // Outside of any transaction, and a question alone, which decides nothing: which of these keys
-    // somebody has claimed, of what is committed by now. In their order. Of what requests claim in.
+    // Returns, in the order of `digests`, whether a committed claim exists. Call it outside a
+    // transaction. The answer may be stale at once and must not decide anything. Implemented only
+    // by ledgers that serve HTTP requests.
     virtual std::vector<bool> known(Connection&, std::span<const Digest>) {
         throw std::logic_error("nobody asks this ledger what it knows");
     }
-    // The sink refused its rows for what they hold, and the transaction is rolled back: whether
-    // some of what claim() presumed fresh was claimed by others meanwhile, so that the refusal may
-    // have been their rows' doing. Then the batch is done anew.
+    // Called after the sink refused its rows because of their content and the transaction was
+    // rolled back. Returns whether somebody else claimed a key meanwhile that claim() presumed
+    // fresh: then the other's rows may have caused the refusal, and the batch is processed again.
     virtual bool reconsider(Connection&) { return false; }
     // What claim() presumed of transactions under way in this process is known from here on: waits
     // for their end, a moment at most. Takes no lock of the ledger.
     virtual Settlement confirm(Transaction&) { return Settlement::settled; }
-    // Just before COMMIT, behind confirm(): validates and appends what claim() presumed. Nothing to
-    // do for the table store.
+    // Called just before COMMIT, after confirm(): validates and appends what claim() presumed. The
+    // table store has nothing to do.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
     // COMMIT is on its way, and may fail: nothing is known yet, but what committed() will need can
     // be made ready.

@@ -21,7 +21,7 @@ std::vector<Digest> digests_of(std::span<const Claim> claims) {
     return digests;
 }
 
-ClaimAnswer earlier(const Claim& claim, const Result& result, int row) {
+ClaimAnswer earlier(const Claim& claim, const QueryResult& result, int row) {
     std::optional<Digest> fingerprint;
     if (!result.is_null(row, 1)) fingerprint = result.binary_digest(row, 1);
     return earlier_claim(claim, fingerprint);
@@ -74,7 +74,7 @@ std::vector<bool> TableStore::known(Connection& connection, std::span<const Dige
 }
 
 TableStore::Generations TableStore::read_generations(Transaction& transaction) {
-    const Result result =
+    const QueryResult result =
         transaction.prepared(sql::generations_list, Parameters{}.integer(ledger_));
     Generations generations;
     std::string all;
@@ -107,7 +107,7 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
         statement += part;
     }
     const std::vector<Digest> digests = digests_of(claims);
-    const Result found =
+    const QueryResult found =
         transaction.prepared(statement, Parameters{}.digests(digests), {{"ledger", ledger}}, true);
     for (int row = 0; row < found.rows(); ++row) {
         const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
@@ -157,14 +157,14 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
         offsets.push_back(claims[place].offset.raw());
         partitions.push_back(claims[place].partition.raw());
     }
-    const Result inserted = transaction.prepared(sql::claims_insert,
-                                                 Parameters{}
-                                                     .digests(digests)
-                                                     .optional_digests(fingerprints)
-                                                     .integers(offsets)
-                                                     .small_integers(partitions)
-                                                     .integer(source_),
-                                                 generation, true);
+    const QueryResult inserted = transaction.prepared(sql::claims_insert,
+                                                      Parameters{}
+                                                          .digests(digests)
+                                                          .optional_digests(fingerprints)
+                                                          .integers(offsets)
+                                                          .small_integers(partitions)
+                                                          .integer(source_),
+                                                      generation, true);
     if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
     // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody
     // else.
@@ -182,7 +182,7 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
     // DANGER: a further statement, for a snapshot of its own. The winner may have committed after
     // the insert's snapshot; read in the same statement its fingerprint is not there, and a
     // conflict is taken for a duplicate.
-    const Result winners = transaction.prepared(
+    const QueryResult winners = transaction.prepared(
         sql::claims_probe, Parameters{}.digests(lost_digests), generation, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
         try_again("the claim that was in the way went while we looked");

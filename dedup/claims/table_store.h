@@ -3,7 +3,7 @@
 // window. Used by the writer's thread; failures are PostgresErrors.
 
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/presumption.h"
+#include "dedup/claims/copy_presumption.h"
 
 namespace onceward {
 
@@ -27,8 +27,9 @@ class TableStore final : public ClaimStore {
     Generations read_generations(Transaction& transaction);
     void probe(Transaction& transaction, const Generations& generations,
                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
-    // Whether all of these were new and are written now; else the transaction has failed. No
-    // savepoint: claims and effects are of one transaction to whoever compares their xmin.
+    // Returns whether all of these were new and are written now; otherwise the transaction has
+    // failed. There is no savepoint: a claim and its effect must have the same xmin, so that they
+    // are visibly of one transaction.
     bool copy(Transaction& transaction, const Connection::Names& generation,
               std::span<const Claim> claims, std::span<const std::size_t> places) const;
     // Those that are new; answers for the others.
@@ -40,7 +41,7 @@ class TableStore final : public ClaimStore {
     int source_;
     // the generations of the last look; prepared statements go when they change
     std::string known_;
-    Presumption presumption_;
+    CopyPresumption presumption_;
 };
 
 }  // namespace onceward

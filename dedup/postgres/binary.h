@@ -27,7 +27,7 @@ inline void put_field(std::string& out, std::string_view bytes) {
     out.append(bytes);
 }
 
-// In the place of a field's length: NULL, and no bytes behind it.
+// Takes the place of a field's length: NULL, and no bytes follow.
 inline constexpr std::uint32_t null_length = 0xFFFFFFFF;
 inline void put_optional_field(std::string& out, std::optional<std::string_view> bytes) {
     if (bytes) return put_field(out, *bytes);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "dedup/log.h"
+#include "dedup/base/logging.h"
 #include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
 
@@ -97,7 +97,7 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     connection_.reset(PQconnectdbParams(names, values, 1));
     if (!connection_) throw std::bad_alloc();
     if (PQstatus(raw()) != CONNECTION_OK) {
-        // libpq tells no SQLSTATE of a failed connect; probing for 28* would need its text. All of
+        // libpq gives no SQLSTATE for a failed connect; recognising 28* would need its text. All of
         // them are tried again.
         throw PostgresError({.sqlstate = "",
                              .message = PQerrorMessage(raw()),
@@ -108,17 +108,17 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
     pid_ = PQbackendPID(raw());
-    // dedup/server_check.h refuses it, and says why
+    // dedup/server/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
-    const Result session = query(sql::session_settings,
-                                 Parameters{}
-                                     .text(milliseconds(options.statement_timeout))
-                                     .text(milliseconds(options.lock_timeout))
-                                     .text(milliseconds(options.idle_in_transaction_timeout))
-                                     .text(milliseconds(options.client_check_interval))
-                                     .text(milliseconds(options.tcp_user_timeout)));
-    // DANGER: behind a pooler the next statement may run in another session, without these limits
+    const QueryResult session =
+        query(sql::session_settings, Parameters{}
+                                         .text(milliseconds(options.statement_timeout))
+                                         .text(milliseconds(options.lock_timeout))
+                                         .text(milliseconds(options.idle_in_transaction_timeout))
+                                         .text(milliseconds(options.client_check_interval))
+                                         .text(milliseconds(options.tcp_user_timeout)));
+    // DANGER: through a pooler the next statement may run in another session, without these limits
     // and under somebody else's prepared statements and locks.
     if (session.integer(0, session.columns() - 1) != pid_) {
         throw ServerRefused(
@@ -130,8 +130,8 @@ Connection::~Connection() = default;
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
 
-Result Connection::take(pg_conn* connection, void* raw_result, bool committing) {
-    Result result(static_cast<pg_result*>(raw_result));
+QueryResult Connection::take(pg_conn* connection, void* raw_result, bool committing) {
+    QueryResult result(static_cast<pg_result*>(raw_result));
     const auto* answer = static_cast<const PGresult*>(raw_result);
     switch (PQresultStatus(answer)) {
         case PGRES_COMMAND_OK:
@@ -154,23 +154,23 @@ Result Connection::take(pg_conn* connection, void* raw_result, bool committing) 
     fail(connection, answer, committing);
 }
 
-Result Connection::execute(std::string_view sql) {
+QueryResult Connection::execute(std::string_view sql) {
     const std::string text = expand(sql, {});
     return take(raw(), PQexec(raw(), text.c_str()), false);
 }
 
-Result Connection::commit(const std::function<void()>& meanwhile) {
+QueryResult Connection::commit(const std::function<void()>& meanwhile) {
     if (PQsendQuery(raw(), "COMMIT") != 1) fail(raw(), nullptr, true);
     const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
     PGresult* answer = nullptr;
-    // The last one counts: that the session was lost is said behind the server's own last word.
+    // The last result counts: libpq reports the lost session after the server's own last message.
     while (PGresult* next = PQgetResult(raw())) {
         PQclear(std::exchange(answer, next));
         if (PQstatus(raw()) != CONNECTION_OK) break;
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
-    Result result = take(raw(), answer, true);
+    QueryResult result = take(raw(), answer, true);
     work.rethrow();
     return result;
 }
@@ -186,7 +186,8 @@ void Connection::rollback() {
     take(raw(), PQexec(raw(), "ROLLBACK"), false);
 }
 
-Result Connection::query(std::string_view sql, const Parameters& parameters, const Names& names) {
+QueryResult Connection::query(std::string_view sql, const Parameters& parameters,
+                              const Names& names) {
     const std::string text = expand(sql, names);
     const Parameters::View view = parameters.view();
     return take(raw(),
@@ -211,8 +212,8 @@ const std::string& Connection::prepare(std::string_view sql, const Parameters& p
     return found->second;
 }
 
-Result Connection::prepared(std::string_view sql, const Parameters& parameters, const Names& names,
-                            bool binary) {
+QueryResult Connection::prepared(std::string_view sql, const Parameters& parameters,
+                                 const Names& names, bool binary) {
     const std::string& name = prepare(sql, parameters, names);
     const Parameters::View view = parameters.view();
     return take(raw(),
@@ -221,8 +222,8 @@ Result Connection::prepared(std::string_view sql, const Parameters& parameters, 
                 false);
 }
 
-std::vector<Result> Connection::pipelined(const std::vector<Statement>& statements,
-                                          const std::function<void()>& meanwhile) {
+std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& statements,
+                                               const std::function<void()>& meanwhile) {
     std::vector<std::string> names;
     for (const Statement& statement : statements) {
         names.push_back(prepare(statement.sql, statement.parameters, statement.names));
@@ -248,7 +249,7 @@ std::vector<Result> Connection::pipelined(const std::vector<Statement>& statemen
     }
     PQclear(PQgetResult(raw()));  // of the end of the pipeline
     PQexitPipelineMode(raw());
-    std::vector<Result> results;
+    std::vector<QueryResult> results;
     std::size_t failed = answers.size();
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const ExecStatusType status = PQresultStatus(answers[i]);

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "dedup/base/secret.h"
 #include "dedup/postgres/error.h"
 #include "dedup/postgres/parameters.h"
-#include "dedup/postgres/result.h"
-#include "dedup/secret.h"
+#include "dedup/postgres/query_result.h"
 
 struct pg_conn;
 
@@ -55,26 +55,25 @@ class Connection {
     Connection& operator=(Connection&&) noexcept;
 
     // One or more statements without parameters; the last one's result.
-    Result execute(std::string_view sql);
+    QueryResult execute(std::string_view sql);
     // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as
     // needed by the caller).
     using Names = std::vector<std::pair<std::string_view, std::string_view>>;
-    Result query(std::string_view sql, const Parameters& parameters, const Names& names = {});
+    QueryResult query(std::string_view sql, const Parameters& parameters, const Names& names = {});
     // The same, prepared once for each session and kept; answers in binary where `binary` says so.
-    Result prepared(std::string_view sql, const Parameters& parameters, const Names& names = {},
-                    bool binary = false);
+    QueryResult prepared(std::string_view sql, const Parameters& parameters,
+                         const Names& names = {}, bool binary = false);
     struct Statement {
         std::string_view sql;
         const Parameters& parameters;
         Names names = {};
     };
     // Statements in one round trip, each with a snapshot of its own, prepared and in binary as
-    // above; a result for each. The first that fails throws, with its place among them, and those
-    // behind it did not run. `meanwhile` is called while the server works on them; what it throws
-    // comes once their answers are off the line. REQUIRES: in a transaction, or the first begins
-    // one.
-    std::vector<Result> pipelined(const std::vector<Statement>& statements,
-                                  const std::function<void()>& meanwhile = {});
+    // above; one result for each. The first that fails throws, with its index, and those after it
+    // did not run. `meanwhile` is called while the server works on them; what it throws is rethrown
+    // once their answers have been read. REQUIRES: in a transaction, or the first begins one.
+    std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
+                                       const std::function<void()>& meanwhile = {});
     // Forgets prepared statements, so that those of dropped tables do not gather.
     void forget_prepared();
     std::size_t prepared_statements() const { return prepared_.size(); }
@@ -102,13 +101,13 @@ class Connection {
     pg_conn* raw() { return connection_.get(); }
 
   private:
-    Result take(pg_conn* connection, void* raw_result, bool committing);
+    QueryResult take(pg_conn* connection, void* raw_result, bool committing);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };
     friend class Transaction;
     friend class OwnedTransaction;
-    Result commit(const std::function<void()>& meanwhile);
+    QueryResult commit(const std::function<void()>& meanwhile);
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     const std::string& prepare(std::string_view sql, const Parameters& parameters,

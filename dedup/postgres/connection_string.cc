@@ -6,7 +6,7 @@
 #include <memory>
 #include <regex>
 
-#include "dedup/nearest_name.h"
+#include "dedup/base/nearest_name.h"
 
 namespace onceward {
 

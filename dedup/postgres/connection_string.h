@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
 
 namespace onceward {
 

@@ -4,7 +4,7 @@ namespace onceward {
 namespace {
 
 std::string describe(const PostgresError::Diagnosis& diagnosis) {
-    // Of a failed connect there is none; libpq's words say it all.
+    // A failed connect has no SQLSTATE; libpq's text says everything.
     std::string text = diagnosis.sqlstate.empty() ? "" : "SQLSTATE " + diagnosis.sqlstate + ": ";
     text += diagnosis.message;
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();

@@ -1,7 +1,6 @@
 #pragma once
-// What PostgreSQL, or the way to it, answered instead of a result.
-// Thread-safe as values. The SQLSTATE decides what happens next (dedup/failure.h); the text is for
-// people only.
+// What PostgreSQL, or the way to it, answered instead of a result. Thread-safe as values. The
+// SQLSTATE decides what happens next (dedup/policy/failure.h); the text is for people only.
 
 #include <stdexcept>
 #include <string>
@@ -16,7 +15,8 @@ class PostgresError : public std::runtime_error {
         std::string message;
         std::string constraint;  // the constraint's name, where one spoke
         std::string column;
-        // the server's own function that spoke; tells row level security from a missing GRANT
+        // the server's own function that raised the error; distinguishes row level security from a
+        // missing GRANT
         std::string routine;
         int statement = 0;             // which of those that went together, from 0
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 
-// None where nobody gave a text.
+// Returns nullopt if the text is empty.
 inline std::optional<std::string> unless_empty(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }

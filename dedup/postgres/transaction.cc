@@ -1,34 +1,34 @@
 #include "dedup/postgres/transaction.h"
 
-#include "dedup/mutants.h"
+#include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 
-Result Transaction::query(std::string_view sql, const Parameters& parameters,
-                          const Connection::Names& names) {
+QueryResult Transaction::query(std::string_view sql, const Parameters& parameters,
+                               const Connection::Names& names) {
     return connection_.query(sql, parameters, names);
 }
 
-Result Transaction::prepared(std::string_view sql, const Parameters& parameters,
-                             const Connection::Names& names, bool binary) {
+QueryResult Transaction::prepared(std::string_view sql, const Parameters& parameters,
+                                  const Connection::Names& names, bool binary) {
     return connection_.prepared(sql, parameters, names, binary);
 }
 
-std::vector<Result> Transaction::pipelined(std::vector<Connection::Statement> statements,
-                                           const std::function<void()>& meanwhile) {
+std::vector<QueryResult> Transaction::pipelined(std::vector<Connection::Statement> statements,
+                                                const std::function<void()>& meanwhile) {
     if (begun_) return connection_.pipelined(statements, meanwhile);
     begun_ = true;
     const Parameters none;
     std::vector<Connection::Statement> all{{sql::begin, none, {}}};
     for (Connection::Statement& statement : statements) all.push_back(std::move(statement));
-    std::vector<Result> results = connection_.pipelined(all, meanwhile);
+    std::vector<QueryResult> results = connection_.pipelined(all, meanwhile);
     results.erase(results.begin());
     return results;
 }
 
 void Transaction::commit_now(const std::function<void()>& meanwhile) {
-    const Result result = connection_.commit(meanwhile);
+    const QueryResult result = connection_.commit(meanwhile);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
     // the offset of a transaction that never happened would be committed.
     if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {

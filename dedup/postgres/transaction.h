@@ -12,13 +12,13 @@ class Transaction {
   public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
-    Result query(std::string_view sql, const Parameters& parameters = {},
-                 const Connection::Names& names = {});
-    Result prepared(std::string_view sql, const Parameters& parameters = {},
-                    const Connection::Names& names = {}, bool binary = false);
+    QueryResult query(std::string_view sql, const Parameters& parameters = {},
+                      const Connection::Names& names = {});
+    QueryResult prepared(std::string_view sql, const Parameters& parameters = {},
+                         const Connection::Names& names = {}, bool binary = false);
     // As Connection's; where the transaction is still to begin, it begins with these.
-    std::vector<Result> pipelined(std::vector<Connection::Statement> statements,
-                                  const std::function<void()>& meanwhile = {});
+    std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
+                                       const std::function<void()>& meanwhile = {});
     void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
         connection_.copy_begin(sql, names);
     }

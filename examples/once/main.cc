@@ -10,7 +10,7 @@
 #include <string>
 
 #include "dedup/once.h"
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 
 using namespace onceward;
 

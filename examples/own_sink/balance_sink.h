@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/sink.h"
+#include "dedup/sink/sink.h"
 
 class BalanceSink final : public onceward::Sink {
   public:

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "dedup/sink_trial.h"
+#include "dedup/trial/sink_trial.h"
 
 using namespace onceward;
 
@@ -41,7 +41,7 @@ int main(int, char** arguments) {
     BalanceSink sink("balances");
     SinkTrial trial(connection, sink);
     const auto balance = [&](const std::string& account) {
-        const Result found =
+        const QueryResult found =
             connection.query("SELECT balance FROM balances WHERE account = " + account, {});
         return found.rows() == 0 ? std::string() : std::string(found.text(0, 0));
     };

@@ -8,8 +8,8 @@
 
 #include "balance_sink.h"
 #include "consumer/worker.h"
-#include "dedup/guard.h"
-#include "sinks/dead_letter_sink.h"
+#include "dedup/server/frozen_session_guard.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 
 using namespace onceward;
 
@@ -48,7 +48,7 @@ int main(int count, char** arguments) {
     }
     options.topics.push_back(topic(arguments[3], arguments[4]));
     options.dead_letters = [] { return std::make_unique<DeadLetterSink>(); };
-    Guard guard({options.postgres});
+    FrozenSessionGuard guard({options.postgres});
     options.session_opened = [&guard](int pid) { guard.watch(pid); };
     options.session_closed = [&guard](int pid) { guard.forget(pid); };
 

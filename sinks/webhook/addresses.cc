@@ -49,7 +49,7 @@ const std::vector<Network>& special_v4() {
     return list;
 }
 
-// The same of IPv6; what carries an IPv4 address is looked at below.
+// The same for IPv6; addresses that carry an IPv4 address are checked below.
 const std::vector<Network>& special_v6() {
     static const std::vector<Network> list =
         networks({"::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",

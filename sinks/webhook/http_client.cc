@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
@@ -59,10 +59,10 @@ struct HttpClient::Call {
     std::size_t given = 0;  // bytes of the request's body
     std::string refused;    // the address that was not to be called
     std::unique_ptr<curl_slist, FreeList> headers;
-    std::unique_ptr<CURL, FreeEasy> easy;  // behind what it uses
+    std::unique_ptr<CURL, FreeEasy> easy;  // declared after what it uses
 
-    // DANGER: where the connection is made, on the address itself. A name that was looked at
-    // earlier may mean another address by now.
+    // DANGER: check the address itself when the connection is made. A name that was checked earlier
+    // may mean another address by now.
     static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
         Call& call = *static_cast<Call*>(self);
         const auto found = address_of(&address->addr);
@@ -73,9 +73,9 @@ struct HttpClient::Call {
         return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     }
 
-    // DANGER: read once and never rewound. Where a connection that was kept open ends without an
-    // answer, libcurl sends the request again by itself; that would be a try which nobody has
-    // written down. Without a way back in the body the call ends instead.
+    // DANGER: the body is read once and never rewound. If a connection that was kept open ends
+    // without an answer, libcurl sends the request again by itself, which would be a try that
+    // nobody has recorded. Since the body cannot be rewound, the call ends instead.
     static std::size_t give_body(char* to, std::size_t size, std::size_t count, void* self) {
         Call& call = *static_cast<Call*>(self);
         const std::size_t some = call.request.body.copy(to, size * count, call.given);
@@ -99,12 +99,13 @@ struct HttpClient::Call {
         call.header_bytes += size;
         if (call.header_bytes > most_header_bytes) return 0;
         const std::string_view line(data, size);
-        // Another status line, as behind 100 Continue: what came before was not the answer.
+        // Another status line, for instance after 100 Continue: what came before was not the
+        // answer.
         if (line.starts_with("HTTP/")) {
             call.answer.headers.clear();
             call.head_ended = false;
         }
-        // Fields behind a chunked body are no headers.
+        // Fields after a chunked body are not headers.
         if (call.head_ended) return size;
         if (trimmed(line).empty()) call.head_ended = true;
         const std::size_t colon = line.find(':');
@@ -167,8 +168,8 @@ struct HttpClient::Call {
         curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
         curl_easy_getinfo(easy.get(), CURLINFO_REQUEST_SIZE, &sent);
         answer.carried = sent > 0;
-        // Of what was cut off the status has come; of all else the end of the answer has to.
-        // DANGER: libcurl takes an answer whose head breaks off for a whole one without a body.
+        // A response that we truncated counts if its status arrived; any other must be complete.
+        // DANGER: libcurl takes an answer whose head is cut off for a complete one without a body.
         const bool whole = code == CURLE_OK && head_ended;
         if (whole || (answer.too_large && status > 0)) {
             answer.status = static_cast<int>(status);
@@ -187,8 +188,8 @@ struct HttpClient::Call {
 struct HttpClient::State {
     HttpClientOptions options;
     std::unique_ptr<CURLM, FreeMulti> multi;
-    // Of whoever asks: the calls that it waits for, each under a serial of its own, so that nothing
-    // that ends later is taken for another one's answer.
+    // Used by the caller: the calls that it waits for, each under a serial of its own, so that a
+    // late end is never taken for the answer to another call.
     std::map<std::uint64_t, std::uint64_t> serials;  // by number
     std::uint64_t last_serial = 0;
     // Between the two threads.
@@ -198,7 +199,7 @@ struct HttpClient::State {
     std::vector<std::uint64_t> cancelled;  // serials
     std::vector<std::unique_ptr<Call>> over;
     bool stopping = false;
-    // Of the client's own thread. Ends before `multi` does.
+    // Used only by the client's own thread. Ends before `multi` does.
     std::map<std::uint64_t, std::unique_ptr<Call>> calls;  // by serial
     std::thread thread;
 
@@ -266,7 +267,7 @@ struct HttpClient::State {
         ended.notify_one();
     }
 
-    // Those that whoever asks still waits for. REQUIRES: the mutex is held.
+    // Moves the answers that the caller still waits for. REQUIRES: the mutex is held.
     void take_answers(std::vector<HttpAnswer>& answers) {
         for (const std::unique_ptr<Call>& call : std::exchange(over, {})) {
             const auto wanted = serials.find(call->answer.number);

@@ -1,10 +1,10 @@
 #pragma once
-// HTTP calls, many at a time, in a thread of their own: libcurl's multi interface. Whoever asks for
-// them may be busy meanwhile, as with a COMMIT that waits: libcurl takes an answer that it looks at
-// behind the call's time for none. It follows no redirect, asks no proxy, verifies TLS, refuses
-// addresses that are not public when it connects, and takes no more of an answer than it is told.
-// Used by one thread. What the other side does is in the answer; HttpClient() throws
-// std::runtime_error where libcurl cannot begin.
+// HTTP calls, many at a time, in a thread of their own: libcurl's multi interface. The caller may
+// be busy meanwhile, for instance with a COMMIT that waits; without this thread libcurl would
+// discard an answer that it reads after the call's time. It follows no redirect, asks no proxy,
+// verifies TLS, refuses addresses that are not public when it connects, and reads no more of an
+// answer than it was asked to. Used by one thread. What the other side does is in the answer;
+// HttpClient() throws std::runtime_error if libcurl cannot start.
 
 #include <chrono>
 #include <cstdint>
@@ -13,17 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
 #include "sinks/webhook/addresses.h"
 
 namespace onceward {
 
 struct HttpClientOptions {
     std::size_t concurrency = 16;
-    // Of one call, and of its connection alone.
+    // For one call, and for its connection only.
     std::chrono::milliseconds timeout{10'000};
     std::chrono::milliseconds connect_timeout{3'000};
-    std::vector<Network> allowed;  // beside the public addresses
+    std::vector<Network> allowed;  // in addition to the public addresses
     std::string ca_file;           // '': the system's
     std::int64_t answer_bytes = 65'536;
     // Whether each call has a connection of its own, which takes a round trip more, two with TLS.

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/digest.h"
-#include "dedup/effects.h"
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
+#include "dedup/message/digest.h"
+#include "dedup/sink/effects.h"
 
 namespace onceward {
 
@@ -30,7 +30,7 @@ std::string signature(const Secret& secret, std::chrono::seconds since_1970, std
 // than of the message. failed: the other 4xx, for good.
 EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on);
 
-// Of Retry-After (RFC 9110, 10.2.3): seconds, or a date. None for anything else.
+// Parses Retry-After (RFC 9110, 10.2.3): seconds, or a date. Returns nullopt for anything else.
 std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
                                                      std::chrono::seconds now_since_1970);
 
@@ -43,7 +43,7 @@ struct CallAddress {
     bool tls = false;
     std::string host;  // of IPv6 without its brackets
 };
-// None where this is no http or https address, or one with a user in it.
+// Returns nullopt if this is not an http or https address, or has a user in it.
 std::optional<CallAddress> call_address(const std::string& url);
 
 }  // namespace onceward

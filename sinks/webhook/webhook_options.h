@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/effects.h"
-#include "dedup/secret.h"
+#include "dedup/base/secret.h"
+#include "dedup/sink/effects.h"
 
 namespace onceward {
 
@@ -18,12 +18,12 @@ struct WebhookOptions {
     std::string method = "POST";  // POST, PUT or PATCH
     // Calls under way at once, of one worker.
     std::size_t concurrency = 16;
-    // Of one call, from the look-up of the name to the answer's last byte. Half of the lease at
+    // For one call, from the look-up of the name to the answer's last byte. Half of the lease at
     // most.
     std::chrono::milliseconds timeout{10'000};
     std::chrono::milliseconds connect_timeout{3'000};
     EffectRetries retries;
-    // Statuses below 500 that are tried again, beside 408, 425 and 429.
+    // Statuses below 500 that are tried again, in addition to 408, 425 and 429.
     std::vector<int> retry_on;
     // Header with the key that stays the same on each try.
     std::string key_header = "Idempotency-Key";

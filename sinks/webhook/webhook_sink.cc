@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "dedup/header_rules.h"
+#include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

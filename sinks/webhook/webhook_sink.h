@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "dedup/sink.h"
+#include "dedup/sink/sink.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/webhook_options.h"
 

@@ -1,6 +1,6 @@
 // The dead letters are a sink like any other.
 
-#include "sinks/dead_letter_sink.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 
 #include "tests/conformance/sink_suite.h"
 #include "tests/support/postgres.h"

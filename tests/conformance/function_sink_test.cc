@@ -1,7 +1,7 @@
 // The function sink, with rows in the messages' order and with rows that say which message they are
 // of.
 
-#include "sinks/function_sink.h"
+#include "sinks/function/function_sink.h"
 
 #include "tests/conformance/sink_suite.h"
 #include "tests/support/postgres.h"

@@ -1,8 +1,8 @@
 // The outbox as a sink, and beside the table sink.
 
-#include "sinks/outbox_sink.h"
+#include "sinks/outbox/outbox_sink.h"
 
-#include "sinks/table_sink.h"
+#include "sinks/table/table_sink.h"
 #include "tests/conformance/sink_suite.h"
 #include "tests/support/postgres.h"
 

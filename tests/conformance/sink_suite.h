@@ -1,5 +1,5 @@
 #pragma once
-// The contract of dedup/sink.h as tests. A sink joins by a SinkHarness and one
+// The contract of dedup/sink/sink.h as tests. A sink joins by a SinkHarness and one
 // INSTANTIATE_TEST_SUITE_P. Each harness belongs to one test and one thread.
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The table sink in each of its three ways to write.
 
-#include "sinks/table_sink.h"
+#include "sinks/table/table_sink.h"
 
 #include "tests/conformance/sink_suite.h"
 #include "tests/support/postgres.h"

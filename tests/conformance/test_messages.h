@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/sink.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward::support {
 

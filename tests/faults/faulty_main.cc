@@ -14,8 +14,8 @@
 #include <string>
 
 #include "cli/configuration/load.h"
-#include "cli/fleet_run.h"
-#include "cli/gateway/gateway_run.h"
+#include "cli/process/run_workers.h"
+#include "cli/process/serve_routes.h"
 #include "tests/faults/step_names.h"
 
 namespace onceward {

@@ -1,8 +1,8 @@
 // Values on their way into each type of column, in PostgreSQL's binary form.
 
-#include "sinks/column_encoder.h"
+#include "sinks/columns/column_encoder.h"
 
-#include "consumer/utf8.h"
+#include "consumer/decode/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

@@ -1,6 +1,6 @@
 // The Confluent frame: what is read off it is written again and read to the same.
 
-#include "consumer/framing.h"
+#include "consumer/decode/confluent_frame.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -15,9 +15,9 @@ void append_varint(std::string& bytes, std::int32_t number) {
 }
 
 void check(const Record& record, MessageIndex message_index) {
-    const Unframed unframed = unframe(record, message_index);
+    const ConfluentFrame unframed = read_confluent_frame(record, message_index);
     if (unframed.fault != nullptr) return;
-    require(unframed.index_count <= Unframed::max_indexes, "the list of indexes is bounded");
+    require(unframed.index_count <= ConfluentFrame::max_indexes, "the list of indexes is bounded");
     require(record.payload->ends_with(unframed.payload), "the payload is the record's tail");
     std::string again("\0\0\0\0\7", 5);
     append_varint(again, static_cast<std::int32_t>(unframed.index_count));
@@ -28,7 +28,7 @@ void check(const Record& record, MessageIndex message_index) {
     again += unframed.payload;
     Record rewritten;
     rewritten.payload = again;
-    const Unframed reread = unframe(rewritten, MessageIndex::present);
+    const ConfluentFrame reread = read_confluent_frame(rewritten, MessageIndex::present);
     require(reread.fault == nullptr, "a frame that was read can be written");
     if (unframed.index_count > 0) {
         require(std::string_view(reinterpret_cast<const char*>(reread.indexes.data()),

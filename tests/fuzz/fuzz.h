@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "dedup/value.h"
+#include "dedup/message/value.h"
 
 // libFuzzer's name for it. Each target defines it once.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "consumer/canonical_json.h"
-#include "consumer/decoder.h"
-#include "consumer/json_text.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/decode/json_text.h"
+#include "consumer/intake/canonical_json.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

@@ -1,7 +1,7 @@
 // Whole records through the intake: frame, decoder, key, tenant, validation, digest. Each message
 // has one outcome, and a key's digest depends on nothing but the key.
 
-#include "consumer/intake.h"
+#include "consumer/intake/message_builder.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {
@@ -15,15 +15,15 @@ class NoSink : public Sink {
 struct Setup {
     NoSink sink;
     KeyOptions key;
-    std::unique_ptr<Intake> intake;
+    std::unique_ptr<MessageBuilder> intake;
 
     Setup(KeyOptions options, Format format) : key(std::move(options)) {
-        IntakeOptions made;
+        MessageBuilderOptions made;
         made.consumer_group = "group";
         made.topic = "topic";
         made.format.format = format;
         made.key = key;
-        intake = std::make_unique<Intake>(std::move(made), sink);
+        intake = std::make_unique<MessageBuilder>(std::move(made), sink);
     }
 };
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "consumer/decoder.h"
-#include "consumer/utf8.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/decode/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

@@ -1,13 +1,13 @@
 // What `onceward produce` reads: NDJSON and CSV, then the records' encoding as JSON and Protobuf.
 
-#include "consumer/record_reader.h"
+#include "consumer/produce/ndjson_csv_reader.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "consumer/decoder.h"
-#include "consumer/record_encoder.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/produce/record_encoder.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

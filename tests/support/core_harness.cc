@@ -1,8 +1,8 @@
 #include "tests/support/core_harness.h"
 
-#include "dedup/ledger.h"
-#include "dedup/mutants.h"
-#include "sinks/dead_letter_sink.h"
+#include "dedup/base/mutants.h"
+#include "dedup/ledger/ledger.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {
@@ -89,7 +89,7 @@ void CoreWorker::register_ledger_once() {
         results_ =
             std::make_unique<ResultStore>(ledger_, options_.store, options_.answers->cache_bytes);
         answers_ =
-            std::make_unique<Answers>(*options_.answers, context, *results_, options_.replies);
+            std::make_unique<ResultReplay>(*options_.answers, context, *results_, options_.replies);
     }
     processor_ = std::make_unique<Processor>(
         context, options_.policy,

@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "dedup/claims/make_store.h"
-#include "dedup/guard.h"
+#include "dedup/ledger/make_store.h"
 #include "dedup/processor.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/support/postgres.h"
 #include "tests/support/scripted_log.h"
 
@@ -65,9 +65,9 @@ struct CoreWorkerOptions {
     std::function<std::set<Partition>()> overdue;
     // Where there is one, every message is deferred to it.
     std::function<void(Message&, std::pmr::memory_resource&)> finish;
-    Guard* guard = nullptr;
+    FrozenSessionGuard* guard = nullptr;
     // Where the sink's results are stored; and who is told of the replies.
-    std::optional<AnswerOptions> answers = std::nullopt;
+    std::optional<ResultReplayOptions> answers = std::nullopt;
     Replies* replies = nullptr;
     std::function<void(const FenceMove&)> on_commit;
     // Forgets the fence's offsets at a reconnect and begins where the memory says; a broken build.
@@ -128,7 +128,7 @@ class CoreWorker {
     Fences fences_;
     std::unique_ptr<ClaimStore> claims_;
     std::unique_ptr<ResultStore> results_;
-    std::unique_ptr<Answers> answers_;
+    std::unique_ptr<ResultReplay> answers_;
     std::unique_ptr<Processor> processor_;
     // where the reading goes on, of the partitions whose fence is mine
     std::map<Partition, Offset> positions_;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/embedded/private_postgres.h"
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 

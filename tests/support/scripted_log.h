@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/batch.h"
+#include "dedup/message/batch.h"
 
 namespace onceward::support {
 

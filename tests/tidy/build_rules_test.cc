@@ -57,7 +57,7 @@ TEST(Build, NoTestSleeps) { EXPECT_THAT(sleeping_tests(repository()), IsEmpty())
 TEST(Build, ASleepIsFound) {
     EXPECT_THAT(sleeping_tests({{"tests/a_test.cc", "std::this_thread::sleep_for(1s);"},
                                 {"tests/b_test.cc", "query(\"select pg_sleep(1)\"); usleep(1);"},
-                                {"cli/run.cc", "sleep(1);"}}),
+                                {"cli/commands/run.cc", "sleep(1);"}}),
                 ElementsAre("tests/a_test.cc calls sleep_for", "tests/b_test.cc calls usleep"));
 }
 

@@ -15,7 +15,7 @@ Findings kafka_headers_elsewhere(const Tree& tree);
 // The checker judges the product: it includes and links nothing of it, nor of what links it.
 Findings checker_dependencies(const Tree& tree);
 // A class that derives from Sink is named in its own folder and in the composition root,
-// cli/compose.cc, alone.
+// cli/composition/composition.cc, alone.
 Findings sinks_named_elsewhere(const Tree& tree);
 // Release builds compile several files of a library as one: in a file that stands behind it, a type
 // of an anonymous namespace hides the product's own of that name, and nothing says so.

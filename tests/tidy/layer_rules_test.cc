@@ -12,15 +12,16 @@ TEST(Layers, NoFolderIncludesWhatStandsAboveOrBesideIt) {
     EXPECT_THAT(backward_includes(repository()), IsEmpty());
 }
 TEST(Layers, AnIncludeBackwardsOrSidewaysIsFound) {
-    EXPECT_THAT(backward_includes({{"dedup/fence.cc", "\n#include \"consumer/worker.h\"\n"},
-                                   {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
-                                   {"cli/run.cc", "#include \"tests/support/database.h\"\n"},
-                                   {"clients/cpp/a.cc", "#include \"dedup/digest.h\"\n"},
-                                   {"cli/check.cc", "#include \"dedup/fence.h\"\n"}}),
-                UnorderedElementsAre("dedup/fence.cc:2 includes consumer/worker.h",
-                                     "sinks/plan.cc:1 includes consumer/worker.h",
-                                     "clients/cpp/a.cc:1 includes dedup/digest.h",
-                                     "cli/run.cc:1 includes tests/support/database.h"));
+    EXPECT_THAT(
+        backward_includes({{"dedup/fence/fence.cc", "\n#include \"consumer/worker.h\"\n"},
+                           {"sinks/plan.cc", "#include \"consumer/worker.h\"\n"},
+                           {"cli/commands/run.cc", "#include \"tests/support/database.h\"\n"},
+                           {"clients/cpp/a.cc", "#include \"dedup/message/digest.h\"\n"},
+                           {"cli/commands/check.cc", "#include \"dedup/fence/fence.h\"\n"}}),
+        UnorderedElementsAre("dedup/fence/fence.cc:2 includes consumer/worker.h",
+                             "sinks/plan.cc:1 includes consumer/worker.h",
+                             "clients/cpp/a.cc:1 includes dedup/message/digest.h",
+                             "cli/commands/run.cc:1 includes tests/support/database.h"));
 }
 
 TEST(Layers, NoLibraryLinksOneOfAFolderAboveOrBesideIt) {
@@ -38,9 +39,9 @@ TEST(Layers, OnlyTheConsumerIncludesLibrdkafka) {
 }
 TEST(Layers, LibrdkafkaElsewhereIsFound) {
     EXPECT_THAT(
-        kafka_headers_elsewhere({{"cli/run.cc", "#include <librdkafka/rdkafka.h>\n"},
+        kafka_headers_elsewhere({{"cli/commands/run.cc", "#include <librdkafka/rdkafka.h>\n"},
                                  {"consumer/source.cc", "#include <librdkafka/rdkafka.h>"}}),
-        UnorderedElementsAre("cli/run.cc:1 includes librdkafka"));
+        UnorderedElementsAre("cli/commands/run.cc:1 includes librdkafka"));
 }
 
 TEST(Layers, TheCheckerSharesNoCodeWithTheProduct) {
@@ -51,7 +52,7 @@ TEST(Layers, ACheckerThatUsesTheProductIsFound) {
     const std::string list = folder + "CMakeLists.txt";
     EXPECT_THAT(
         checker_dependencies(
-            {{folder + "a.cc", "#include \"dedup/digest.h\"\n#include <vector>\n"},
+            {{folder + "a.cc", "#include \"dedup/message/digest.h\"\n#include <vector>\n"},
              {folder + "b.cc", "#include <onceward/dedup/digest.h>\n#include <libpq-fe.h>\n"},
              {folder + "c.cc", "#include \"tests/faults/checker/a.h\"\n#include \"a.h\"\n"},
              {folder + "d.cc", "#include \"tests/support/database.h\"\n"},
@@ -61,7 +62,7 @@ TEST(Layers, ACheckerThatUsesTheProductIsFound) {
               "target_link_libraries(onceward_checker PRIVATE a)\n"
               "onceward_test(unit_checker LIBRARIES onceward_checker)"}}),
         UnorderedElementsAre(
-            "tests/faults/checker/a.cc:1 has #include \"dedup/digest.h\"",
+            "tests/faults/checker/a.cc:1 has #include \"dedup/message/digest.h\"",
             "tests/faults/checker/b.cc:1 has #include <onceward/dedup/digest.h>",
             "tests/faults/checker/c.cc:2 has #include \"a.h\"",
             "tests/faults/checker/d.cc:1 has #include \"tests/support/database.h\"",
@@ -75,13 +76,13 @@ TEST(Layers, OnlyTheCompositionRootNamesASink) {
 }
 TEST(Layers, ASinkNamedInTheCoreIsFound) {
     const std::string sink = "class MadeUpSink final : public Sink {};";
-    EXPECT_THAT(
-        sinks_named_elsewhere({{"sinks/made_up.h", sink},
-                               {"dedup/processor.cc", "MadeUpSink sink;"},
-                               {"dedup/fence.cc", "// as MadeUpSink does"},
-                               {"cli/run.cc", "MadeUpSink sink;"},
-                               {"cli/compose.cc", "MadeUpSink sink;"}}),
-        UnorderedElementsAre("dedup/processor.cc names MadeUpSink", "cli/run.cc names MadeUpSink"));
+    EXPECT_THAT(sinks_named_elsewhere({{"sinks/made_up.h", sink},
+                                       {"dedup/processor.cc", "MadeUpSink sink;"},
+                                       {"dedup/fence/fence.cc", "// as MadeUpSink does"},
+                                       {"cli/commands/run.cc", "MadeUpSink sink;"},
+                                       {"cli/composition/composition.cc", "MadeUpSink sink;"}}),
+                UnorderedElementsAre("dedup/processor.cc names MadeUpSink",
+                                     "cli/commands/run.cc names MadeUpSink"));
 }
 
 TEST(Layers, NoTypeOfAFileHidesOneOfTheProduct) {
@@ -94,8 +95,8 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
                                std::string("}  // namespace onceward\n");
     EXPECT_THAT(
         types_hidden(
-            {{"cli/usage_error.h", header},
-             {"cli/produce.cc", open + "struct UsageError {\n};" + close},
+            {{"cli/terminal/usage_error.h", header},
+             {"cli/commands/produce.cc", open + "struct UsageError {\n};" + close},
              {"cli/alias.cc", open + "using UsageError = int;" + close},
              {"cli/own.cc", open + close + "class UsageError;\n"},
              {"cli/other.cc", open + "struct UsageErrors final {\n};" + close},
@@ -103,8 +104,9 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
              {"cli/b/far.cc", "namespace onceward::b {\nnamespace {\nclass UsageError {\n"},
              {"dedup/below.cc", open + "class UsageError {\n};" + close},
              {"tests/a_test.cc", open + "class UsageError {\n};" + close}}),
-        UnorderedElementsAre("cli/produce.cc:4 hides onceward::UsageError of cli/usage_error.h",
-                             "cli/alias.cc:4 hides onceward::UsageError of cli/usage_error.h"));
+        UnorderedElementsAre(
+            "cli/commands/produce.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h",
+            "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h"));
 }
 
 }  // namespace

@@ -6,11 +6,6 @@
 namespace onceward::tidy {
 namespace {
 
-std::string content(const Tree& tree, const std::string& path) {
-    const auto found = tree.find(path);
-    return found == tree.end() ? std::string() : found->second;
-}
-
 void compare(const std::set<std::string>& real, const std::set<std::string>& told,
              const std::string& what, Findings& findings) {
     for (const std::string& name : real) {
@@ -66,7 +61,7 @@ Findings folder_table_differences(const Tree& tree) {
         if (path.find('/') != std::string::npos) real.insert(top_folder(path) + "/");
     }
     std::set<std::string> told;
-    for (const auto& row : table_under(content(tree, "README.md"), "Folders")) {
+    for (const auto& row : table_under(content(tree, "docs/architecture.md"), "Folders")) {
         for (const std::string& name : quoted(row.at(0))) told.insert(name);
     }
     Findings findings;
@@ -78,7 +73,7 @@ Findings folder_table_differences(const Tree& tree) {
 Findings dependency_table_differences(const Tree& tree) {
     std::set<std::string> packages;
     std::set<std::string> names;
-    for (const auto& row : table_under(content(tree, "README.md"), "Dependencies")) {
+    for (const auto& row : table_under(content(tree, "docs/dependencies.md"), "Dependencies")) {
         for (const std::string& name : quoted(row.at(4))) packages.insert(name);
         for (const std::string& name : quoted(row.at(5))) names.insert(name);
     }
@@ -121,7 +116,7 @@ std::string configuration_example(const Tree& tree) {
 
 std::set<std::string> documented_commands(const Tree& tree) {
     std::set<std::string> commands;
-    for (const auto& row : table_under(content(tree, "README.md"), "Commands")) {
+    for (const auto& row : table_under(content(tree, "docs/commands.md"), "Commands")) {
         for (const std::string& cell : quoted(row.at(0))) {
             commands.insert(cell.substr(0, cell.find(' ')));
         }

@@ -36,9 +36,10 @@ TEST(Prose, TheFolderTableIsTheTree) {
     EXPECT_THAT(folder_table_differences(repository()), IsEmpty());
 }
 TEST(Prose, AFolderTableOfAnotherTreeIsFound) {
-    const std::string readme =
-        "## Folders\n\n| folder | what |\n|---|---|\n| `a/` | x |\n| `b/` | y |\n";
-    EXPECT_THAT(folder_table_differences({{"README.md", readme}, {"a/x", ""}, {"c/x", ""}}),
+    const std::string page =
+        "## Folders\n\n| folder | what |\n|---|---|\n| `a/` | x |\n| `b/` | y |\n| `docs/` | z |\n";
+    EXPECT_THAT(folder_table_differences(
+                    {{"docs/architecture.md", page}, {"docs/x", ""}, {"a/x", ""}, {"c/x", ""}}),
                 ElementsAre("the table lacks c/", "the table alone has b/"));
 }
 
@@ -46,12 +47,12 @@ TEST(Prose, TheDependencyTableIsWhatIsInstalledAndFound) {
     EXPECT_THAT(dependency_table_differences(repository()), IsEmpty());
 }
 TEST(Prose, ADependencyTableOfAnotherBuildIsFound) {
-    const std::string readme =
+    const std::string page =
         "## Dependencies\n\n| n | p | w | l | Debian | CMake |\n|---|---|---|---|---|---|\n"
         "| a | b | c | d | `g++` `gone-dev` | `Gone` |\n";
     EXPECT_THAT(
         dependency_table_differences(
-            {{"README.md", readme},
+            {{"docs/dependencies.md", page},
              {"scripts/setup", "build_packages=(\n    g++ new-dev\n    # a comment\n)\n"},
              {"CMakeLists.txt", "find_package(Threads)\nfind_package(New REQUIRED)\n"}}),
         ElementsAre("the table lacks package new-dev", "the table alone has package gone-dev",

@@ -12,15 +12,15 @@ using testing::ElementsAreArray;
 // together from a table's columns; all else is in schemas/.
 TEST(Transactions, SqlStandsInSchemasAlone) {
     EXPECT_THAT(sql_in_code(repository()),
-                ElementsAre("cli/demo.cc: SELECT",                   // what to try in psql
-                            "cli/demo.cc: SELECT",                   //
-                            "dedup/migration.cc: COMMIT",            // of the script for psql
-                            "dedup/postgres/connection.cc: COMMIT",  //
+                ElementsAre("cli/commands/demo.cc: SELECT",  // what to try in psql
+                            "cli/commands/demo.cc: SELECT",  //
+                            "dedup/postgres/connection.cc: COMMIT",
                             "dedup/postgres/connection.cc: ROLLBACK",
                             "dedup/postgres/connection.cc: DEALLOCATE",
                             "dedup/postgres/transaction.cc: COMMIT",  // the tag
                             "dedup/postgres/transaction.cc: COMMIT",  // what is said of it
-                            "sinks/table_plan.cc: UPDATE SET"));
+                            "dedup/server/migration.cc: COMMIT",      // of the script for psql
+                            "sinks/table/table_plan.cc: UPDATE SET"));
 }
 TEST(Transactions, SqlInCodeIsFound) {
     EXPECT_THAT(sql_in_code({{"dedup/a.cc", "query(\"SELECT 1\");"},
@@ -30,27 +30,27 @@ TEST(Transactions, SqlInCodeIsFound) {
                 ElementsAre("dedup/a.cc: SELECT", "dedup/b.cc: DELETE FROM"));
 }
 
-// Each of them in a file of its own, so that whoever adds one is asked for the reason here.
+// Each of them in a file of its own, so that a new one has to give its reason here.
 const std::vector<std::string> openers{
-    "cli/groups.cc",                   // retiring a group
-    "cli/import/import.cc",            // claims of a list, a page at a time
-    "cli/offsets_move.cc",             // moving a fence by hand
-    "dedup/claims/log_store.cc",       // a look at segments, rolled back
-    "dedup/claims/table_store.cc",     // a look at claims, rolled back
-    "dedup/eviction.cc",               // taking claims out by hand, and erasing results
-    "dedup/fence.cc",                  // creating, taking and skipping
-    "dedup/lease_ends.cc",             // how effects outside ended, and the fence over them
-    "dedup/lease_processor.cc",        // claims for effects outside
-    "dedup/ledger.cc",                 // registering a ledger and its feed
-    "dedup/migration.cc",              //
-    "dedup/once.cc",                   // a call that is made once
-    "dedup/processor.cc",              // THE transaction
-    "dedup/retention.cc",              // rotation and dropping
-    "dedup/sealing.cc",                // a segment's parts, and its publication
-    "dedup/sink_trial.cc",             // for trying a sink of one's own in a test
-    "dedup/watermark_write.cc",        //
-    "gateway/request_transaction.cc",  // a batch of requests: no partitions, no fences
-    "gateway/upstream_session.cc",     // a request's lease, and its end with its answer
+    "cli/commands/groups.cc",           // retiring a group
+    "cli/import/import.cc",             // claims of a list, a page at a time
+    "cli/operator/offsets_move.cc",     // moving a fence by hand
+    "dedup/claims/log/log_store.cc",    // a look at segments, rolled back
+    "dedup/claims/table_store.cc",      // a look at claims, rolled back
+    "dedup/fence/fence.cc",             // creating, taking and skipping
+    "dedup/leases/lease_ends.cc",       // how effects outside ended, and the fence over them
+    "dedup/leases/lease_processor.cc",  // claims for effects outside
+    "dedup/ledger/ledger.cc",           // registering a ledger and its feed
+    "dedup/once.cc",                    // a call that is made once
+    "dedup/operator/eviction.cc",       // taking claims out by hand, and erasing results
+    "dedup/processor.cc",               // THE transaction
+    "dedup/retention/retention.cc",     // rotation and dropping
+    "dedup/retention/sealing.cc",       // a segment's parts, and its publication
+    "dedup/retention/watermark_write.cc",
+    "dedup/server/migration.cc",
+    "dedup/trial/sink_trial.cc",                // for trying a sink of one's own in a test
+    "gateway/to_sink/sink_transaction.cc",      // a batch of requests: no partitions, no fences
+    "gateway/to_upstream/upstream_session.cc",  // a request's lease, and its end with its answer
 };
 TEST(Transactions, TheListOfWhoOpensOneIsShortAndComplete) {
     EXPECT_THAT(transaction_openers(repository()), ElementsAreArray(openers));

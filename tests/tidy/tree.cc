@@ -155,6 +155,16 @@ std::vector<std::pair<std::size_t, std::string>> string_literals(std::string_vie
     return literals;
 }
 
+std::string content(const Tree& tree, const std::string& path) {
+    const auto found = tree.find(path);
+    return found == tree.end() ? std::string() : found->second;
+}
+
+bool in_product(const std::string& path) {
+    static const std::set<std::string> folders{"consumer", "dedup", "sinks", "gateway", "cli"};
+    return is_cpp(path) && folders.contains(top_folder(path));
+}
+
 bool has_word(std::string_view text, std::string_view word) {
     for (std::size_t at = text.find(word); at != std::string_view::npos;
          at = text.find(word, at + 1)) {

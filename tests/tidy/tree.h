@@ -39,6 +39,11 @@ std::string code_of(std::string_view text, Literals literals);
 // The string literals of a C++ text, each with the line it begins on, raw ones included.
 std::vector<std::pair<std::size_t, std::string>> string_literals(std::string_view text);
 
+// The file's text; empty if there is no such file.
+std::string content(const Tree& tree, const std::string& path);
+// Whether it is a C++ file of the product, of one of its five folders.
+bool in_product(const std::string& path);
+
 bool has_word(std::string_view text, std::string_view word);
 std::set<std::string> words_of(std::string_view text);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/steps.h"
+#include "dedup/base/step_observer.h"
 #include "tests/faults/campaign/draws.h"
 #include "tests/faults/campaign/fault_kind.h"
 

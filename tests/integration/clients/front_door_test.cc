@@ -15,7 +15,7 @@
 #include "cli/embedded/reserved_port.h"
 #include "clients/cpp/client.h"
 #include "clients/cpp/keys.h"
-#include "consumer/mock_cluster.h"
+#include "consumer/kafka/mock_cluster.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"

@@ -1,13 +1,13 @@
 #include "tests/integration/gateway/draft_target.h"
 
-#include "cli/gateway/upstream_routes.h"
+#include "cli/composition/upstream_routes.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {
 
 SinkDraftTarget::SinkDraftTarget(StoreKind store)
     : table_(order_table(schema_)),
-      batcher_(std::make_unique<RequestBatcher>(order_batcher(schema_, table_, store))) {}
+      batcher_(std::make_unique<SinkBatcher>(order_batcher(schema_, table_, store))) {}
 
 std::int64_t SinkDraftTarget::effects() {
     return schema_.database().number("SELECT count(*) FROM " + table_);

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "gateway/upstream_requests.h"
+#include "gateway/to_upstream/upstream_requests.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/support/database.h"
 #include "tests/support/recording_server.h"
@@ -42,7 +42,7 @@ class SinkDraftTarget final : public DraftTarget {
   private:
     FreshSchema schema_;
     std::string table_;
-    std::unique_ptr<RequestBatcher> batcher_;
+    std::unique_ptr<SinkBatcher> batcher_;
     std::optional<Database> holder_;  // ends first: a batch may wait for it
 };
 

@@ -66,7 +66,7 @@ TEST_F(RouteKeys, AnUpstreamRoutesKeyTellsHowItsCallEnded) {
     EXPECT_THAT(done.output, HasSubstr("result: done, status 201"));
     EXPECT_THAT(explain("poor").output, HasSubstr("failed for good"));
     EXPECT_EQ(explain("poor").exit_code, 3);
-    EXPECT_THAT(explain("freed").output, HasSubstr("let go of since"));
+    EXPECT_THAT(explain("freed").output, HasSubstr("released since"));
     EXPECT_EQ(explain("freed").exit_code, 3);
     // As of a process that is at it, and then of one that was killed.
     const std::string back =

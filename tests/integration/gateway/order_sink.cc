@@ -1,6 +1,6 @@
 #include "tests/integration/gateway/order_sink.h"
 
-#include "gateway/request_digest.h"
+#include "gateway/requests/request_digest.h"
 
 namespace onceward::support {
 
@@ -26,9 +26,9 @@ std::string order_table(FreshSchema& schema) {
     return schema.user_table("orders", "key text, body text CHECK (body NOT LIKE 'bad%')");
 }
 
-RequestBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
-                                    StoreKind store) {
-    RequestBatcherOptions options;
+SinkBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
+                                 StoreKind store) {
+    SinkBatcherOptions options;
     options.postgres = schema.worker();
     options.postgres.application_name = "orders";
     options.ledger.name = "orders";
@@ -38,7 +38,7 @@ RequestBatcherOptions order_batcher(const FreshSchema& schema, const std::string
     options.name = "POST /orders/{id}";
     options.log_windows = std::make_shared<LogWindows>();
     options.intake = [table] {
-        RequestIntake intake;
+        SinkIntake intake;
         intake.sink = std::make_unique<OrderSink>(table);
         intake.take = [](Record record, Chunk& chunk) {
             chunk.messages.emplace_back().record = std::move(record);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gateway/front_door.h"
-#include "gateway/request_batcher.h"
+#include "gateway/to_sink/sink_batcher.h"
 #include "tests/support/postgres.h"
 
 namespace onceward::support {
@@ -28,8 +28,8 @@ class OrderSink final : public Sink {
 std::string order_table(FreshSchema& schema);
 
 // A batcher for the route `POST /orders/{id}` on that table.
-RequestBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
-                                    StoreKind store = StoreKind::table);
+SinkBatcherOptions order_batcher(const FreshSchema& schema, const std::string& table,
+                                 StoreKind store = StoreKind::table);
 
 // A request under that key, as the front door hands it on.
 KeyedRequest order(const std::string& key, const std::string& body);

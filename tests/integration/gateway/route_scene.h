@@ -6,7 +6,7 @@
 #include <future>
 
 #include "cli/configuration/load.h"
-#include "cli/gateway/gateway_run.h"
+#include "cli/process/serve_routes.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/recording_server.h"

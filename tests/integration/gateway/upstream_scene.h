@@ -7,11 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "cli/gateway/upstream_routes.h"
-#include "dedup/ledger.h"
+#include "cli/composition/upstream_routes.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/postgres/transaction.h"
-#include "gateway/request_digest.h"
-#include "gateway/upstream_requests.h"
+#include "gateway/requests/request_digest.h"
+#include "gateway/to_upstream/upstream_requests.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/support/recording_server.h"
 

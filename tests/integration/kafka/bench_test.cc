@@ -10,7 +10,7 @@
 #include "cli/bench/loaded_ledger.h"
 #include "cli/bench/tables.h"
 #include "cli/bench/targets.h"
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/mock/program.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"

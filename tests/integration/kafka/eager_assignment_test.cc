@@ -1,11 +1,11 @@
-// The danger line of give_back_all() in consumer/kafka_rebalance.cc, on a real broker.
+// The danger line of give_back_all() in consumer/kafka/kafka_source_rebalance.cc, on a real broker.
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <thread>
 
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"

@@ -1,6 +1,6 @@
 // Two that believe they own a partition, a frozen one, and tables that change under the worker.
 
-#include "dedup/fence.h"
+#include "dedup/fence/fence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "cli/embedded/child_process.h"
-#include "dedup/guard.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
@@ -97,7 +97,8 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
         return sessions("state = 'idle in transaction' AND pid = " + session) == 1;
     }));
 
-    Guard guard(GuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
+    FrozenSessionGuard guard(
+        FrozenSessionGuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
     WorkerOptions options = scene_.options();
     options.session_opened = [&](int pid) { guard.watch(pid); };
     options.session_closed = [&](int pid) { guard.forget(pid); };

@@ -1,7 +1,7 @@
 // The keyed producer on a real broker, with a proxy between that keeps the broker's answers back:
 // whatever is sent again, an operation has one key and one effect.
 
-#include "consumer/keyed_producer.h"
+#include "consumer/produce/keyed_producer.h"
 
 #include <gtest/gtest.h>
 

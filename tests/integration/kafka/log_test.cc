@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dedup/digest.h"
+#include "dedup/message/digest.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 

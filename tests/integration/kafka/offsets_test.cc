@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/offsets_move.h"
-#include "consumer/kafka_source.h"
+#include "cli/operator/offsets_move.h"
+#include "consumer/kafka/kafka_source.h"
 #include "schemas/queries.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -95,9 +95,9 @@ TEST(Offsets, ARewindIsWarnedOfWhereTheLogsTimesSayThatClaimsWereLetGoOf) {
         scene.database().execute("DELETE FROM generations WHERE generation = 1");
         scene.kafka().produce(scene.topic(), scene.make(20, 0));
         Connection connection(scene.schema().worker());
-        LogView log(scene.options().kafka);
+        BrokerView log(scene.options().kafka);
         scene.database().execute("UPDATE fences SET next_offset = 40 WHERE partition = 0");
-        const auto warnings = [&](LogView* asked, const std::string& offset) {
+        const auto warnings = [&](BrokerView* asked, const std::string& offset) {
             return plan_move(connection, asked, scene.group(), {scene.topic(), Partition{0}},
                              parse_position(offset, "--set"), false)
                 .warnings.size();

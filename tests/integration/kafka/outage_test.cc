@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/embedded/private_postgres.h"
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

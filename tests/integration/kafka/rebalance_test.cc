@@ -11,9 +11,10 @@ namespace {
 
 using support::eventually;
 
-// The danger line of resolve_ends() in consumer/kafka_rebalance.cc. A broker on the same machine is
-// too quick for the race itself: with RD_KAFKA_OFFSET_END in place of a number this test passed
-// twice out of two. The mock cluster's slow one shows it, in integration/mock/kafka_source_test.cc.
+// The danger line of resolve_ends() in consumer/kafka/kafka_source_rebalance.cc. A broker on the
+// same machine is too quick for the race itself: with RD_KAFKA_OFFSET_END in place of a number this
+// test passed twice out of two. The mock cluster's slow one shows it, in
+// integration/mock/kafka_source_test.cc.
 TEST(Rebalance, TakeOversInQuickSuccessionNeverJumpToTheEnd) {
     Scene scene({.partitions = 4});
     scene.send(6000);

@@ -28,7 +28,7 @@ class Redriven : public testing::Test {
     void mend() { scene_.database().execute("ALTER TABLE effects DROP CONSTRAINT not_yet"); }
     RedrivePlan plan(const RedriveRules& rules = {}) {
         Connection operators(scene_.schema().owner());
-        LetterFilter filter;
+        DeadLetterFilter filter;
         filter.group = scene_.group();
         filter.topic = scene_.topic();
         filter.states = {"open", "redriving"};
@@ -135,7 +135,7 @@ TEST_F(Redriven, WhatIsRefusedAgainIsALetterOfItsOwnThatKnowsItsTries) {
     EXPECT_EQ(redrive_all().delivered, 10);
     ASSERT_TRUE(eventually(patience, [&] { return letters() == 20; }));
     Connection operators(scene_.schema().owner());
-    LetterFilter filter;
+    DeadLetterFilter filter;
     filter.group = scene_.group();
     filter.states = {"open"};
     filter.limit = 1000;

@@ -1,7 +1,7 @@
 // The outbox's relay between a real server and a real broker. What it sent is read from Kafka, what
 // it left from the table.
 
-#include "consumer/relay.h"
+#include "consumer/relay/relay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/header_bytes.h"
 #include "dedup/postgres/transaction.h"
-#include "sinks/outbox_sink.h"
-#include "sinks/table_sink.h"
+#include "dedup/sink/packed_headers.h"
+#include "sinks/outbox/outbox_sink.h"
+#include "sinks/table/table_sink.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/core_harness.h"
 #include "tests/support/eventually.h"

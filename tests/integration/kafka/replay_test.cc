@@ -8,10 +8,10 @@
 #include <future>
 #include <utility>
 
-#include "cli/log_view.h"
+#include "cli/operator/broker_view.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/retention.h"
-#include "sinks/outbox_rows.h"
+#include "dedup/retention/retention.h"
+#include "sinks/outbox/outbox_rows.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 
@@ -73,7 +73,7 @@ class ReplayTest : public testing::Test {
         options.worker = options_;
         options.worker.batch.messages = 7;
         options.worker.postgres.application_name = "replay";
-        options.identity = {"", LogView(options_.kafka).topic_id(scene_.topic())};
+        options.identity = {"", BrokerView(options_.kafka).topic_id(scene_.topic())};
         options.dedup = dedup;
         return options;
     }

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "sinks/dead_letter_sink.h"
-#include "sinks/table_sink.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
+#include "sinks/table/table_sink.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 

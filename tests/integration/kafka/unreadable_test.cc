@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -203,7 +203,7 @@ TEST(OutOfRange, InFrontOfADamagedBatchTheReadingComesBackToIt) {
     const WorkerOptions options = scene.options();
     Told told;
     const std::unique_ptr<Sink> sink = options.topics[0].sink();
-    Intake intake({scene.group(), scene.topic(), {}, {}}, *sink);
+    MessageBuilder intake({scene.group(), scene.topic(), {}, {}}, *sink);
     KafkaSource source(options.kafka, 0, {scene.topic()}, told);
     const TopicPartition partition{scene.topic(), Partition{0}};
     bool reading = false;

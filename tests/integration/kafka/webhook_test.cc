@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "sinks/outbox_rows.h"
+#include "sinks/outbox/outbox_rows.h"
 #include "sinks/webhook/webhook_sink.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

@@ -1,4 +1,4 @@
-#include "consumer/kafka_source.h"
+#include "consumer/kafka/kafka_source.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "consumer/mock_cluster.h"
-#include "consumer/producer.h"
+#include "consumer/kafka/mock_cluster.h"
+#include "consumer/produce/producer.h"
 #include "tests/support/eventually.h"
 
 namespace onceward {
@@ -76,7 +76,7 @@ class KafkaSourceOnMock : public testing::Test {
 // later, by a jump to the end: every message in between would be passed without being read.
 TEST_F(KafkaSourceOnMock, ASeekRightBehindTheAssignmentSkipsNothing) {
     cluster_.set_round_trip(1, milliseconds{60});
-    Intake intake({"group", "topic", {}, {}}, sink_);
+    MessageBuilder intake({"group", "topic", {}, {}}, sink_);
     KafkaSource source(kafka_, 0, {"topic"}, listener_);
     const TopicPartition partition{"topic", Partition{0}};
     bool reading = false;

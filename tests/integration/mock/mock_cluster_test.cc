@@ -1,4 +1,4 @@
-#include "consumer/mock_cluster.h"
+#include "consumer/kafka/mock_cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "consumer/producer.h"
+#include "consumer/produce/producer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "consumer/keyed_producer.h"
-#include "consumer/mock_cluster.h"
+#include "consumer/kafka/mock_cluster.h"
+#include "consumer/produce/keyed_producer.h"
 #include "tests/support/kafka.h"
 
 namespace onceward {

@@ -1,6 +1,6 @@
 // The schema's life cycle against a real server, and what the workers' role may do.
 
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

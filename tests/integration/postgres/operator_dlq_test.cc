@@ -2,7 +2,7 @@
 // librdkafka's mock cluster.
 
 #include "cli/dlq/redrive.h"
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/kafka.h"
 
@@ -236,7 +236,7 @@ TEST_F(DeadLetters, AFailedEffectsKeyIsFreedWithItsCopyAndNotBefore) {
         "gen_random_uuid(), now(), f.source, d.identity, d.partition, d.record_offset, now() "
         "FROM dead_letters d JOIN ledger_feeds f USING (consumer_group, topic)");
     Connection operators(schema_.owner());
-    LetterFilter filter;
+    DeadLetterFilter filter;
     filter.group = "billing";
     filter.topic = "orders";
     filter.limit = 10;

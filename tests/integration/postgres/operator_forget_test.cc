@@ -1,8 +1,8 @@
 // `onceward forget`: a key's claim is taken out, with the reason written down.
 
-#include "dedup/migration.h"
 #include "dedup/once.h"
-#include "dedup/sealing.h"
+#include "dedup/retention/sealing.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 
 namespace onceward::operator_tests {

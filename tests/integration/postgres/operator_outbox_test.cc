@@ -1,7 +1,7 @@
 // `onceward outbox`: what waits and who sends it; `explain` tells of a key's records that wait.
 
 #include "schemas/queries.h"
-#include "sinks/outbox_rows.h"
+#include "sinks/outbox/outbox_rows.h"
 #include "tests/integration/postgres/operator_scene.h"
 
 namespace onceward::operator_tests {

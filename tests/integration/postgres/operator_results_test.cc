@@ -1,7 +1,7 @@
 // Stored results by hand: `onceward explain` tells that there is one, `onceward forget --tenant`
 // erases a tenant's.
 
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 
 namespace onceward::operator_tests {

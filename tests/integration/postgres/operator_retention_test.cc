@@ -1,7 +1,7 @@
 // `onceward retention`: what a ledger keeps, what holds it back, and one step by hand.
 
 #include "cli/configuration/units.h"
-#include "dedup/ledger_view.h"
+#include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/integration/postgres/operator_scene.h"
 
@@ -125,7 +125,7 @@ TEST_F(RetentionByHand, HoursHoldItBackAndAStepOfAnyHourDoesNot) {
     const Configured configured("127.0.0.1:1",
                                 "    ledger: {name: orders, purge_hours: " + hours + "}\n");
     const Outcome shown = run({"retention", "-c", configured.file()});
-    EXPECT_THAT(shown.output, HasSubstr("within its purge_hours alone, " + hours + " UTC"));
+    EXPECT_THAT(shown.output, HasSubstr("within its purge_hours only, " + hours + " UTC"));
     const auto json = run({"retention", "-c", configured.file(), "--json"}).json();
     EXPECT_EQ(json[0]["purge_hours"], hours);
     EXPECT_EQ(json[0]["waits_for_hours"], true);

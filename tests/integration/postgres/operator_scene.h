@@ -12,11 +12,11 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
-#include "consumer/mock_cluster.h"
-#include "consumer/producer.h"
-#include "dedup/digest.h"
-#include "dedup/ledger.h"
-#include "dedup/partition_suspects.h"
+#include "consumer/kafka/mock_cluster.h"
+#include "consumer/produce/producer.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/message/digest.h"
+#include "dedup/operator/partition_suspects.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 

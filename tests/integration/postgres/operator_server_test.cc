@@ -1,6 +1,6 @@
 // What each command asks of its server and of its role, before it does anything.
 
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/kafka.h"

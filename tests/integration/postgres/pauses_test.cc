@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "cli/embedded/child_process.h"
-#include "dedup/migration.h"
-#include "dedup/topic_pauses.h"
+#include "dedup/operator/topic_pauses.h"
+#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "dedup/ledger.h"
-#include "dedup/retention.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/retention/retention.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 

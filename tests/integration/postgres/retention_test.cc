@@ -1,7 +1,7 @@
 // What retention may let go of and when, against a real server and under the workers' role. Time is
 // moved by writing older times into the rows, since nothing here reads the wall clock to decide.
 
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <future>
 #include <thread>
 
-#include "dedup/ledger.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/retention_rules.h"
+#include "dedup/retention/retention_rules.h"
 #include "schemas/queries.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"

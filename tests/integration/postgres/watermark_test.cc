@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dedup/ledger.h"
-#include "dedup/watermark_write.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/retention/watermark_write.h"
 #include "tests/support/postgres.h"
 
 namespace onceward {

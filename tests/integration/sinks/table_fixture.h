@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sinks/table_sink.h"
+#include "sinks/table/table_sink.h"
 #include "tests/conformance/test_messages.h"
 #include "tests/support/postgres.h"
 

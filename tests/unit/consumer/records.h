@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decoder.h"
-#include "consumer/intake.h"
-#include "dedup/sink.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/intake/message_builder.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward::test {
 
@@ -83,8 +83,9 @@ class Taking {
     explicit Taking(KeyOptions key, FormatOptions format = {}, std::vector<FieldSource> fields = {},
                     std::string topic = "orders")
         : sink(std::move(fields)),
-          intake(IntakeOptions{"group", std::move(topic), std::move(format), std::move(key)},
-                 sink) {}
+          intake(
+              MessageBuilderOptions{"group", std::move(topic), std::move(format), std::move(key)},
+              sink) {}
 
     const Message& take(Record record) {
         intake.take(std::move(record), chunk);
@@ -95,7 +96,7 @@ class Taking {
     }
 
     FieldSink sink;
-    Intake intake;
+    MessageBuilder intake;
     Chunk chunk;
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dedup/batch.h"
+#include "dedup/message/batch.h"
 
 namespace onceward::test {
 

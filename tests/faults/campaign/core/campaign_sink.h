@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "dedup/sink.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward::campaign::core {
 

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <set>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "tests/faults/campaign/core/draws.h"
 #include "tests/faults/campaign/core/plan.h"
 

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <span>
 
-#include "dedup/log.h"
-#include "dedup/mutants.h"
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
 #include "tests/faults/campaign/core/core_campaign.h"
 #include "tests/faults/campaign/core/plan.h"
 

@@ -5,7 +5,7 @@
 #include <list>
 #include <numeric>
 
-#include "dedup/retention.h"
+#include "dedup/retention/retention.h"
 #include "tests/faults/campaign/core/member.h"
 #include "tests/faults/campaign/core/verdict.h"
 #include "tests/faults/checker/load_postgres.h"
@@ -75,7 +75,7 @@ class Run {
 
     void go() {
         if (freezes(plan_) && plan_.server != ServerKind::replicated) {
-            GuardOptions guard;
+            FrozenSessionGuardOptions guard;
             guard.connection = scene_->worker_options(0);
             guard.limit = 60ms;
             guard.look_every = 25ms;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dedup/watermark_write.h"
+#include "dedup/retention/watermark_write.h"
 
 namespace onceward::campaign::core {
 namespace {
@@ -207,7 +207,8 @@ void Member::drop_batch() {
     }
 }
 
-// As the product's consumer/watermarks.cc, with the log's end in place of the broker's.
+// As the product's consumer/partitions/retention_watermarks.cc, with the log's end in place of the
+// broker's.
 void Member::tick_watermarks() {
     const auto now = std::chrono::steady_clock::now();
     if (!worker_->ready() || now < next_tick_ || !worker_->processor().idle()) return;

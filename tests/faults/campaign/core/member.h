@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "dedup/watermark.h"
+#include "dedup/retention/watermark.h"
 #include "tests/faults/campaign/core/campaign_sink.h"
 #include "tests/faults/campaign/core/scene.h"
 #include "tests/support/core_harness.h"

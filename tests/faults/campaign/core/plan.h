@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/steps.h"
+#include "dedup/base/step_observer.h"
 
 namespace onceward::campaign::core {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dedup/claims/log_windows.h"
-#include "dedup/fence.h"
-#include "dedup/guard.h"
+#include "dedup/claims/log/log_windows.h"
+#include "dedup/fence/fence.h"
+#include "dedup/server/frozen_session_guard.h"
 #include "tests/faults/campaign/core/board.h"
 #include "tests/faults/campaign/core/seed_schema.h"
 #include "tests/faults/campaign/core/workload.h"
@@ -31,7 +31,8 @@ class Scene {
     Board board;
     // Of the process that the workers are of, where they are of one.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
-    std::optional<Guard> guard;  // where some worker freezes; set before the workers begin
+    std::optional<FrozenSessionGuard>
+        guard;  // where some worker freezes; set before the workers begin
 
     // A fault took effect.
     void count(FaultKind kind);

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "dedup/migration.h"
+#include "dedup/server/migration.h"
 #include "tests/support/unique.h"
 
 namespace onceward::campaign::core {

@@ -1,0 +1,342 @@
+// `onceward explain`: what became of one idempotency key.
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/keys/dead_letter_lookup.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "dedup/base/safe_text.h"
+#include "dedup/server/migration.h"
+#include "schemas/queries.h"
+#include "sinks/outbox/outbox_rows.h"
+
+namespace onceward {
+namespace {
+
+struct ExplainOptions {
+    OperatorOptions common;
+    KeyQuestion question;
+    bool result = false;
+    bool json = false;
+};
+
+template <class Question>
+bool any_of(const nlohmann::json& list, Question question) {
+    return std::any_of(list.begin(), list.end(), question);
+}
+
+nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
+    nlohmann::json list = nlohmann::json::array();
+    const QueryResult rows =
+        connection.query(sql::explain_evictions, Parameters{}.digests(digests));
+    for (int row = 0; row < rows.rows(); ++row) {
+        list.push_back({{"digest", rows.text(row, 0)},
+                        {"evicted_at", rows.text(row, 1)},
+                        {"ledger", rows.text(row, 2)},
+                        {"evicted_by", rows.text(row, 3)},
+                        {"reason", rows.text(row, 4)}});
+    }
+    return list;
+}
+
+// Their ids are made of the key and of where they go, so that of each topic that has rows both are
+// looked for. What was sent is no longer there.
+nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
+    nlohmann::json list = nlohmann::json::array();
+    std::set<std::string> topics;
+    const QueryResult waiting = connection.query(sql::outbox_topics, Parameters{}.null());
+    for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
+    std::vector<std::optional<std::string_view>> names;
+    std::vector<Digest> ids;
+    for (const std::string& topic : topics) {
+        for (const Digest& digest : digests) {
+            for (const OutboxPlace place : {OutboxPlace::sink, OutboxPlace::also_publish}) {
+                names.emplace_back(topic);
+                ids.push_back(outbox_id(topic, place, digest));
+            }
+        }
+    }
+    if (ids.empty()) return list;
+    const QueryResult rows =
+        connection.query(sql::explain_outbox, Parameters{}.texts(names).digests(ids));
+    for (int row = 0; row < rows.rows(); ++row) {
+        list.push_back({{"group", rows.text(row, 0)},
+                        {"topic", rows.text(row, 1)},
+                        {"id", rows.text(row, 2)},
+                        {"position", rows.integer(row, 3)},
+                        {"created_at", rows.text(row, 4)}});
+    }
+    return list;
+}
+
+// Headers and body only where they are asked for: they are somebody's data.
+nlohmann::json find_results(Connection& connection, const std::vector<Digest>& digests,
+                            bool whole) {
+    nlohmann::json list = nlohmann::json::array();
+    const QueryResult tables = connection.query(sql::explain_result_tables, {});
+    for (int table = 0; table < tables.rows(); ++table) {
+        try {
+            const QueryResult rows = connection.prepared(
+                sql::explain_results, Parameters{}.digests(digests).boolean(whole),
+                {{"table", tables.text(table, 2)}}, true);
+            for (int row = 0; row < rows.rows(); ++row) {
+                list.push_back({{"ledger", tables.text(table, 0)},
+                                {"generation", tables.integer(table, 1)},
+                                {"digest", uuid_text(rows.binary_digest(row, 0))},
+                                {"result", rows.text(row, 1)},
+                                {"status", rows.binary_integer(row, 2)},
+                                {"bytes", rows.binary_integer(row, 3)},
+                                {"stored_at", rows.text(row, 4)}});
+                if (!whole) continue;
+                list.back()["headers"] = nlohmann::json::parse(rows.text(row, 5));
+                list.back()["body"] = rows.text(row, 6);
+            }
+        } catch (const PostgresError& error) {
+            if (error.sqlstate() != "42P01") throw;  // retention dropped it meanwhile
+        }
+    }
+    return list;
+}
+
+// Whether this is of a ledger that could know the key. Where none is known, of a group that was
+// retired or a schema that was restored, what is found in any ledger counts.
+bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
+    const auto has_it = [&](const auto& ledger) { return ledger["ledger"] == found["ledger"]; };
+    return ledgers.empty() || any_of(ledgers, has_it);
+}
+
+// Prints a line for each ledger that could know the key and does not.
+void print_where_not_applied(const nlohmann::json& found) {
+    for (const auto& ledger : found["ledgers"]) {
+        const auto since = ledger["claims_since"].get<std::string>();
+        std::cout << "not applied in ledger " << ledger["ledger"].get<std::string>()
+                  << (since.empty() ? ", which has no claims yet"
+                                    : ", whose claims go back to " + since)
+                  << '\n';
+    }
+    if (found["ledgers"].empty() && found["claims"].empty() && found["leases"].empty()) {
+        std::cout << "not applied: no ledger of it is in use here\n";
+    }
+}
+
+bool any_is_own(const nlohmann::json& found) {
+    const auto is_ours = [&](const nlohmann::json& one) { return is_own(found["ledgers"], one); };
+    return any_of(found["claims"], is_ours) || any_of(found["leases"], is_ours);
+}
+
+void print_text(const nlohmann::json& found) {
+    for (const auto& claim : found["claims"]) std::cout << claim_text(claim) << '\n';
+    for (const auto& lease : found["leases"]) std::cout << lease_text(lease) << '\n';
+    if (!any_is_own(found)) print_where_not_applied(found);
+    for (const auto& result : found["results"]) {
+        std::cout << "result: " << result["result"].get<std::string>();
+        // 0: the sink named none.
+        if (result["status"] != 0) std::cout << ", status " << result["status"].dump();
+        std::cout << ", " << result["bytes"].dump() << " bytes, stored at "
+                  << result["stored_at"].get<std::string>() << " in ledger "
+                  << result["ledger"].get<std::string>() << " generation "
+                  << result["generation"].dump() << '\n';
+        if (!result.contains("body")) continue;
+        for (const auto& header : result["headers"]) {
+            std::cout << safe_value(header["name"].get<std::string>()) << ": "
+                      << safe_value(header["value"].get<std::string>()) << '\n';
+        }
+        std::cout << result["body"].get<std::string>() << '\n';
+    }
+    for (const auto& record : found["outbox"]) {
+        std::cout << "waits in the outbox of " << record["group"].get<std::string>()
+                  << " for topic " << record["topic"].get<std::string>() << " since "
+                  << record["created_at"].get<std::string>() << ", position "
+                  << record["position"].dump() << ", id " << record["id"].get<std::string>()
+                  << '\n';
+    }
+    for (const auto& eviction : found["evictions"]) {
+        std::cout << "taken out of ledger " << eviction["ledger"].get<std::string>() << " at "
+                  << eviction["evicted_at"].get<std::string>() << " by "
+                  << eviction["evicted_by"].get<std::string>() << ": "
+                  << safe_value(eviction["reason"].get<std::string>()) << '\n';
+    }
+    for (const auto& letter : found["dead_letters"]) std::cout << letter_text(letter) << '\n';
+    if (found["discarded_dead_letters"].is_null()) {
+        std::cout << "whether dead letters of it were discarded, this role may not read\n";
+    } else {
+        for (const auto& letter : found["discarded_dead_letters"]) {
+            std::cout << letter_text(letter) << '\n';
+        }
+    }
+    for (const auto& owner : found["without_tenant"]) {
+        std::cout << "not looked for: keys of " << safe_value(owner.get<std::string>())
+                  << ", which belong to tenants; name one: --tenant\n";
+    }
+}
+
+// What is looked for on one server.
+KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
+    if (of_whole_configuration(question)) {
+        return key_search(question, *setup.configuration, setup.database);
+    }
+    KeySearch search;
+    search.candidates =
+        key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
+    if (!question.topic.empty()) search.topics.push_back(question.topic);
+    if (!question.route.empty()) search.routes.push_back(question.route);
+    return search;
+}
+
+// The ledgers that could know the key, each with since when its claims go back; '' if it has none
+// yet. Those of another group that reads a topic of that name know nothing of this one's messages.
+nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
+                           const KeySearch& search, const std::string& group,
+                           const std::map<std::string, std::string>& begun) {
+    std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
+                                                         search.topics.end());
+    sources.insert(sources.end(), search.routes.begin(), search.routes.end());
+    const QueryResult rows =
+        connection.query(sql::explain_ledgers, Parameters{}
+                                                   .texts(sources)
+                                                   .boolean(of_operation_alone(question))
+                                                   .optional_text(unless_empty(group)));
+    nlohmann::json ledgers = nlohmann::json::array();
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto found = begun.find(std::string(rows.text(row, 0)));
+        ledgers.push_back({{"ledger", rows.text(row, 0)},
+                           {"claims_since", found == begun.end() ? "" : found->second}});
+    }
+    return ledgers;
+}
+
+// Since when all of them know: where they do not, the key was not applied since then.
+std::string known_since(const nlohmann::json& ledgers) {
+    std::string since;
+    for (const auto& ledger : ledgers) {
+        since = std::max(since, ledger["claims_since"].get<std::string>());
+    }
+    return since;
+}
+
+nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& options,
+                        const KeySearch& search) {
+    const KeyQuestion& question = options.question;
+    const std::vector<Digest> digests = digests_of(search.candidates);
+    const DeadLetterQuestion letters{.digests = digests,
+                                     .key_text = question.key,
+                                     .topics = search.topics,
+                                     .only = unless_empty(question.topic)};
+    Connection connection(setup.connection);
+    require_version(connection);
+    std::map<std::string, std::string> begun;
+    const nlohmann::json claims = find_claims(connection, search.candidates, begun);
+    const nlohmann::json leases = find_leases(connection, search.candidates);
+    const std::string group = setup.configuration && question.group.empty()
+                                  ? setup.configuration->group
+                                  : question.group;
+    const nlohmann::json ledgers = own_ledgers(connection, question, search, group, begun);
+    const auto is_ours = [&](const nlohmann::json& found) { return is_own(ledgers, found); };
+    const auto is_done = [&](const nlohmann::json& lease) {
+        return lease["state"] == "done" && is_ours(lease);
+    };
+    return {{"database", setup.database},
+            {"applied", any_of(claims, is_ours) || any_of(leases, is_done)},
+            {"ledgers", ledgers},
+            {"claims", claims},
+            {"results", find_results(connection, digests, options.result)},
+            {"leases", leases},
+            {"outbox", find_published(connection, digests)},
+            {"evictions", find_evictions(connection, digests)},
+            {"dead_letters", find_letters(connection, letters)},
+            {"discarded_dead_letters", find_discarded(connection, letters)},
+            {"without_tenant", search.without_tenant},
+            {"claims_since", known_since(ledgers)}};
+}
+
+// Where only the key is said, all servers of the configuration; else the one that it is on.
+std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
+    const KeyQuestion& question = options.question;
+    const bool everywhere = of_whole_configuration(question);
+    if (!everywhere) return {operator_setup(options.common, "explain", source_of(question))};
+    std::vector<OperatorSetup> setups = operator_setups(options.common, "explain");
+    if (setups.empty() || !setups.front().configuration) {
+        throw UsageError(
+            "whose key is it? Give the configuration with -c, to look over all of its topics and "
+            "routes; or name the message's topic with --topic, the request's route with --route, "
+            "or the operation of a call of once() with --operation");
+    }
+    return setups;
+}
+
+// Where not one key is left to look for, the question was not clear.
+void throw_unless_any(const std::vector<KeySearch>& searches) {
+    std::string owners;
+    for (const KeySearch& search : searches) {
+        if (!search.candidates.empty()) return;
+        for (const std::string& owner : search.without_tenant) {
+            owners += (owners.empty() ? "" : ", ") + owner;
+        }
+    }
+    if (owners.empty()) {
+        throw UsageError(
+            "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
+            "source");
+    }
+    throw UsageError("keys of " + owners + " belong to tenants; name one: --tenant");
+}
+
+int explain(const ExplainOptions& options) {
+    const std::vector<OperatorSetup> setups = asked_setups(options);
+    std::vector<KeySearch> searches;
+    for (const OperatorSetup& setup : setups) {
+        searches.push_back(search_of(options.question, setup));
+    }
+    throw_unless_any(searches);
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        const auto place = static_cast<std::size_t>(&setup - setups.data());
+        all.push_back(found_on(setup, options, searches[place]));
+        return exit_ok;
+    });
+    if (options.json) {
+        std::cout << (setups.size() == 1 ? all.front() : all)
+                         .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
+    } else {
+        for (const auto& found : all) {
+            if (setups.size() > 1) {
+                std::cout << "on " << database_text(found["database"].get<std::string>()) << ":\n";
+            }
+            print_text(found);
+        }
+    }
+    const auto is_applied = [](const nlohmann::json& found) { return found["applied"] == true; };
+    if (any_of(all, is_applied)) return exit_ok;
+    return code == exit_ok ? exit_not_found : code;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand("explain", "Tell what became of an idempotency key");
+    auto options = std::make_shared<ExplainOptions>();
+    add_key_question(*command, options->common, options->question);
+    command->add_flag("--result", options->result,
+                      "Print the stored result's headers and body as well");
+    command->add_flag(
+        "--json", options->json,
+        "Print one JSON object, or a list of one for each server where several are asked");
+    command->footer(
+        "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
+        "the configuration, on all of its servers.\n"
+        "Exit codes: 0 it was applied in a ledger that the group's topic, the route or the "
+        "operation feeds, 3 it was not, as far back as that ledger's claims go (it may have dead "
+        "letters, and claims in ledgers of other groups, all the same), 1 a server could not be "
+        "asked.");
+    commands.add(*command,
+                 [options] { return run_operator_command([&] { return explain(*options); }); });
+}
+
+}  // namespace onceward

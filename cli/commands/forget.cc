@@ -1,0 +1,258 @@
+// `onceward forget`: takes the claim of one idempotency key out, so that it can be applied again;
+// or erases the stored results of a tenant.
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/usage_error.h"
+#include "dedup/operator/eviction.h"
+#include "dedup/server/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One try holds up the ledger's commits for as long at most, while it waits.
+constexpr auto lock_timeout = 1s;
+constexpr int most_tries = 30;
+
+struct ForgetOptions {
+    OperatorOptions common;
+    KeyQuestion question;
+    std::string ledger;
+    std::string reason;
+    bool yes = false;
+    bool json = false;
+};
+
+// From each ledger, or from the one that is named.
+int forget_in_all(Connection& connection, const ForgetOptions& options,
+                  const std::vector<Digest>& digests) {
+    int evicted = 0;
+    const QueryResult ledgers = connection.query(
+        sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const int ledger = static_cast<int>(ledgers.integer(row, 0));
+        std::optional<int> done;
+        for (int tries = 0; !done && tries < most_tries; ++tries) {
+            done = evict(connection, ledger, digests, options.reason, lock_timeout);
+        }
+        if (!done) {
+            throw std::runtime_error("ledger " + std::string(ledgers.text(row, 1)) +
+                                     " was locked all the time; say it again");
+        }
+        evicted += *done;
+    }
+    return evicted;
+}
+
+// A topic's name, or a route's; '' where neither was named.
+const std::string& named_source(const KeyQuestion& question) {
+    return question.route.empty() ? question.topic : question.route;
+}
+
+// DANGER: check whose ledgers they are. A wrong name would erase what nobody asked to erase.
+QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& options,
+                                const OperatorSetup& setup) {
+    const KeyQuestion& question = options.question;
+    std::string group = question.group;
+    // Topics of two groups may have one name. So may routes; but those of a front door without a
+    // configuration are named by no group.
+    const bool has_group = !group.empty() || named_source(question).empty() ||
+                           (!setup.configuration && question.topic.empty());
+    if (!has_group) group = group_of(setup, group);
+    return connection.query(sql::erase_ledgers,
+                            Parameters{}
+                                .optional_text(unless_empty(options.ledger))
+                                .optional_text(unless_empty(group))
+                                .optional_text(unless_empty(named_source(question))));
+}
+
+// The tenant's results in each of these that stores results: how many, or how many were erased.
+nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options,
+                              const OperatorSetup& setup) {
+    const std::string& tenant = options.question.tenant;
+    nlohmann::json found = nlohmann::json::array();
+    const QueryResult ledgers = ledgers_to_erase_in(connection, options, setup);
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const auto ledger = static_cast<int>(ledgers.integer(row, 0));
+        const std::string name(ledgers.text(row, 1));
+        const QueryResult counted =
+            connection.query(sql::results_count, Parameters{}.integer(ledger).bytes(tenant));
+        if (counted.is_null(0, 0)) continue;
+        std::optional<std::int64_t> results = counted.integer(0, 0);
+        if (options.yes) {
+            results.reset();
+            for (int tries = 0; !results && tries < most_tries; ++tries) {
+                results = erase_results(connection, ledger, tenant, options.reason, lock_timeout);
+            }
+            if (!results) {
+                throw std::runtime_error("the results of ledger " + name +
+                                         " were locked all the time; say it again");
+            }
+        }
+        found.push_back({{"ledger", name}, {"results", *results}});
+    }
+    return found;
+}
+
+// What names a key, and no ledger, would be passed over.
+void throw_unless_tenant_alone(const KeyQuestion& question) {
+    if (question.tenant.empty()) {
+        throw UsageError("name a key, or with --tenant whose results are to be erased");
+    }
+    if (!question.operation.empty()) {
+        throw UsageError(
+            "results are erased ledger by ledger, and an operation may have keys in several: name "
+            "one with --ledger");
+    }
+    if (!question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest) {
+        throw UsageError("--kind, --source and --digest are of a key: name it");
+    }
+}
+
+int forget_tenant(const ForgetOptions& options) {
+    const KeyQuestion& question = options.question;
+    throw_unless_tenant_alone(question);
+    const std::vector<OperatorSetup> setups =
+        operator_setups(options.common, "forget", named_source(question));
+    for (const OperatorSetup& setup : setups) {
+        // A name that the configuration does not have is a mistake, and no empty ledger.
+        if (!setup.configuration) continue;
+        const Configuration& configuration = *setup.configuration;
+        if (!question.topic.empty()) {
+            static_cast<void>(topic_named(configuration, question.topic));
+        }
+        if (!question.route.empty()) {
+            static_cast<void>(scope_of(configuration, route_named(configuration, question.route)));
+        }
+    }
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const auto& setup) {
+        Connection connection = writing_session(setup);
+        require_version(connection);
+        for (nlohmann::json& ledger : results_in_all(connection, options, setup)) {
+            ledger["database"] = setup.database;
+            all.push_back(std::move(ledger));
+        }
+        return exit_ok;
+    });
+    std::int64_t sum = 0;
+    for (const auto& ledger : all) sum += ledger["results"].get<std::int64_t>();
+    const int answer = code == exit_ok && sum == 0 ? exit_not_found : code;
+    if (options.json) {
+        std::cout << nlohmann::json{{"ledgers", all}, {"results", sum}, {"done", options.yes}}.dump(
+                         2)
+                  << '\n';
+        return answer;
+    }
+    for (const auto& ledger : all) {
+        std::cout << "ledger " << ledger["ledger"].get<std::string>() << ": "
+                  << ledger["results"].dump() << " results\n";
+    }
+    std::cout << (options.yes
+                      ? "erased: " + std::to_string(sum) + ". Claims stay, and so do dead letters\n"
+                      : "nothing was changed; do it with --yes\n");
+    return answer;
+}
+
+// What becomes of a message that is redelivered.
+struct Repeated {
+    const char* what;
+    const char* effect;
+};
+
+Repeated repeated_of(const KeyQuestion& question) {
+    if (!question.route.empty()) {
+        return {"repeated request with this key", "CARRIED OUT again"};
+    }
+    if (of_operation_alone(question)) return {"call with this key", "CARRIED OUT again"};
+    return {"redelivered message with this key", "APPLIED again"};
+}
+
+int forget(const ForgetOptions& options) {
+    const KeyQuestion& question = options.question;
+    if (question.key.empty()) return forget_tenant(options);
+    const OperatorSetup setup = operator_setup(options.common, "forget", source_of(question));
+    const std::vector<KeyCandidate> wanted =
+        key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
+    Connection connection = writing_session(setup);
+    require_version(connection);
+    std::map<std::string, std::string> begun;
+    nlohmann::json claims = find_claims(connection, wanted, begun);
+    nlohmann::json leases = find_leases(connection, wanted);
+    for (nlohmann::json* list : {&claims, &leases}) {
+        std::erase_if(list->get_ref<nlohmann::json::array_t&>(), [&](const nlohmann::json& one) {
+            return !options.ledger.empty() && one["ledger"] != options.ledger;
+        });
+    }
+    const bool none = claims.empty() && leases.empty();
+    const int evicted =
+        options.yes && !none ? forget_in_all(connection, options, digests_of(wanted)) : 0;
+    // What was found and not taken out: somebody is at it.
+    const bool refused = options.yes && !none && evicted == 0;
+    const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;
+    if (options.json) {
+        std::cout << nlohmann::json{{"claims", claims},
+                                    {"leases", leases},
+                                    {"evicted", evicted},
+                                    {"done", evicted > 0}}
+                         .dump(2)
+                  << '\n';
+        return answer;
+    }
+    for (const auto& claim : claims) std::cout << claim_text(claim) << '\n';
+    for (const auto& lease : leases) std::cout << lease_text(lease) << '\n';
+    if (none) {
+        std::cout << "no ledger knows this key\n";
+        return answer;
+    }
+    if (refused) {
+        std::cerr << "onceward: nothing was taken out: the key is in flight, or it went meanwhile; "
+                     "try again once it has ended\n";
+        return answer;
+    }
+    const Repeated repeated = repeated_of(question);
+    if (options.yes) {
+        std::cout << "taken out: " << evicted << ". A " << repeated.what << " is "
+                  << repeated.effect << '\n';
+    } else {
+        std::cout << "would be taken out; a " << repeated.what << " would then be "
+                  << repeated.effect << "\nnothing was changed; do it with --yes\n";
+    }
+    return answer;
+}
+
+}  // namespace
+
+void add_forget(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "forget",
+        "Take a key's claim out, so that it can be applied again, or erase the stored "
+        "results of a tenant (a dry run first)");
+    auto options = std::make_shared<ForgetOptions>();
+    add_key_question(*command, options->common, options->question);
+    // Without a key it is the tenant's results.
+    command->get_option("key")->required(false);
+    command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all");
+    add_reason(*command, options->reason, "evictions, or in erasures");
+    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->footer(
+        "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
+        "erases results,\nwith --topic or --route only in its ledgers.\n"
+        "Exit codes: 0 taken out, erased or planned, 1 nothing was taken out as the key is in "
+        "flight,\n3 no ledger knows the key, or has results of the tenant.");
+    commands.add(*command, [options] {
+        return run_operator_command([&] { return forget(*options); });
+    });
+}
+
+}  // namespace onceward

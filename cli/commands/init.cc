@@ -1,0 +1,27 @@
+// `onceward init`: an annotated configuration to start from.
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/commands/commands.h"
+#include "cli/starters.h"
+#include "cli/terminal/command.h"
+
+namespace onceward {
+
+void add_init(CLI::App& program, Commands& commands) {
+    CLI::App* command =
+        program.add_subcommand("init", "Print an annotated configuration to start from");
+    auto sink = std::make_shared<std::string>("table");
+    command->add_option("sink", *sink, "What messages are written to")
+        ->check(CLI::IsMember({"table"}))
+        ->capture_default_str();
+    command->footer("onceward init > onceward.yaml");
+    commands.add(*command, [sink] {
+        std::cout << starters::table << std::flush;
+        return std::cout.good() ? exit_ok : exit_failure;
+    });
+}
+
+}  // namespace onceward

@@ -1,0 +1,319 @@
+// `onceward offsets`: shows the fences, and moves one.
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/operator/offsets_move.h"
+#include "cli/operator/offsets_skip.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/text_table.h"
+#include "consumer/kafka/kafka_error.h"
+#include "dedup/operator/topic_pauses.h"
+#include "dedup/server/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+struct OffsetsOptions {
+    OperatorOptions common;
+    std::string group;
+    std::string topic;
+    int partition = -1;
+    std::string position;
+    std::string reason;
+    bool adopt = false;
+    bool yes = false;
+    bool json = false;
+};
+
+// The names of offsets_list.sql's columns, in its order.
+constexpr std::array<const char*, 15> columns{
+    "topic",      "partition", "next_offset",   "epoch",      "owner",
+    "taken_at",   "moved_at",  "watermark",     "retired_at", "applied",
+    "duplicates", "conflicts", "dead_lettered", "skipped",    "topic_id"};
+// Those of them that are not numbers.
+bool is_text(std::size_t column) {
+    return column == 0 || column == 14 || (column >= 4 && column <= 8);
+}
+
+QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
+                    int partition) {
+    const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
+    return connection.query(
+        sql::offsets_list,
+        Parameters{}.text(group).optional_text(unless_empty(topic)).optional_integer(number));
+}
+
+struct LogEnd {
+    std::optional<Offset> offset;  // nullopt if no broker has answered
+    bool missing = false;          // Kafka has no such partition
+};
+
+LogEnd end_of(BrokerView& log, const TopicPartition& partition) {
+    try {
+        return {.offset = log.range(partition).latest};
+    } catch (const KafkaError& error) {
+        if (!unknown_partition(error)) throw;
+        return {.offset = std::nullopt, .missing = true};
+    }
+}
+
+// The end of each partition's log, in the order of the rows. After the first question that no
+// broker answers nothing more is asked.
+std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list) {
+    std::vector<LogEnd> ends(list.rows());
+    if (!setup.configuration) return ends;
+    try {
+        BrokerView log(setup.configuration->kafka);
+        for (int row = 0; row < list.rows(); ++row) {
+            ends[row] =
+                end_of(log, {std::string(list.text(row, 0)),
+                             Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+        }
+    } catch (const KafkaError& error) {
+        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
+    }
+    return ends;
+}
+
+// Throws UsageError if the brokers answer and the topic has no such partition: a fence made for a
+// mistyped number would hold back the ledger's retention. Without an answer the command continues,
+// since it is needed most when something is down.
+void require_partition(BrokerView& log, const TopicPartition& partition) {
+    int count = 0;
+    try {
+        count = log.partition_count(partition.topic);
+    } catch (const KafkaError&) {
+        return;
+    }
+    if (count == 0) {
+        throw UsageError("Kafka has no topic " + partition.topic +
+                         ", or this user may not describe it");
+    }
+    if (partition.partition.raw() < count) return;
+    throw UsageError("topic " + partition.topic + " has no partition " +
+                     std::to_string(partition.partition.raw()) + " in Kafka: it has " +
+                     std::to_string(count) + ", counted from 0");
+}
+
+void tell_missing(const std::string& topic, const std::string& partition, bool retired) {
+    std::cerr << "onceward: topic " << topic << " has no partition " << partition << " in Kafka; "
+              << (retired ? "its fence is retired\n"
+                          : "`onceward groups retire --topic ... --partition ...` takes its fence "
+                            "out of use\n");
+}
+
+// The rows of one server; exit_failure if a fence in use has no partition in Kafka.
+int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
+             nlohmann::json& rows, TextTable& table) {
+    Connection connection(setup.connection);
+    require_version(connection);
+    const QueryResult list = list_of(connection, group, options.topic, options.partition);
+    const auto ends = ends_of(setup, list);
+    std::map<std::string, std::string> paused;
+    for (const TopicPause& pause : open_pauses(connection, group)) {
+        paused[pause.topic] = describe(pause);
+    }
+    int code = exit_ok;
+    for (int row = 0; row < list.rows(); ++row) {
+        const auto cell = [&](int column) {
+            return std::string(list.optional_text(row, column).value_or(""));
+        };
+        nlohmann::json entry{{"database", setup.database}};
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            const int at = static_cast<int>(column);
+            if (list.is_null(row, at)) {
+                entry[columns[column]] = nullptr;
+            } else if (is_text(column)) {
+                entry[columns[column]] = cell(at);
+            } else {
+                entry[columns[column]] = list.integer(row, at);
+            }
+        }
+        std::string end;
+        std::string lag;
+        entry["end"] = nullptr;
+        entry["lag"] = nullptr;
+        entry["missing_in_kafka"] = ends[row].missing;
+        if (const auto& known = ends[row].offset) {
+            const std::int64_t behind =
+                std::max<std::int64_t>(0, known->raw() - list.integer(row, 2));
+            end = std::to_string(known->raw());
+            lag = std::to_string(behind);
+            entry["end"] = known->raw();
+            entry["lag"] = behind;
+        }
+        if (ends[row].missing) {
+            end = "none";
+            if (list.is_null(row, 8)) code = exit_failure;
+            tell_missing(cell(0), cell(1), !list.is_null(row, 8));
+        }
+        const auto pause = paused.find(cell(0));
+        entry["paused"] = pause == paused.end() ? nlohmann::json() : nlohmann::json(pause->second);
+        rows.push_back(entry);
+        table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12),
+                   cell(13), cell(4), cell(6), cell(7), cell(8),
+                   pause == paused.end() ? "" : pause->second});
+    }
+    return code;
+}
+
+int show(const OffsetsOptions& options) {
+    const std::vector<OperatorSetup> setups =
+        operator_setups(options.common, "offsets", options.topic);
+    const std::string group = group_of(setups.front(), options.group);
+    nlohmann::json rows = nlohmann::json::array();
+    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
+                     "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
+                     "retired at", "paused"});
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        return show_on(options, setup, group, rows, table);
+    });
+    if (options.json) {
+        std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
+    } else if (rows.empty()) {
+        std::cout << "group " << group << " has no fence here\n";
+    } else {
+        table.print(std::cout);
+    }
+    return code == exit_ok && rows.empty() ? exit_not_found : code;
+}
+
+std::string describe(const FenceMovePlan& plan) {
+    const std::string where =
+        plan.partition.topic + " partition " + std::to_string(plan.partition.partition.raw());
+    if (!plan.from) return where + ": a new fence at " + std::to_string(plan.to.raw());
+    const std::int64_t step = plan.to.raw() - plan.from->raw();
+    std::string text = where + ": from " + std::to_string(plan.from->raw()) + " to " +
+                       std::to_string(plan.to.raw());
+    if (plan.adopt) {
+        text += ", in another log of that name";
+    } else if (step < 0) {
+        text += ", so that " + std::to_string(-step) + " offsets are read again";
+    } else if (step > 0) {
+        text += ", so that " + std::to_string(step) + " offsets are SKIPPED and never applied";
+    }
+    return text;
+}
+
+void print_plans(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const FenceMovePlan& plan : plans) {
+        list.push_back(
+            {{"topic", plan.partition.topic},
+             {"partition", plan.partition.partition.raw()},
+             {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
+             {"to", plan.to.raw()},
+             {"new_log", plan.adopt},
+             {"warnings", plan.warnings},
+             {"done", options.yes}});
+        if (options.json) continue;
+        std::cout << (options.yes ? "moved " : "would move ") << describe(plan) << '\n';
+        for (const std::string& warning : plan.warnings)
+            std::cout << "  WARNING: " << warning << '\n';
+    }
+    if (options.json) {
+        std::cout << list.dump(2) << '\n';
+    } else if (!options.yes) {
+        std::cout << "nothing was changed; do it with --yes\n";
+    }
+}
+
+int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
+         const std::string& group) {
+    const FencePosition position = parse_position(options.position);
+    if (options.topic.empty()) throw UsageError("--set needs --topic");
+    const bool needs_log = position.kind != FencePosition::Kind::offset;
+    if (!needs_log && options.partition < 0)
+        throw UsageError("--set with an offset needs --partition");
+    if (needs_log && !setup.configuration) {
+        throw UsageError("`" + options.position +
+                         "` is asked of the brokers: give a configuration with -c, or an offset");
+    }
+    std::vector<TopicPartition> partitions;
+    if (options.partition >= 0) {
+        partitions.push_back({options.topic, Partition{options.partition}});
+    } else {
+        const QueryResult list = list_of(connection, group, options.topic, -1);
+        for (int row = 0; row < list.rows(); ++row) {
+            partitions.push_back(
+                {options.topic, Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+        }
+    }
+    if (partitions.empty()) {
+        throw UsageError("group " + group + " has no fence of topic " + options.topic +
+                         " yet; name a --partition to make one");
+    }
+    std::optional<BrokerView> log;
+    if (setup.configuration) log.emplace(setup.configuration->kafka);
+    if (log && options.partition >= 0) require_partition(*log, partitions.front());
+    std::vector<FenceMovePlan> plans;
+    for (const TopicPartition& partition : partitions) {
+        try {
+            plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition,
+                                      position, options.adopt));
+        } catch (const KafkaError& error) {
+            if (!unknown_partition(error)) throw;
+            std::cerr << "onceward: topic " << partition.topic << " has no partition "
+                      << partition.partition.raw() << " in Kafka: its fence stays as it is\n";
+        }
+    }
+    if (options.yes) {
+        for (FenceMovePlan& plan : plans) move_fence(connection, group, plan, options.reason);
+    }
+    print_plans(options, plans);
+    return exit_ok;
+}
+
+int offsets(const OffsetsOptions& options) {
+    if (options.adopt && options.position.empty()) {
+        throw UsageError(
+            "--adopt-topic-id needs --set: where does the new log begin for this group?");
+    }
+    if (options.position.empty()) return show(options);
+    if (options.yes && options.reason.empty()) {
+        throw UsageError("why is the fence moved? Say it with --reason; it is kept in fence_moves");
+    }
+    const OperatorSetup setup = operator_setup(options.common, "offsets", options.topic);
+    const std::string group = group_of(setup, options.group);
+    Connection connection = writing_session(setup);
+    require_version(connection);
+    return move(options, setup, connection, group);
+}
+
+}  // namespace
+
+void add_offsets(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "offsets", "Show the fences of a group, or move one (a dry run first)");
+    add_offsets_skip(*command, commands);
+    auto options = std::make_shared<OffsetsOptions>();
+    add_operator_options(*command, options->common);
+    command->add_option("--group", options->group,
+                        "The consumer group; default: the configuration's");
+    command->add_option("--topic", options->topic, "Only this topic");
+    command->add_option("--partition", options->partition, "Only this partition")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option(
+        "--set", options->position,
+        "Where the next message is to be read: an offset, earliest, latest, or a time "
+        "such as 2026-01-31T12:00:00Z");
+    command->add_flag("--adopt-topic-id", options->adopt,
+                      "The topic was made again: take the new log for this fence's own");
+    offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
+    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->footer(
+        "Exit codes: 0 shown, moved or planned, 1 a fence in use has no partition in Kafka, 3 the "
+        "group has no fence here.");
+    commands.add(*command,
+                 [options] { return run_operator_command([&] { return offsets(*options); }); });
+}
+
+}  // namespace onceward

@@ -1,0 +1,91 @@
+// `onceward pause` and `onceward resume`: a topic pauses for the whole group, without a restart and
+// without a rebalance.
+
+#include <iostream>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "dedup/server/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+struct PauseOptions {
+    OperatorOptions common;
+    std::string group;
+    std::string topic;
+    std::string reason;
+};
+
+struct Target {
+    OperatorSetup setup;
+    std::string group;
+};
+
+Target target_of(const PauseOptions& options, const std::string& command) {
+    Target target{operator_setup(options.common, command, options.topic), {}};
+    target.group = group_of(target.setup, options.group);
+    if (!target.setup.configuration || !options.group.empty()) return target;
+    const std::string& database = topic_named(*target.setup.configuration, options.topic).database;
+    // Anywhere else no worker of the topic would see it.
+    if (database == target.setup.database) return target;
+    throw UsageError("topic " + options.topic + " is on " + database_text(database));
+}
+
+int pause(const PauseOptions& options) {
+    const Target target = target_of(options, "pause");
+    Connection connection = writing_session(target.setup);
+    require_version(connection);
+    const QueryResult paused =
+        connection.query(sql::pauses_begin,
+                         Parameters{}.text(target.group).text(options.topic).text(options.reason));
+    std::cout << options.topic << " is paused for group " << target.group << " since "
+              << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
+              << "workers look every second; the batch in flight ends first\n";
+    return exit_ok;
+}
+
+int resume(const PauseOptions& options) {
+    const Target target = target_of(options, "resume");
+    Connection connection = writing_session(target.setup);
+    require_version(connection);
+    const QueryResult ended =
+        connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
+    if (ended.rows() == 0) {
+        std::cout << options.topic << " is not paused for group " << target.group << '\n';
+        return exit_not_found;
+    }
+    std::cout << options.topic << " goes on for group " << target.group
+              << "; it was paused since " << ended.text(0, 0) << '\n';
+    return exit_ok;
+}
+
+CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
+              int (*work)(const PauseOptions&)) {
+    CLI::App* command = program.add_subcommand(name, text);
+    auto options = std::make_shared<PauseOptions>();
+    add_operator_options(*command, options->common);
+    command->add_option("topic", options->topic, "The topic's name")->required();
+    command->add_option("--group", options->group,
+                        "The consumer group; default: the configuration's");
+    if (work == pause) {
+        command->add_option("--reason", options->reason,
+                            "Why, for those who look at logs and at `onceward offsets`");
+    }
+    commands.add(*command,
+                 [options, work] { return run_operator_command([&] { return work(*options); }); });
+    return command;
+}
+
+}  // namespace
+
+void add_pause(CLI::App& program, Commands& commands) {
+    add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause);
+    add(program, commands, "resume", "Read a paused topic on, from where its fences stand", resume)
+        ->footer("Exit codes: 0 it goes on, 3 it was not paused.");
+}
+
+}  // namespace onceward

@@ -1,0 +1,333 @@
+// `onceward replay`: a range of a topic is read again, through dedup or deliberately past it.
+
+#include "cli/replay/replay.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/commands/commands.h"
+#include "cli/composition/composition.h"
+#include "cli/operator/offsets_move.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/stop_request.h"
+#include "dedup/base/mutants.h"
+#include "dedup/fence/fence.h"
+#include "dedup/server/migration.h"
+
+namespace onceward {
+namespace {
+
+struct ReplayArguments {
+    OperatorOptions common;
+    std::string topic;
+    std::vector<int> partitions;
+    std::string from;
+    std::string to;
+    std::string reason;
+    bool without_dedup = false;
+    bool again = false;
+    bool may_repeat = false;
+    bool yes = false;
+    bool json = false;
+};
+
+const TopicConfiguration& topic_of(const ReplayArguments& arguments, const OperatorSetup& setup) {
+    if (!setup.configuration) {
+        throw UsageError(
+            "how a message is read and applied, the configuration says: give it with "
+            "-c");
+    }
+    const TopicConfiguration& topic = topic_named(*setup.configuration, arguments.topic);
+    const LedgerOptions& ledger = setup.configuration->ledgers.at(topic.ledger);
+    if (ledger.store == StoreKind::lease) {
+        throw UsageError(
+            "with store: lease each call has its lease, and only workers call: `onceward dlq "
+            "redrive` has what failed called again, and `onceward offsets --set` reads a range "
+            "again");
+    }
+    if (ledger.reach == Reach::partition && !arguments.without_dedup) {
+        throw UsageError(
+            "with reach: partition only a partition's owner may claim: move its fence "
+            "back with `onceward offsets --set`, which reads it again through dedup");
+    }
+    return topic;
+}
+
+// The same words are the same replay.
+std::string describe(const ReplayArguments& arguments) {
+    std::string partitions;
+    for (const int partition : arguments.partitions) {
+        partitions += (partitions.empty() ? "" : ", ") + std::to_string(partition);
+    }
+    return (partitions.empty() ? std::string("all partitions") : "partitions " + partitions) +
+           " from " + arguments.from + " to " + arguments.to +
+           (arguments.without_dedup ? " without dedup" : "");
+}
+
+struct Planned {
+    std::vector<ReplayRange> ranges;
+    std::vector<std::string> warnings;
+    std::vector<std::string> repeats;  // why messages may be applied a second time
+};
+
+std::string partition_text(Partition partition) {
+    return "partition " + std::to_string(partition.raw());
+}
+
+// What the ledger may have forgotten of the messages from there on.
+void add_repeats(Connection& connection, BrokerView& log, const OperatorSetup& setup,
+                 const TopicConfiguration& topic, Partition partition, Offset from,
+                 Planned& planned) {
+    for (const std::string& why :
+         forgotten_claims(connection, &log, setup.configuration->group, {topic.name, partition},
+                          from, topic.ledger)) {
+        planned.repeats.push_back(partition_text(partition) + ": " + why);
+    }
+}
+
+void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup& setup,
+                    const TopicPartition& partition, const LogIdentity& identity,
+                    const ReplayArguments& arguments, Planned& planned) {
+    const std::string& group = setup.configuration->group;
+    const std::string name = partition_text(partition.partition);
+    const auto fence = Fences(group, "").look(connection, partition.topic, partition.partition);
+    if (!fence) {
+        planned.warnings.push_back(name + ": group " + group + " has read nothing of it yet");
+        return;
+    }
+    if (!same_log(*fence, identity)) {
+        throw UsageError("topic " + partition.topic +
+                         " was made again, and the group's fences count in the old log");
+    }
+    const ReplayRange wanted{
+        partition.partition,
+        resolve_position(&log, partition, parse_position(arguments.from, "--from")),
+        resolve_position(&log, partition, parse_position(arguments.to, "--to"))};
+    if (wanted.begin > wanted.end) throw UsageError("--from is after --to in " + name);
+    const ReplayPlan plan = plan_replay(wanted, log.range(partition), fence->next_offset);
+    for (const std::string& note : plan.notes) planned.warnings.push_back(name + ": " + note);
+    if (plan.range.begin == plan.range.end) return;
+    planned.ranges.push_back(plan.range);
+    if (arguments.without_dedup) return;
+    add_repeats(connection, log, setup, topic_named(*setup.configuration, arguments.topic),
+                partition.partition, plan.range.begin, planned);
+}
+
+// What an open replay still has to read, from its own fences.
+Planned plan_rest(Connection& connection, BrokerView& log, const OperatorSetup& setup,
+                  const TopicConfiguration& topic, const KnownReplay& known, bool dedup) {
+    Planned planned;
+    planned.ranges = known.ranges;
+    if (!dedup) return planned;
+    Fences fences(fences_of(setup.configuration->group, known), "");
+    for (const ReplayRange& range : known.ranges) {
+        const auto fence = fences.look(connection, topic.name, range.partition);
+        const Offset from = fence ? fence->next_offset : range.begin;
+        if (from >= range.end) continue;
+        add_repeats(connection, log, setup, topic, range.partition, from, planned);
+    }
+    return planned;
+}
+
+Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& setup,
+                 const ReplayArguments& arguments, const LogIdentity& identity) {
+    std::vector<int> partitions = arguments.partitions;
+    const bool by_offset =
+        parse_position(arguments.from, "--from").kind == FencePosition::Kind::offset ||
+        parse_position(arguments.to, "--to").kind == FencePosition::Kind::offset;
+    if (by_offset && partitions.size() != 1) {
+        throw UsageError("an offset is one of a --partition: name it, or give times");
+    }
+    if (partitions.empty()) {
+        partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
+        std::iota(partitions.begin(), partitions.end(), 0);
+    }
+    Planned planned;
+    for (const int number : partitions) {
+        plan_partition(connection, log, setup, {arguments.topic, Partition{number}}, identity,
+                       arguments, planned);
+    }
+    return planned;
+}
+
+std::vector<std::string> warnings_of(const Planned& planned) {
+    std::vector<std::string> warnings = planned.warnings;
+    warnings.insert(warnings.end(), planned.repeats.begin(), planned.repeats.end());
+    return warnings;
+}
+
+int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_to) {
+    if (arguments.json) {
+        std::cout << nlohmann::json{{"ranges", ranges_json(planned.ranges)},
+                                    {"warnings", warnings_of(planned)},
+                                    {"done", false}}
+                         .dump(2)
+                  << '\n';
+        return exit_ok;
+    }
+    for (const ReplayRange& range : planned.ranges) {
+        std::cout << "would read again partition " << range.partition.raw() << ": offsets "
+                  << range.begin.raw() << " to " << range.end.raw() - 1 << '\n';
+    }
+    std::cout << (arguments.without_dedup
+                      ? "each of their messages would be APPLIED again; claims stay as they are\n"
+                      : "what is claimed still is a duplicate, and what is not would be applied\n")
+              << (replied_to ? "each of their senders would get a reply again\n" : "")
+              << (planned.repeats.empty() ? "" : "--may-repeat is needed, as claims are gone\n")
+              << "nothing was changed; do it with --yes\n";
+    return exit_ok;
+}
+
+int show(const ReplayArguments& arguments, const KnownReplay& replay, const ReplayReport& report) {
+    const Totals& totals = report.totals;
+    if (arguments.json) {
+        std::cout << nlohmann::json{{"replay", replay.number},
+                                    {"ranges", ranges_json(replay.ranges)},
+                                    {"messages", totals.passed()},
+                                    {"applied", totals.applied},
+                                    {"duplicates", totals.duplicates},
+                                    {"conflicts", totals.conflicts},
+                                    {"dead_lettered", totals.dead_lettered},
+                                    {"skipped", totals.skipped},
+                                    {"finished", report.finished},
+                                    {"done", true}}
+                         .dump(2)
+                  << '\n';
+    } else {
+        std::cout << "replay " << replay.number << ": messages " << totals.passed() << ", applied "
+                  << totals.applied << ", duplicates " << totals.duplicates << ", conflicts "
+                  << totals.conflicts << ", dead letters " << totals.dead_lettered << ", skipped "
+                  << totals.skipped << '\n';
+    }
+    if (report.finished) return exit_ok;
+    std::cerr << "onceward: interrupted; say it again to go on\n";
+    return exit_interrupted;
+}
+
+ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& setup,
+                         const LogIdentity& identity) {
+    ReplayOptions options;
+    options.group = setup.configuration->group;
+    options.worker = make_worker_options(*setup.configuration, 0);
+    std::erase_if(options.worker.topics,
+                  [&](const WorkerTopic& topic) { return topic.name != arguments.topic; });
+    options.worker.postgres = setup.connection;
+    options.worker.postgres.statement_timeout = setup.configuration->postgres.statement_timeout;
+    options.identity = identity;
+    options.dedup = !arguments.without_dedup;
+    options.stopped = [] { return stop_requested(); };
+    return options;
+}
+
+void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownReplay>& known) {
+    if (!arguments.without_dedup || arguments.again || !known || !known->finished) return;
+    throw UsageError("the same was applied again by " + known->started_by + " at " + known->at +
+                     " already, as replay " + std::to_string(known->number) +
+                     "; --again does it once more");
+}
+
+// DANGER: a message whose claim is gone is fresh, and is applied a second time.
+void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
+    if (mutant(Mutant::replay_without_its_claims)) return;
+    if (arguments.may_repeat || planned.repeats.empty()) return;
+    throw UsageError(
+        "messages of the range may be applied a SECOND time, as said above; --may-repeat does it "
+        "all the same");
+}
+
+void tell_warnings(const Planned& planned) {
+    for (const std::string& warning : warnings_of(planned)) {
+        std::cerr << "onceward: " << warning << '\n';
+    }
+}
+
+int replay(const ReplayArguments& arguments) {
+    const OperatorSetup setup = operator_setup(arguments.common, "replay", arguments.topic);
+    const TopicConfiguration& topic = topic_of(arguments, setup);
+    Connection connection = writing_session(setup);
+    require_version(connection);
+    BrokerView log(setup.configuration->kafka);
+    const LogIdentity identity{"", log.topic_id(topic.name)};
+    ReplayRequest request{setup.configuration->group, topic.name, describe(arguments),
+                          arguments.reason,           {},         !arguments.without_dedup};
+    std::optional<KnownReplay> known = find_replay(connection, request);
+    refuse_twice(arguments, known);
+    const bool goes_on = known && !known->finished;
+    Planned planned;
+    if (goes_on) {
+        planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
+        std::cerr << "onceward: goes on with replay " << known->number << ", which "
+                  << known->started_by << " began at " << known->at << '\n';
+    } else {
+        planned = plan_all(connection, log, setup, arguments, identity);
+    }
+    tell_warnings(planned);
+    if (arguments.without_dedup && topic.stores_results) {
+        std::cerr << "onceward: past dedup no results are stored, and nobody is replied to\n";
+    }
+    if (planned.ranges.empty()) {
+        std::cout << (arguments.json ? "{\"ranges\": []}\n"
+                                     : "there is nothing to be read again\n");
+        return exit_not_found;
+    }
+    if (!arguments.yes) {
+        return tell(arguments, planned, replies(topic) && !arguments.without_dedup);
+    }
+    refuse_repeats(arguments, planned);
+    const StopRequest stop;
+    request.ranges = planned.ranges;
+    if (!goes_on) {
+        begin_replay(connection, request);
+        known = find_replay(connection, request);
+        // Claims may have expired since the plan. From here on none can: it is open.
+        const Planned begun =
+            plan_rest(connection, log, setup, topic, known.value(), request.dedup);
+        if (planned.repeats.empty()) tell_warnings(begun);
+        refuse_repeats(arguments, begun);
+    }
+    return show(arguments, known.value(),
+                run_replay(known.value(), options_of(arguments, setup, identity)));
+}
+
+}  // namespace
+
+void add_replay(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "replay", "Read a range of a topic again while the workers run (a dry run first)");
+    auto arguments = std::make_shared<ReplayArguments>();
+    add_operator_options(*command, arguments->common);
+    command->add_option("--topic", arguments->topic, "The topic")->required();
+    command->add_option("--partition", arguments->partitions, "Only these; default: all")
+        ->check(CLI::NonNegativeNumber);
+    command
+        ->add_option("--from", arguments->from,
+                     "Where it begins: an offset, earliest, or a time such as 2026-01-31T12:00:00Z")
+        ->required();
+    command
+        ->add_option(
+            "--to", arguments->to,
+            "Where it ends, exclusive: an offset, a time, or latest for what the group has "
+            "passed")
+        ->required();
+    add_reason(*command, arguments->reason, "replays");
+    command->add_flag("--without-dedup", arguments->without_dedup,
+                      "Apply each message again, whatever is claimed; claims stay as they are");
+    command->add_flag("--may-repeat", arguments->may_repeat,
+                      "Go on though the ledger may have dropped claims of the range, so that its "
+                      "messages are applied a second time");
+    command->add_flag("--again", arguments->again,
+                      "Also where the same was applied again without dedup before");
+    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->footer(
+        "Exit codes: 0 done or planned, 3 there is nothing to be read again, 130 interrupted; say "
+        "it again to go on.");
+    commands.add(*command,
+                 [arguments] { return run_operator_command([&] { return replay(*arguments); }); });
+}
+
+}  // namespace onceward

@@ -1,0 +1,286 @@
+// `onceward retention`: what each ledger keeps and what holds it back; and one step of the job that
+// workers run by themselves.
+
+#include "dedup/retention/retention.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "cli/commands/commands.h"
+#include "cli/configuration/units.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/text_table.h"
+#include "dedup/retention/ledger_view.h"
+#include "dedup/retention/retention_rules.h"
+#include "dedup/server/migration.h"
+
+namespace onceward {
+namespace {
+
+constexpr int holders_shown = 5;
+
+struct RetentionArguments {
+    OperatorOptions common;
+    std::string ledger;
+    bool run_once = false;
+    bool any_hour = false;
+    bool json = false;
+};
+
+std::string seconds_text(std::chrono::seconds duration) {
+    return duration.count() == 0 ? "" : duration_text(duration);
+}
+
+nlohmann::json to_json(const RetentionHolder& holder) {
+    nlohmann::json json{{"group", holder.group},
+                        {"watermark", holder.watermark ? nlohmann::json(*holder.watermark)
+                                                       : nlohmann::json(nullptr)}};
+    if (is_route_name(holder.topic)) {
+        json["route"] = holder.topic;
+    } else {
+        json["topic"] = holder.topic;
+        json["partition"] = holder.partition;
+    }
+    if (holder.replay) {
+        json["replay"] = *holder.replay;
+        json["started_by"] = holder.started_by;
+        json["started_at"] = holder.started_at;
+    }
+    return json;
+}
+
+std::string holder_text(const RetentionHolder& holder) {
+    if (holder.replay) {
+        return "replay " + std::to_string(*holder.replay) + " of topic " + holder.topic +
+               ", which " + holder.started_by + " began at " + holder.started_at +
+               ": say it again to go on, or end it with `onceward groups retire '" +
+               holder.name() + "' --yes`";
+    }
+    const std::string passed =
+        holder.watermark ? "passed up to " + *holder.watermark : "never passed";
+    if (is_route_name(holder.topic)) {
+        // They have no log: it is the clock, less the longest of them.
+        return "requests to " + holder.topic + " of group " + holder.group + ": " + passed;
+    }
+    return "group " + holder.group + " topic " + holder.topic + ' ' +
+           (holder.partition < 0 ? std::string("its list of partitions")
+                                 : "partition " + std::to_string(holder.partition)) +
+           ": " + passed;
+}
+
+std::string claims_text(const LedgerView& ledger) {
+    return (ledger.claims_counted ? "" : "about ") + std::to_string(ledger.claims);
+}
+
+nlohmann::json to_json(const LedgerView& ledger) {
+    nlohmann::json json{{"ledger", ledger.name},
+                        {"store", ledger.store},
+                        {"reach", ledger.reach},
+                        {"retention_seconds", ledger.retention.count()},
+                        {"generations", ledger.generations},
+                        {"claims_estimated", ledger.claims},
+                        {"claims_counted", ledger.claims_counted},
+                        {"bytes", ledger.bytes},
+                        {"oldest", ledger.oldest},
+                        {"oldest_seconds", ledger.oldest_age.count()},
+                        {"held_back_seconds", ledger.held_back.count()},
+                        {"held_back_by", nlohmann::json::array()}};
+    if (ledger.store == "lease") {
+        json["leases_held"] = ledger.leases_held;
+        json["leases_waiting"] = ledger.leases_waiting;
+        json["oldest_lease_seconds"] = ledger.oldest_lease.count();
+    }
+    return json;
+}
+
+// The hours of the ledger, from the configuration; nullopt if it does not set them.
+std::optional<DailyHours> purge_hours(const OperatorSetup& setup, const std::string& ledger) {
+    if (!setup.configuration) return std::nullopt;
+    const auto found = setup.configuration->ledgers.find(ledger);
+    return found == setup.configuration->ledgers.end() ? std::nullopt : found->second.purge_hours;
+}
+
+bool within_now(const DailyHours& hours) {
+    const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
+    return within(hours, now.time_since_epoch() % std::chrono::hours(24));
+}
+
+// A ledger that keeps claims beyond their retention, and why.
+struct HeldLedger {
+    LedgerView view;
+    std::optional<DailyHours> hours;  // none: or it is within them
+    std::vector<RetentionHolder> holders;
+};
+
+void tell(const HeldLedger& held) {
+    if (held.hours) {
+        std::cout << held.view.name << " drops claims within its purge_hours only, "
+                  << hours_text(*held.hours) << " UTC\n";
+    }
+    std::cout << held.view.name << " waits for, the oldest first:\n";
+    for (const RetentionHolder& holder : held.holders) {
+        std::cout << "  " << holder_text(holder) << '\n';
+    }
+}
+
+// Keys whose effect has not ended; no retention drops them.
+std::string open_leases_text(const LedgerView& ledger) {
+    return ledger.name + " has keys in flight that stay, the oldest for " +
+           duration_text(ledger.oldest_lease) + ": " + std::to_string(ledger.leases_held) +
+           " under a lease, " + std::to_string(ledger.leases_waiting) + " whose lease has ended";
+}
+
+int show(const RetentionArguments& arguments) {
+    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    nlohmann::json all = nlohmann::json::array();
+    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims",
+                     "bytes", "oldest since", "held back"});
+    std::vector<HeldLedger> held;
+    std::vector<std::string> open_leases;
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        Connection connection(setup.connection);
+        require_version(connection);
+        for (const LedgerView& ledger :
+             view_ledgers(connection, unless_empty(arguments.ledger), std::nullopt)) {
+            all.push_back(to_json(ledger));
+            all.back()["database"] = setup.database;
+            std::optional<DailyHours> hours = purge_hours(setup, ledger.name);
+            if (hours) all.back()["purge_hours"] = hours_text(*hours);
+            if (hours && within_now(*hours)) hours.reset();
+            table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
+                       std::to_string(ledger.generations), claims_text(ledger),
+                       std::to_string(ledger.bytes), ledger.oldest,
+                       seconds_text(ledger.held_back)});
+            if (ledger.leases_held + ledger.leases_waiting > 0) {
+                open_leases.push_back(open_leases_text(ledger));
+            }
+            if (ledger.held_back == std::chrono::seconds(0)) continue;
+            held.push_back(
+                {ledger, hours, retention_holders(connection, ledger.ledger, holders_shown)});
+            all.back()["waits_for_hours"] = hours.has_value();
+            for (const RetentionHolder& holder : held.back().holders) {
+                all.back()["held_back_by"].push_back(to_json(holder));
+            }
+        }
+        return exit_ok;
+    });
+    if (arguments.json) {
+        std::cout << all.dump(2) << '\n';
+    } else if (all.empty()) {
+        std::cout << "there is no such ledger here\n";
+    } else {
+        table.print(std::cout);
+        for (const HeldLedger& ledger : held) tell(ledger);
+        for (const std::string& line : open_leases) std::cout << line << '\n';
+    }
+    return code == exit_ok && all.empty() ? exit_not_found : code;
+}
+
+// What each job of a worker's process does with a ledger that fails: the others have their turn.
+nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
+    std::cerr << "onceward: ledger " << ledger.name << ": " << error.what() << '\n';
+    tell_missing_right(error);
+    return {{"ledger", ledger.name},
+            {"looked", false},
+            {"failed", true},
+            {"sqlstate", error.sqlstate()},
+            {"error", error.summary()}};
+}
+
+nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& options,
+                         Connection& connection) {
+    RetentionJob job({.connection = options, .ledgers = {ledger}});
+    const RetentionReport report = job.look(connection, ledger);
+    return {{"ledger", ledger.name},
+            {"looked", report.looked},
+            {"failed", false},
+            {"rotated", report.rotated},
+            {"sealed", report.sealed},
+            {"expired", report.unlisted},
+            {"tables_dropped", report.dropped},
+            {"leases_deleted", report.leases},
+            {"busy", report.busy},
+            {"held_back", report.held_back},
+            {"waits_for_hours", report.waits_for_hours}};
+}
+
+int run_once(const RetentionArguments& arguments) {
+    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    if (!setups.empty() && !setups.front().configuration) {
+        throw UsageError("when a generation is full is the configuration's: give it with -c");
+    }
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        std::optional<Connection> connection(writing_session(setup));
+        require_version(*connection);
+        int worst = exit_ok;
+        for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
+            if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
+            if (arguments.any_hour) ledger.purge_hours.reset();
+            try {
+                if (!connection) connection = writing_session(setup);
+                all.push_back(look_once(ledger, setup.connection, *connection));
+            } catch (const PostgresError& error) {
+                all.push_back(failed_look(ledger, error));
+                connection.reset();
+                worst = exit_failure;
+            }
+        }
+        return worst;
+    });
+    if (arguments.json) {
+        std::cout << all.dump(2) << '\n';
+        return code;
+    }
+    for (const auto& report : all) {
+        if (report["failed"].get<bool>()) continue;  // on standard error already
+        std::cout << report["ledger"].get<std::string>() << ": "
+                  << (report["looked"].get<bool>()
+                          ? "rotated " + report["rotated"].dump() + ", sealed " +
+                                report["sealed"].dump() + ", expired " + report["expired"].dump() +
+                                ", tables dropped " + report["tables_dropped"].dump() +
+                                (report["leases_deleted"] == 0
+                                     ? ""
+                                     : ", leases deleted " + report["leases_deleted"].dump())
+                          : "not there yet, or another process is looking at it")
+                  << (report["waits_for_hours"].get<bool>()
+                          ? "; what has expired waits for its purge_hours, or for --any-hour"
+                          : "")
+                  << (report["busy"].get<bool>() ? "; a lock was not to be had in time, try again"
+                                                 : "")
+                  << '\n';
+    }
+    if (all.empty()) std::cout << "the configuration has no such ledger\n";
+    return code == exit_ok && all.empty() ? exit_not_found : code;
+}
+
+}  // namespace
+
+void add_retention(CLI::App& program, Commands& commands) {
+    CLI::App* command = program.add_subcommand(
+        "retention", "Show what each ledger keeps and what holds it back, or take one step now");
+    auto arguments = std::make_shared<RetentionArguments>();
+    add_operator_options(*command, arguments->common);
+    command->add_option("--ledger", arguments->ledger, "Only this ledger");
+    command->add_flag("--run-once", arguments->run_once,
+                      "Rotate, drop what has expired, and seal at most one generation of each "
+                      "ledger, as the workers do every ten seconds");
+    command->add_flag("--any-hour", arguments->any_hour,
+                      "With --run-once: also outside of the ledgers' purge_hours");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->footer(
+        "Exit codes: 0 shown or done, 1 a ledger's step failed (the others had theirs), 3 there is "
+        "no "
+        "such ledger.");
+    commands.add(*command, [arguments] {
+        return run_operator_command(
+            [&] { return arguments->run_once ? run_once(*arguments) : show(*arguments); });
+    });
+}
+
+}  // namespace onceward

@@ -1,0 +1,135 @@
+#include "cli/composition/upstream_routes.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "cli/composition/composition.h"
+#include "cli/composition/route_guard.h"
+#include "cli/configuration/databases.h"
+#include "dedup/sink/http_header_rules.h"
+#include "sinks/webhook/http_client.h"
+#include "sinks/webhook/rules.h"
+
+namespace onceward {
+namespace {
+
+HttpClientOptions call_options(const UpstreamTarget& upstream, std::size_t answer_bytes) {
+    HttpClientOptions options;
+    options.concurrency = 1;
+    options.timeout = upstream.timeout;
+    options.connect_timeout = std::min(options.connect_timeout, upstream.timeout);
+    options.ca_file = upstream.ca_file;
+    options.answer_bytes = static_cast<std::int64_t>(answer_bytes);
+    // DANGER: a request on a reused keep-alive connection can race with the server closing it. It
+    // was sent, but we cannot know whether it was read, so its key would end in doubt. Open a new
+    // connection for each call.
+    options.fresh_connections = true;
+    for (const std::string& text : upstream.allow_private) {
+        const auto network = parse_network(text);
+        if (!network) throw std::invalid_argument("no network: " + text);
+        options.allowed.push_back(*network);
+    }
+    return options;
+}
+
+class WebUpstream final : public UpstreamClient {
+  public:
+    WebUpstream(const UpstreamTarget& upstream, std::size_t answer_bytes)
+        : upstream_(upstream), client_(call_options(upstream, answer_bytes)) {}
+
+    void begin(UpstreamCall call) override {
+        HttpCall request;
+        request.url = Secret(upstream_.url.reveal() + call.target);
+        request.method = std::move(call.method);
+        request.body = std::move(call.body);
+        for (auto& header : call.headers) {
+            const bool replaced = std::ranges::any_of(upstream_.headers, [&](const auto& own) {
+                return same_variable(own.first, header.first);
+            });
+            if (replaced || !valid_header_name(header.first)) continue;
+            request.headers.emplace_back(std::move(header.first), std::move(header.second));
+        }
+        request.headers.insert(request.headers.end(), upstream_.headers.begin(),
+                               upstream_.headers.end());
+        request.headers.emplace_back("Idempotency-Key", key_header_value(call.key));
+        client_.begin(1, std::move(request));
+    }
+
+    std::optional<UpstreamAnswer> wait(std::chrono::milliseconds most) override {
+        std::vector<HttpAnswer> answers = client_.wait(most);
+        if (answers.empty()) return std::nullopt;
+        HttpAnswer& answer = answers.front();
+        return UpstreamAnswer{.status = answer.status,
+                              .carried = answer.carried,
+                              .too_large = answer.too_large,
+                              .headers = std::move(answer.headers),
+                              .body = std::move(answer.body),
+                              .failure = std::move(answer.failure)};
+    }
+
+  private:
+    const UpstreamTarget upstream_;
+    HttpClient client_;
+};
+
+UpstreamRequestOptions requests_of(const Configuration& configuration, std::size_t place,
+                                   const TopicConfiguration& message) {
+    const RouteConfiguration& route = configuration.http.routes[place];
+    UpstreamRequestOptions options;
+    options.postgres = configuration.postgres;
+    options.ledger = configuration.ledgers.at(message.ledger);
+    options.ledger.stores_results = true;
+    options.service = configuration.group;
+    options.name = message.name;
+    options.limits = message.answers.limits;
+    options.key_header = route.options.key.header;
+    options.upstream = route.upstream;
+    options.wait = route.options.wait;
+    options.client = [upstream = route.upstream, bytes = message.answers.limits.max_bytes] {
+        return make_upstream_client(upstream, bytes);
+    };
+    return options;
+}
+
+}  // namespace
+
+std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstream,
+                                                     std::size_t answer_bytes) {
+    return std::make_unique<WebUpstream>(upstream, answer_bytes);
+}
+
+UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, StepObserver* observer)
+    : guard_(route_guard(configuration.postgres)),
+      retention_(make_retention_options(configuration.postgres,
+                                        ledgers_of(configuration, configuration.route_upstreams))) {
+    for (const auto& [place, message] : configuration.route_upstreams) {
+        UpstreamRequestOptions options = requests_of(configuration, place, message);
+        options.session_opened = [this](int pid) { guard_.watch(pid); };
+        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.observer = observer;
+        routes_.emplace(place, std::make_unique<UpstreamRequests>(std::move(options)));
+    }
+    retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
+}
+
+UpstreamRoutes::~UpstreamRoutes() = default;
+
+void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
+    const std::size_t route = requests.front().route;
+    routes_.at(route)->submit(std::move(requests), std::move(then));
+}
+
+void UpstreamRoutes::complete(ProcessStatus& status) const {
+    status.add_front_door(guard_.failure());
+    for (const auto& [place, route] : routes_) {
+        status.upstream_calls[route->name()] = route->calls_under_way();
+    }
+    status.add_retention(default_database, retention_.counts());
+}
+
+void UpstreamRoutes::look(std::size_t route, const Digest& key,
+                          std::function<void(StatusOutcome)> then) {
+    routes_.at(route)->look(route, key, std::move(then));
+}
+
+}  // namespace onceward

@@ -1,0 +1,129 @@
+#include "cli/dlq/dead_letters.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::vector<std::optional<std::string_view>> views(const std::vector<std::string>& texts) {
+    return {texts.begin(), texts.end()};
+}
+
+std::optional<std::string> bytes_in(const QueryResult& rows, int row, int column) {
+    const auto bytes = rows.optional_text(row, column);
+    return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
+}
+
+std::optional<std::int64_t> count_of(const std::optional<std::chrono::milliseconds>& time) {
+    return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
+}
+
+std::string from_base64(const std::string& text) {
+    std::string bytes(text.size() / 4 * 3, '\0');
+    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+    if (size < 0) throw std::runtime_error("a dead letter's header is no base64");
+    // OpenSSL counts the padding as bytes.
+    const auto padding = static_cast<std::size_t>(std::ranges::count(text, '='));
+    bytes.resize(static_cast<std::size_t>(size) - padding);
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
+    const QueryResult rows = connection.prepared(sql::dlq_select,
+                                                 Parameters{}
+                                                     .text(filter.group)
+                                                     .optional_text(unless_empty(filter.topic))
+                                                     .texts(views(filter.classes))
+                                                     .optional_integer(count_of(filter.since))
+                                                     .optional_integer(count_of(filter.until))
+                                                     .optional_bytes(unless_empty(filter.key))
+                                                     .integers(filter.numbers)
+                                                     .texts(views(filter.states))
+                                                     .integer(filter.limit),
+                                                 {}, true);
+    std::vector<Letter> letters;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto text = [&](int column) { return std::string(rows.text(row, column)); };
+        Letter letter;
+        letter.number = rows.binary_integer(row, 0);
+        letter.topic = text(1);
+        letter.partition = Partition{static_cast<std::int32_t>(rows.binary_integer(row, 2))};
+        letter.offset = Offset{rows.binary_integer(row, 3)};
+        letter.error_class = text(4);
+        letter.sqlstate = text(5);
+        letter.reason = text(6);
+        letter.created_at = text(7);
+        letter.state = text(8);
+        letter.attempts = rows.binary_integer(row, 9);
+        letter.key_text = bytes_in(rows, row, 10);
+        letter.record_key = bytes_in(rows, row, 11);
+        letter.redrives = redrives_of(stored_headers(rows.text(row, 12)));
+        letter.payload_bytes = rows.binary_integer(row, 13);
+        letter.sent_before = rows.binary_integer(row, 14) != 0;
+        letter.forgotten = rows.binary_integer(row, 15) != 0;
+        letters.push_back(std::move(letter));
+    }
+    return letters;
+}
+
+std::vector<StoredHeader> stored_headers(std::string_view json) {
+    std::vector<StoredHeader> headers;
+    try {
+        for (const nlohmann::json& entry : nlohmann::json::parse(json)) {
+            StoredHeader header;
+            header.name = entry.contains("name_base64")
+                              ? from_base64(entry["name_base64"].get<std::string>())
+                              : entry.at("name").get<std::string>();
+            const nlohmann::json& value = entry.at("value");
+            if (!value.is_null()) header.value = from_base64(value.get<std::string>());
+            headers.push_back(std::move(header));
+        }
+    } catch (const nlohmann::json::exception&) {
+        throw std::runtime_error("a dead letter's headers are not as Onceward writes them");
+    }
+    return headers;
+}
+
+int redrives_of(const std::vector<StoredHeader>& headers) {
+    int count = 0;
+    for (const StoredHeader& header : headers) {
+        if (header.name != redriven_header || !header.value) continue;
+        int number = 0;
+        const char* end = header.value->data() + header.value->size();
+        const auto [stopped, error] = std::from_chars(header.value->data(), end, number);
+        if (error == std::errc() && stopped == end) count = std::max(count, number);
+    }
+    return count;
+}
+
+std::vector<DeadLetterRecord> read_records(Connection& connection,
+                                           const std::vector<std::int64_t>& numbers) {
+    const QueryResult rows =
+        connection.prepared(sql::dlq_records, Parameters{}.integers(numbers), {}, true);
+    std::vector<DeadLetterRecord> records;
+    for (int row = 0; row < rows.rows(); ++row) {
+        records.push_back({rows.binary_integer(row, 0),
+                           Partition{static_cast<std::int32_t>(rows.binary_integer(row, 1))},
+                           bytes_in(rows, row, 2), bytes_in(rows, row, 4),
+                           stored_headers(rows.text(row, 3)), bytes_in(rows, row, 5),
+                           bytes_in(rows, row, 6), bytes_in(rows, row, 7)});
+    }
+    const auto place = [&](const DeadLetterRecord& record) {
+        return std::ranges::find(numbers, record.number) - numbers.begin();
+    };
+    std::ranges::sort(records, {}, place);
+    return records;
+}
+
+}  // namespace onceward

@@ -1,0 +1,88 @@
+#pragma once
+// Dead letters as an operator picks them, for `onceward dlq`. Plain values; who asks the database
+// uses one thread, and its failures are PostgresErrors.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/base/types.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct DeadLetterFilter {
+    std::string group;
+    std::string topic;                               // '': any
+    std::vector<std::string> classes;                // as Rejection::Kind is named; none: any
+    std::optional<std::chrono::milliseconds> since;  // of the rejection; since 1970-01-01 UTC
+    std::optional<std::chrono::milliseconds> until;  // exclusive
+    std::string key;                    // the idempotency key's text, or the record's; '': any
+    std::vector<std::int64_t> numbers;  // none: any
+    // open: not seen to. redriving: marked by a redrive that has not ended. redriven. resolved: by
+    // hand, or by a rewind. None: any.
+    std::vector<std::string> states;
+    std::int64_t limit = 0;
+};
+
+struct Letter {
+    std::int64_t number = 0;
+    std::string topic;
+    Partition partition;
+    Offset offset;
+    std::string error_class;
+    std::string sqlstate;
+    std::string reason;
+    std::string created_at;
+    std::string state;
+    std::int64_t attempts = 0;
+    std::optional<std::string> key_text;
+    std::optional<std::string> record_key;
+    std::int64_t payload_bytes = 0;
+    int redrives = 0;  // of the message, by its header; those of its earlier copies included
+    bool sent_before = false;  // a redrive has begun with this letter
+    // It was marked or resolved before the claims of its ledger begin: a copy that was applied then
+    // has no claim any more.
+    bool forgotten = false;
+};
+
+// The oldest first.
+std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter);
+
+// A header as the table holds it.
+struct StoredHeader {
+    std::string name;
+    std::optional<std::string> value;  // none: a null header
+    friend bool operator==(const StoredHeader&, const StoredHeader&) = default;
+};
+
+// From the table's JSON, in the record's order. Throws std::runtime_error where it is none of ours.
+std::vector<StoredHeader> stored_headers(std::string_view json);
+
+// Counts how often a message was sent again. Not trusted for more than ending a loop.
+inline constexpr const char* redriven_header = "onceward-redriven";
+// 0 where there is no such header, or no number in it.
+int redrives_of(const std::vector<StoredHeader>& headers);
+
+// What one of them was made of.
+struct DeadLetterRecord {
+    std::int64_t number = 0;
+    Partition partition;
+    std::optional<std::string> key;
+    std::optional<std::string> payload;
+    std::vector<StoredHeader> headers;
+    // For a conflict also the fingerprint of the message that has the key, and the table's JSON of
+    // the places where that message may be.
+    std::optional<std::string> fingerprint;
+    std::optional<std::string> first_fingerprint;
+    std::optional<std::string> first_places;
+};
+
+// Those of them that are still there, in the order of `numbers`.
+std::vector<DeadLetterRecord> read_records(Connection& connection,
+                                           const std::vector<std::int64_t>& numbers);
+
+}  // namespace onceward

@@ -1,0 +1,85 @@
+#pragma once
+// From a key as an operator writes it to the digests under which it may be stored, and to the
+// claims that are there. Plain values; who asks the database uses one thread, and its failures are
+// PostgresErrors. A question that cannot be meant is a UsageError.
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/configuration/configuration.h"
+#include "cli/keys/key_scope.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct KeyQuestion {
+    std::string key;
+    std::string topic;
+    std::string route;  // in the topic's place: method and path, such as `POST /orders/{id}`
+    std::string group;  // '' if nobody named one
+    std::string operation;
+    std::string tenant;
+    std::string cloudevents_source;
+    std::vector<std::string> kinds;
+    bool is_digest = false;  // the key is a digest, as the logs print it
+};
+
+struct KeyCandidate {
+    std::string kind;
+    Digest digest;
+};
+
+// Whether the key is one of an operation alone, as calls of once() have them.
+bool of_operation_alone(const KeyQuestion& question);
+
+// The topic or the route that is asked about; '' of an operation alone and of a digest. Throws
+// UsageError where none of these is named.
+const std::string& source_of(const KeyQuestion& question);
+
+// As the topic's or the route's configuration makes them, if there is one; otherwise of every kind
+// that needs no configuration. With only an operation: as once() makes them, unless kinds are
+// named.
+std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
+                                         const Configuration* configuration);
+
+// Whether nothing but the key is said: it may be any topic's or route's.
+bool of_whole_configuration(const KeyQuestion& question);
+
+struct KeySearch {
+    std::vector<KeyCandidate> candidates;
+    std::vector<std::string> topics;          // those that were gone through
+    std::vector<std::string> routes;          // and those
+    std::vector<std::string> without_tenant;  // not gone through: their keys belong to tenants
+};
+
+// The same for all topics and routes that the configuration has on that server. Those with tenants
+// are passed over where none is named. What no configuration knows, calls of once(), is not there.
+KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
+                     const std::string& database);
+
+std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
+
+// A JSON array of the claims under these digests, over all ledgers and generations. `begun`: when
+// the oldest generation of each ledger began, by its name.
+nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
+                           std::map<std::string, std::string>& begun);
+
+// A JSON array of what ledgers with `store: lease` have under these digests.
+nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates);
+
+// One of them as a sentence.
+std::string claim_text(const nlohmann::json& claim);
+std::string lease_text(const nlohmann::json& lease);
+// `before` and the text of that name, where there is one; else ''.
+std::string text_with(const char* before, const nlohmann::json& of, const char* name);
+// Whether what feeds a ledger is a route: a topic's name has no blanks, a route's is its method and
+// path.
+bool is_route_name(std::string_view source);
+// Where a claim or a dead letter came from.
+std::string place_text(const nlohmann::json& at);
+// The same of a message that is at one of these places.
+std::string places_text(const nlohmann::json& places);
+
+}  // namespace onceward

@@ -1,0 +1,41 @@
+#pragma once
+// What the keys of a topic's messages, or of a route's requests, have in common, as the
+// configuration says. Plain values; pure. What the configuration does not have is a UsageError.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/configuration/configuration.h"
+
+namespace onceward {
+
+struct KeyScope {
+    std::string owner;  // `topic orders` or `route POST /orders`, for messages
+    std::string operation;
+    std::vector<std::string> kinds;  // where its keys come from, each once
+    bool has_tenant = false;
+    // Those of them where `"a"` and `a` are one key, as in a header (RFC 8941).
+    std::vector<std::string> quotable = {};
+    bool uuid = false;  // keys are UUIDs, compared in lower case
+};
+
+KeyScope scope_of(const TopicConfiguration& topic);
+// Also a UsageError for a route that claims no keys.
+KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route);
+
+// The key of that kind as its reader gets it: without the quotes that it may be written in. nullopt
+// if those are wrong.
+std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
+                                       const std::string& written);
+
+// The topic of that name.
+const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name);
+// The route of that method and path, such as `POST /orders/{id}`.
+const RouteConfiguration& route_named(const Configuration& configuration, const std::string& name);
+
+// What of its requests is kept, and where; null for a route to a topic.
+const TopicConfiguration* kept_of(const Configuration& configuration,
+                                  const RouteConfiguration& route);
+
+}  // namespace onceward

@@ -1,0 +1,187 @@
+#include "cli/operator/offsets_move.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "cli/configuration/units.h"
+#include "cli/operator/operator_options.h"
+#include "consumer/kafka/kafka_error.h"
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+Parameters key_of(const std::string& group, const TopicPartition& partition) {
+    return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
+}
+
+// In the transaction that moves the fence. The role and the time are the server's.
+void write_down(Transaction& transaction, const Parameters& key, const FenceMovePlan& plan,
+                const std::string& reason) {
+    const auto from =
+        plan.from ? std::optional<std::int64_t>(plan.from->raw()) : std::optional<std::int64_t>();
+    transaction.query(sql::offsets_moved, Parameters(key)
+                                              .optional_integer(from)
+                                              .integer(plan.to.raw())
+                                              .boolean(plan.adopt)
+                                              .text(reason));
+}
+
+// Whether every record from there on was written after the ledger's oldest generation began, so
+// that its claim is still held. Judged by the records' times: no ledger records it by offsets,
+// since a rewind or a replay claims old ones late.
+bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
+                std::chrono::milliseconds began) try {
+    return log != nullptr && from >= log->offset_at(partition, began);
+} catch (const KafkaError&) {
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
+                                          const std::string& group, const TopicPartition& partition,
+                                          Offset from, const std::optional<std::string>& only) {
+    std::vector<std::string> warnings;
+    bool fed = false;
+    const QueryResult ledgers =
+        connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(partition.topic));
+    for (int row = 0; row < ledgers.rows(); ++row) {
+        const std::string ledger(ledgers.text(row, 0));
+        if (only && ledger != *only) continue;
+        fed = true;
+        const bool nothing_purged = !ledgers.boolean(row, 4);
+        if (nothing_purged) continue;
+        const std::chrono::milliseconds began(ledgers.integer(row, 3));
+        if (remembered(log, partition, from, began)) continue;
+        warnings.push_back("ledger " + ledger + " remembers claims since " +
+                           std::string(ledgers.text(row, 2)) + " (its retention is " +
+                           std::string(ledgers.text(row, 1)) +
+                           "); what was applied before that would be applied a SECOND time");
+    }
+    if (!fed) {
+        warnings.push_back("this topic feeds no ledger " + (only ? *only + " " : std::string()) +
+                           "here: what was applied before may be applied a SECOND time");
+    }
+    return warnings;
+}
+
+Offset resolve_position(BrokerView* log, const TopicPartition& partition,
+                        const FencePosition& position) {
+    switch (position.kind) {
+        case FencePosition::Kind::offset: return position.offset;
+        case FencePosition::Kind::earliest: return log->range(partition).earliest;
+        case FencePosition::Kind::latest: return log->range(partition).latest;
+        case FencePosition::Kind::time: return log->offset_at(partition, position.time);
+    }
+    std::abort();
+}
+
+FencePosition parse_position(const std::string& text, const std::string& option) {
+    FencePosition position;
+    if (text == "earliest" || text == "latest") {
+        position.kind =
+            text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
+        return position;
+    }
+    std::int64_t offset = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset);
+    if (error == std::errc() && end == text.data() + text.size() && offset >= 0) {
+        position.offset = Offset{offset};
+        return position;
+    }
+    const auto time = parse_timestamp(text);
+    if (!time) {
+        throw UsageError(option +
+                         " takes an offset, earliest, latest, or a time such as "
+                         "2026-01-31T12:00:00Z, not `" +
+                         text + "`");
+    }
+    position.kind = FencePosition::Kind::time;
+    position.time = *time;
+    return position;
+}
+
+FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
+                        const TopicPartition& partition, const FencePosition& position,
+                        bool adopt) {
+    // What is asked of the log is asked before any row is locked.
+    FenceMovePlan plan{
+        partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
+    const QueryResult row = connection.query(
+        sql::offsets_list,
+        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
+    if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
+    if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
+    if (!adopt && (!plan.from || plan.to < *plan.from)) {
+        plan.warnings =
+            forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
+    }
+    if (log == nullptr) return plan;
+    try {
+        const KafkaSource::Range range = log->range(partition);
+        if (plan.to < range.earliest || plan.to > range.latest) {
+            plan.warnings.push_back("the log holds " + std::to_string(range.earliest.raw()) +
+                                    " to " + std::to_string(range.latest.raw()) +
+                                    "; there the topic's on_out_of_range will decide");
+        }
+    } catch (const KafkaError& error) {
+        plan.warnings.push_back(std::string("the log's range is unknown: ") + error.what());
+    }
+    return plan;
+}
+
+SkipOutcome skip_range(Connection& connection, const std::string& group,
+                       const TopicPartition& partition, Offset begin, Offset end,
+                       const std::string& reason) {
+    const Parameters key = key_of(group, partition);
+    OwnedTransaction transaction(connection);
+    const QueryResult held = transaction.query(sql::offsets_hold, key);
+    if (held.rows() == 0) return {.fence = std::nullopt};
+    const Offset fence{held.integer(0, 0)};
+    // Somebody may have moved it since the operator checked: nothing that was not checked is
+    // skipped.
+    if (fence != begin) return {.fence = fence};
+    transaction.query(sql::offsets_move, Parameters(key).integer(end.raw()).boolean(false));
+    transaction.query(sql::suspects_clear, key);
+    if (end > begin) {
+        transaction.query(sql::offsets_skip,
+                          Parameters(key).integer(begin.raw()).integer(end.raw()).text(reason));
+        FenceMovePlan plan;
+        plan.from = begin;
+        plan.to = end;
+        write_down(transaction, key, plan, reason);
+    }
+    transaction.commit();
+    return {.fence = fence, .done = true};
+}
+
+void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
+                const std::string& reason) {
+    const Parameters key = key_of(group, plan.partition);
+    OwnedTransaction transaction(connection);
+    const QueryResult held = transaction.query(sql::offsets_hold, key);
+    if (held.rows() == 0) {
+        transaction.query(sql::offsets_create, Parameters(key).integer(plan.to.raw()));
+        plan.from.reset();
+    } else {
+        plan.from = Offset{held.integer(0, 0)};
+        transaction.query(sql::offsets_move,
+                          Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
+        if (!plan.adopt && plan.to < *plan.from) {
+            transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
+        }
+        if (!plan.adopt && plan.to > *plan.from) {
+            transaction.query(sql::offsets_skip, Parameters(key)
+                                                     .integer(plan.from->raw())
+                                                     .integer(plan.to.raw())
+                                                     .text(reason));
+        }
+    }
+    write_down(transaction, key, plan, reason);
+    transaction.commit();
+}
+
+}  // namespace onceward

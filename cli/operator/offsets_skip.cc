@@ -1,0 +1,171 @@
+#include "cli/operator/offsets_skip.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/operator/offsets_move.h"
+#include "cli/operator/operator_options.h"
+#include "cli/terminal/command.h"
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/kafka/range_reader.h"
+#include "dedup/server/migration.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::chrono::seconds look_limit{10};  // for each offset that is checked
+
+struct SkipOptions {
+    OperatorOptions common;
+    std::string group;
+    std::string topic;
+    int partition = 0;
+    std::int64_t offset = 0;
+    std::optional<std::int64_t> to;
+    std::string reason;
+    bool yes = false;
+    bool json = false;
+    TopicPartition where() const { return {topic, Partition{partition}}; }
+};
+
+std::string named(const TopicPartition& partition) {
+    return partition.topic + " partition " + std::to_string(partition.partition.raw());
+}
+
+// None: there is no fence.
+std::optional<Offset> fence_of(Connection& connection, const std::string& group,
+                               const TopicPartition& partition) {
+    const QueryResult row = connection.query(
+        sql::offsets_list,
+        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
+    if (row.rows() == 0) return std::nullopt;
+    return Offset{row.integer(0, 2)};
+}
+
+// Reads the log from the damaged offset on.
+Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
+    if (!setup.configuration) {
+        throw UsageError(
+            "where the range ends is looked for in the log: give a configuration with -c, or --to");
+    }
+    const Offset begin{options.offset};
+    try {
+        const Offset log_end = BrokerView(setup.configuration->kafka).range(options.where()).latest;
+        RangeReader sampler(setup.configuration->kafka);
+        const auto found = next_readable(begin, log_end, [&](Offset offset) {
+            return sampler.look(options.where(), offset, look_limit);
+        });
+        if (found && *found > begin) return *found;
+        throw UsageError(found ? "offset " + std::to_string(options.offset) +
+                                     " can be read: say with --to where the range ends"
+                               : "no end of it is found in the log: say it with --to");
+    } catch (const KafkaError& error) {
+        throw UsageError(std::string("no end of it is found in the log (") + error.what() +
+                         "): say it with --to");
+    }
+}
+
+int not_there(const SkipOptions& options, const std::string& group,
+              const std::optional<Offset>& fence) {
+    if (fence) {
+        throw UsageError("the fence of " + named(options.where()) + " stands at " +
+                         std::to_string(fence->raw()) + ", not at " +
+                         std::to_string(options.offset) + ": nothing is skipped");
+    }
+    std::cerr << "onceward: group " << group << " has no fence of " << named(options.where())
+              << '\n';
+    return exit_not_found;
+}
+
+int skip(const SkipOptions& options) {
+    const OperatorSetup setup = operator_setup(options.common, "offsets skip", options.topic);
+    const std::string group = group_of(setup, options.group);
+    if (options.reason.empty()) throw UsageError("why? Say it with --reason");
+    if (options.to && *options.to <= options.offset) {
+        throw UsageError("--to is the first offset after the range, above --offset");
+    }
+    Connection connection = writing_session(setup);
+    require_version(connection);
+    const Offset begin{options.offset};
+    const std::optional<Offset> fence = fence_of(connection, group, options.where());
+    if (fence != begin) return not_there(options, group, fence);
+    const Offset end = options.to ? Offset{*options.to} : end_of_damage(options, setup);
+    if (options.yes) {
+        const SkipOutcome outcome =
+            skip_range(connection, group, options.where(), begin, end, options.reason);
+        if (!outcome.done) return not_there(options, group, outcome.fence);
+    }
+    if (options.json) {
+        std::cout << nlohmann::json{{"topic", options.topic},   {"partition", options.partition},
+                                    {"begin", begin.raw()},     {"end", end.raw()},
+                                    {"reason", options.reason}, {"done", options.yes}}
+                         .dump(2)
+                  << '\n';
+        return exit_ok;
+    }
+    std::cout << (options.yes ? "skipped " : "would skip ") << named(options.where())
+              << ": offsets " << begin.raw() << " to " << end.raw() - 1 << ", "
+              << end.raw() - begin.raw() << " of them, are NEVER applied\n";
+    if (!options.yes) std::cout << "nothing was changed; do it with --yes\n";
+    return exit_ok;
+}
+
+int retry(const SkipOptions& options) {
+    const OperatorSetup setup = operator_setup(options.common, "offsets retry", options.topic);
+    const std::string group = group_of(setup, options.group);
+    Connection connection = writing_session(setup);
+    require_version(connection);
+    const std::optional<Offset> fence = fence_of(connection, group, options.where());
+    if (!fence) return not_there(options, group, fence);
+    const SkipOutcome outcome = skip_range(connection, group, options.where(), *fence, *fence, "");
+    if (!outcome.done) {
+        throw UsageError(named(options.where()) + " moved meanwhile, so that it is not halted");
+    }
+    std::cout << named(options.where()) << " is tried again from " << fence->raw() << '\n';
+    return exit_ok;
+}
+
+CLI::App* add_one(CLI::App& offsets, Commands& commands, const char* name, const char* text,
+                  const std::shared_ptr<SkipOptions>& options, int (*work)(const SkipOptions&)) {
+    CLI::App* command = offsets.add_subcommand(name, text);
+    add_operator_options(*command, options->common);
+    command->add_option("--group", options->group,
+                        "The consumer group; default: the configuration's");
+    command->add_option("--topic", options->topic, "The topic")->required();
+    command->add_option("--partition", options->partition, "The partition")
+        ->required()
+        ->check(CLI::NonNegativeNumber);
+    commands.add(*command,
+                 [options, work] { return run_operator_command([&] { return work(*options); }); });
+    return command;
+}
+
+}  // namespace
+
+void add_offsets_skip(CLI::App& offsets, Commands& commands) {
+    auto options = std::make_shared<SkipOptions>();
+    CLI::App* command =
+        add_one(offsets, commands, "skip", "Pass records that cannot be read (a dry run first)",
+                options, skip);
+    command->add_option("--offset", options->offset, "Where the partition halted")
+        ->required()
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--to", options->to,
+                        "The first offset that is not skipped; default: the next one that can be "
+                        "read, looked for in the log");
+    command->add_option("--reason", options->reason, "Why; written into skipped_ranges")
+        ->required();
+    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->footer("Exit codes: 0 skipped or planned, 3 the group has no fence here.");
+    add_one(offsets, commands, "retry",
+            "Have a halted partition tried again where it stands, without skipping anything",
+            std::make_shared<SkipOptions>(), retry);
+}
+
+}  // namespace onceward

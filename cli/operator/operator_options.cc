@@ -1,0 +1,168 @@
+#include "cli/operator/operator_options.h"
+
+#include "cli/configuration/load.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
+
+namespace onceward {
+namespace {
+
+bool has_source(const Configuration& part, const std::string& name) {
+    const auto is_named = [&](const auto& route) { return route.second.name == name; };
+    return std::ranges::find(part.topics, name, &TopicConfiguration::name) != part.topics.end() ||
+           std::ranges::any_of(part.route_sinks, is_named) ||
+           std::ranges::any_of(part.route_upstreams, is_named);
+}
+
+// For a route that does not exist, or claims nothing.
+void throw_unless_claimed(const Configuration& configuration, const std::string& route) {
+    static_cast<void>(scope_of(configuration, route_named(configuration, route)));
+}
+
+// What is left of the configuration's servers.
+std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
+                                  const Configuration& configuration) {
+    std::vector<Configuration> parts = used_databases(configuration);
+    const auto keep = [&](const auto& is_wanted) {
+        std::erase_if(parts, [&](const Configuration& part) { return !is_wanted(part); });
+    };
+    if (!options.database.empty()) {
+        keep([&](const Configuration& part) { return part.database == options.database; });
+        if (parts.empty()) {
+            throw UsageError("the configuration has no topic or route on a database " +
+                             options.database);
+        }
+        return parts;
+    }
+    const auto has_it = [&](const Configuration& part) { return has_source(part, source); };
+    if (std::ranges::any_of(parts, has_it)) {
+        keep(has_it);
+    } else if (is_route_name(source)) {
+        // Before anybody asks which server it is on.
+        throw_unless_claimed(configuration, source);
+    }
+    return parts;
+}
+
+UsageError name_one(const std::string& why) {
+    return UsageError(why + ": name one of the configuration's databases with --database");
+}
+
+}  // namespace
+
+void add_operator_options(CLI::App& command, OperatorOptions& options) {
+    command.add_option("-c,--config", options.config, "The configuration")
+        ->capture_default_str()
+        ->each([&options](const std::string&) { options.config_given = true; });
+    command.add_option(
+        "--dsn", options.dsn,
+        "PostgreSQL connection string, instead of the configuration's (a password is "
+        "better left to PGPASSWORD or a password file)");
+    command.add_option("--schema", options.schema, "The schema of Onceward's tables");
+    command.add_option("--database", options.database,
+                       "Only this PostgreSQL server of the configuration: `postgres` or a name in "
+                       "`databases`; default: the topic's, else all");
+}
+
+void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
+    // Without one `forget` erases all results of a tenant, which no empty variable is to ask for.
+    const CLI::Validator not_empty(
+        [](const std::string& key) { return key.empty() ? "a key is not empty" : ""; }, "", "KEY");
+    command.add_option("key", question.key, "The key as the message carries it")
+        ->required()
+        ->check(not_empty);
+    CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message");
+    command
+        .add_option("--route", question.route,
+                    "The route of the request, as `onceward describe` names it, such as `POST "
+                    "/orders/{id}`")
+        ->excludes(topic);
+    add_operator_options(command, options);
+    command.add_option("--group", question.group, "The consumer group, without a configuration");
+    command.add_option(
+        "--operation", question.operation,
+        "The key's operation; default: the configuration's, else GROUP/TOPIC. Without "
+        "--topic and --route: that of a call of once()");
+    command.add_option("--tenant", question.tenant, "The key's tenant");
+    command.add_option("--kind", question.kinds,
+                       "Where the key came from, such as header:Idempotency-Key, field:/id or "
+                       "record_key; default: every kind of the configuration, `once` of a call of "
+                       "once()");
+    command.add_option("--source", question.cloudevents_source,
+                       "A CloudEvent's source; KEY is then its id");
+    command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
+}
+
+CLI::Option* offer_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
+    return command.add_option("--reason", reason, "Why; kept in " + kept_in)
+        ->check([](const std::string& text) {
+            return text.empty() ? std::string("say why") : std::string();
+        });
+}
+
+void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
+    offer_reason(command, reason, kept_in)->required();
+}
+
+std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
+                                           const std::string& command, const std::string& source) {
+    std::vector<OperatorSetup> setups;
+    if (options.config_given || options.dsn.empty() || !options.database.empty()) {
+        const Configuration configuration = load_or_throw(options.config);
+        for (const Configuration& part : wanted(options, source, configuration)) {
+            setups.push_back({part.postgres, part.database, configuration});
+        }
+    } else {
+        setups.emplace_back();
+    }
+    if (!options.dsn.empty() && setups.size() > 1) throw name_one("--dsn is one server");
+    for (OperatorSetup& setup : setups) {
+        if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
+        if (!options.schema.empty()) setup.connection.schema = options.schema;
+        if (!valid_schema_name(setup.connection.schema)) {
+            throw UsageError(
+                "`" + setup.connection.schema +
+                "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
+        }
+        setup.connection.application_name = "onceward " + command;
+        // A look-up over many claims, or a migration, takes the time that it takes.
+        setup.connection.statement_timeout = std::chrono::milliseconds(0);
+    }
+    return setups;
+}
+
+OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
+                             const std::string& source) {
+    std::vector<OperatorSetup> setups = operator_setups(options, command, source);
+    if (setups.empty()) {
+        throw UsageError("the configuration has nothing in PostgreSQL: its routes lead to topics");
+    }
+    if (setups.size() > 1) throw name_one("this is for one server");
+    return std::move(setups.front());
+}
+
+Connection writing_session(const OperatorSetup& setup) {
+    Connection connection(setup.connection);
+    check_server(connection);
+    return connection;
+}
+
+bool tells_missing_right(const std::exception& error) {
+    const auto* postgres = dynamic_cast<const PostgresError*>(&error);
+    return postgres != nullptr && postgres->sqlstate() == "42501";
+}
+
+void tell_missing_right(const std::exception& error) {
+    if (!tells_missing_right(error)) return;
+    std::cerr << "onceward: the schema's owner gives this role what all commands but `migrate` "
+                 "need, with `onceward migrate up --grant-operator-to ROLE`; `migrate` itself is "
+                 "run as that owner, and your own tables need a GRANT of yours\n";
+}
+
+std::string group_of(const OperatorSetup& setup, const std::string& named) {
+    if (!named.empty()) return named;
+    if (setup.configuration) return setup.configuration->group;
+    throw UsageError("which consumer group? Name it with --group, or give a configuration with -c");
+}
+
+}  // namespace onceward

@@ -1,0 +1,65 @@
+#include "cli/process/admin_port.h"
+
+#include "cli/admin/metrics.h"
+#include "dedup/base/logging.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto try_every = 5s;  // A process that ends may hold the port for a while.
+
+}  // namespace
+
+AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
+                     const std::vector<ConnectionOptions>& servers,
+                     std::chrono::milliseconds totals_every,
+                     std::function<void(ProcessStatus&)> complete)
+    : address_(std::move(address)), slots_(slots), complete_(std::move(complete)) {
+    if (address_) {
+        const std::string group = slots.status().group;
+        for (const ConnectionOptions& server : servers) {
+            totals_.push_back(std::make_unique<GroupTotals>(server, group, totals_every));
+        }
+    }
+    tend();
+}
+
+std::optional<ListenAddress> AdminPort::address() const {
+    if (!server_) return std::nullopt;
+    return server_->address();
+}
+
+ProcessStatus AdminPort::status() const {
+    ProcessStatus status = slots_.status();
+    if (complete_) complete_(status);
+    return status;
+}
+
+std::string AdminPort::metrics() {
+    ProcessStatus status = this->status();
+    for (const auto& server : totals_) add(status.durable, server->get());
+    return metrics_text(status);
+}
+
+void AdminPort::tend() {
+    if (!address_ || server_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_try_) return;
+    next_try_ = now + try_every;
+    try {
+        server_ = std::make_unique<AdminServer>(
+            *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
+                                            [this] { return readiness(status()); },
+                                            [this] { return metrics(); },
+                                            slots_.status().group});
+        log_info("admin.listening",
+                 {{"host", server_->address().host}, {"port", server_->address().port}});
+    } catch (const AdminError& error) {
+        if (!told_) log_error("admin.unavailable", {{"error", error.what()}});
+        told_ = true;
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,44 @@
+#pragma once
+// The admin port of `onceward run`: opened as configured. Used by one thread. A port that cannot be
+// had is said once, and tried again: the messages matter more than who watches them.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cli/admin/admin_server.h"
+#include "cli/admin/group_totals.h"
+#include "cli/process/worker_slots.h"
+
+namespace onceward {
+
+class AdminPort {
+  public:
+    // The slots outlive it.
+    // `servers`: for the group's durable totals, read when they are asked for, not more often than
+    // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
+    // what the slots do not know of, in the server's own threads.
+    AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
+              const std::vector<ConnectionOptions>& servers,
+              std::chrono::milliseconds totals_every = std::chrono::seconds(10),
+              std::function<void(ProcessStatus&)> complete = {});
+    // To be called again and again: opens the port as long as it is not open.
+    void tend();
+    // Where it listens; none while it does not.
+    std::optional<ListenAddress> address() const;
+
+  private:
+    ProcessStatus status() const;
+    std::string metrics();
+    std::optional<ListenAddress> address_;
+    const WorkerSlots& slots_;
+    std::vector<std::unique_ptr<GroupTotals>> totals_;  // of each server
+    std::function<void(ProcessStatus&)> complete_;
+    std::unique_ptr<AdminServer> server_;
+    std::chrono::steady_clock::time_point next_try_{};
+    bool told_ = false;
+};
+
+}  // namespace onceward

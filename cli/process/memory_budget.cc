@@ -1,0 +1,77 @@
+#include "cli/process/memory_budget.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace onceward {
+namespace {
+
+// `max` and what is no number are none.
+std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::int64_t value = 0;
+    if (!(stream >> value)) return std::nullopt;
+    return value;
+}
+
+void lower(std::optional<std::int64_t>& limit, std::optional<std::int64_t> other) {
+    if (other) limit = std::min(limit.value_or(*other), *other);
+}
+
+// The lowest limit of the group and of all groups above it. In a container the path may be the
+// host's, which does not exist there; the top is the container's own then.
+std::optional<std::int64_t> lowest(const std::filesystem::path& top, const std::string& group,
+                                   const char* file) {
+    std::optional<std::int64_t> limit = number_in(top / file);
+    std::filesystem::path folder = top;
+    for (const std::filesystem::path& part : std::filesystem::path(group).relative_path()) {
+        folder /= part;
+        lower(limit, number_in(folder / file));
+    }
+    return limit;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> memory_limit(const std::filesystem::path& root) {
+    std::optional<std::int64_t> limit;
+    const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+    const std::int64_t page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) limit = pages * page;
+    const std::filesystem::path groups = root / "sys/fs/cgroup";
+    std::ifstream mine(root / "proc/self/cgroup");
+    for (std::string line; std::getline(mine, line);) {
+        // `0::/path` is version 2, `7:memory:/path` version 1.
+        const auto first = line.find(':');
+        const auto second = line.find(':', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        const std::string group = line.substr(second + 1);
+        if (controllers.empty()) lower(limit, lowest(groups, group, "memory.max"));
+        if (("," + controllers + ",").find(",memory,") != std::string::npos) {
+            lower(limit, lowest(groups / "memory", group, "memory.limit_in_bytes"));
+        }
+    }
+    return limit;
+}
+
+std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured,
+                                          const std::filesystem::path& root) {
+    if (configured) return *configured == 0 ? std::nullopt : configured;
+    const std::optional<std::int64_t> limit = memory_limit(root);
+    if (!limit) return std::nullopt;
+    return *limit / 5 * 4;
+}
+
+std::optional<std::int64_t> resident_bytes(const std::filesystem::path& root) {
+    std::ifstream file(root / "proc/self/statm");
+    std::int64_t all = 0;
+    std::int64_t resident = 0;
+    if (!(file >> all >> resident)) return std::nullopt;
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace onceward

@@ -1,0 +1,193 @@
+#include "cli/process/run_workers.h"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "cli/composition/composition.h"
+#include "cli/configuration/databases.h"
+#include "cli/process/admin_port.h"
+#include "cli/process/memory_watch.h"
+#include "cli/process/serve_routes.h"
+#include "cli/process/shutdown_deadline.h"
+#include "cli/process/worker_slots.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/stop_request.h"
+#include "consumer/worker.h"
+#include "dedup/base/logging.h"
+#include "dedup/policy/failure.h"
+#include "dedup/retention/retention.h"
+#include "dedup/server/frozen_session_guard.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_every = 50ms;  // for signals and for workers that ended
+constexpr auto report_every = 60s;
+constexpr auto totals_every = 10s;
+
+// Warns of rows that nobody sends any more, since the last outbox left the configuration.
+void warn_of_outbox(Connection& connection, const Configuration& configuration) {
+    if (make_relay_options(configuration)) return;
+    const QueryResult totals =
+        connection.query(sql::outbox_totals, Parameters{}.text(configuration.group));
+    if (totals.integer(0, 0) == 0) return;
+    log_warning("outbox.not_relayed",
+                {{"group", configuration.group}, {"rows", totals.integer(0, 0)}});
+}
+
+// A server that is away, or read-only in a fail-over, is waited for by the workers; one that is
+// there must have the right schema before anything runs.
+void check_schema(const Configuration& configuration) try {
+    try {
+        Connection connection(configuration.postgres);
+        check_server(connection);
+        require_version(connection);
+        warn_of_outbox(connection, configuration);
+    } catch (const PostgresError& error) {
+        switch (classify(error.diagnosis(), Origin::ours, 0)) {
+            case FailureAction::retry:
+            case FailureAction::reconnect:
+                log_warning("postgres.unreachable",
+                            {{"database", configuration.database}, {"error", error.what()}});
+                return;
+            case FailureAction::reject:
+            case FailureAction::stop: throw;
+        }
+    }
+} catch (const std::runtime_error& error) {
+    if (configuration.databases.empty()) throw;
+    throw std::runtime_error(database_text(configuration.database) + ": " + error.what());
+}
+
+RetentionOptions retention_options(const Configuration& configuration) {
+    std::vector<LedgerOptions> ledgers;
+    for (const auto& [name, ledger] : configuration.ledgers) ledgers.push_back(ledger);
+    return make_retention_options(configuration.postgres, std::move(ledgers));
+}
+
+// What the process has for one PostgreSQL server, in addition to the workers on it.
+struct Server {
+    Server(Configuration part, StepObserver* observer)
+        : configuration(std::move(part)),
+          guard(FrozenSessionGuardOptions{.connection = configuration.postgres}),
+          retention(retention_options(configuration)),
+          retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {
+        if (auto options = make_relay_options(configuration)) {
+            options->observer = observer;
+            relay.emplace(std::move(*options));
+            relay_thread = std::jthread([this](const std::stop_token& stop) { relay->run(stop); });
+        }
+    }
+    Configuration configuration;
+    FrozenSessionGuard guard;
+    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
+    RetentionJob retention;
+    std::jthread retention_thread;
+    std::optional<Relay> relay;
+    std::jthread relay_thread;
+};
+
+std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer) {
+    WorkerOptions options = make_worker_options(server.configuration, number);
+    options.log_windows = server.log_windows;
+    options.observer = observer;
+    options.session_opened = [&server](int pid) { server.guard.watch(pid); };
+    options.session_closed = [&server](int pid) { server.guard.forget(pid); };
+    auto worker = std::make_unique<Worker>(std::move(options));
+    worker->start();
+    return worker;
+}
+
+void report(const WorkerState& worker) {
+    if (!worker.status) return;
+    const Worker::Status& status = *worker.status;
+    log_info("worker.status", {{"worker", worker.number},
+                               {"partitions", status.partitions},
+                               {"reading", status.reading},
+                               {"applied", status.totals.applied},
+                               {"duplicates", status.totals.duplicates},
+                               {"conflicts", status.totals.conflicts},
+                               {"dead_lettered", status.totals.dead_lettered},
+                               {"skipped", status.totals.skipped},
+                               {"below_fence", status.below_fence}});
+    for (const auto& [partition, reason] : status.paused) {
+        log_info("partition.paused", {{"topic", partition.topic},
+                                      {"partition", partition.partition.raw()},
+                                      {"reason", reason}});
+    }
+    for (const HaltedPartition& halted : status.halted) log_halted(halted);
+}
+
+}  // namespace
+
+int run_workers(const Configuration& configuration, StepObserver* observer) {
+    const StopRequest signals;
+    const HangUpNoted hang_up;
+    const std::vector<Configuration> parts = by_database(configuration);
+    for (const Configuration& part : parts) check_schema(part);
+    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
+    std::vector<std::unique_ptr<Server>> servers;
+    std::vector<ConnectionOptions> connections;
+    std::vector<std::string> of_workers;
+    for (const Configuration& part : parts) {
+        servers.push_back(std::make_unique<Server>(part, observer));
+        of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
+    }
+    // What ledgers keep is reported for routes too, which may be alone on their server.
+    for (const Configuration& part : used_databases(configuration)) {
+        connections.push_back(part.postgres);
+    }
+    // A worker is on one server alone: where that is away, the topics of the others go on.
+    WorkerSlots slots(configuration.group, of_workers, [&](int number) {
+        const int server = number / configuration.workers;
+        return make_worker(*servers[static_cast<std::size_t>(server)], number, observer);
+    });
+    slots.start();
+    MemoryWatch memory(configuration, slots);
+    log_info("onceward.started", {{"group", configuration.group},
+                                  {"workers", of_workers.size()},
+                                  {"memory_budget", memory.budget().value_or(0)}});
+    std::optional<GatewayRun> gateway;
+    if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer);
+    std::atomic<bool> draining = false;  // routes drain before workers do
+    AdminPort admin(configuration.admin, slots, connections, totals_every,
+                    [&servers, &gateway, &draining](ProcessStatus& status) {
+                        status.draining = status.draining || draining;
+                        for (const auto& server : servers) {
+                            const std::string& name = server->configuration.database;
+                            status.add_retention(name, server->retention.counts());
+                            if (server->relay) {
+                                status.relays.push_back({name, server->relay->counts()});
+                            }
+                        }
+                        if (gateway) gateway->complete(status);
+                    });
+
+    auto next_report = std::chrono::steady_clock::now() + report_every;
+    while (!stop_requested() && !memory.exceeded()) {
+        std::this_thread::sleep_for(look_every);
+        HangUpNoted::tell();
+        slots.tend();
+        admin.tend();
+        if (std::chrono::steady_clock::now() < next_report) continue;
+        next_report += report_every;
+        for (const WorkerState& worker : slots.status().workers) report(worker);
+    }
+    draining = true;
+    log_info("onceward.draining");
+    deadline.emplace(longest_end(configuration), memory.exceeded() ? exit_memory : exit_failure);
+    if (gateway) gateway->stop(configuration.drain_timeout);
+    slots.drain();
+    if (memory.exceeded()) memory.note_suspect();
+    log_info("onceward.stopped");
+    return memory.exceeded() ? exit_memory : exit_ok;
+}
+
+}  // namespace onceward

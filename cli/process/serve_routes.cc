@@ -1,0 +1,127 @@
+#include "cli/process/serve_routes.h"
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "cli/composition/gateway_options.h"
+#include "cli/composition/key_set_fetch.h"
+#include "cli/composition/sink_routes.h"
+#include "cli/composition/topic_routes.h"
+#include "cli/composition/upstream_routes.h"
+#include "cli/process/admin_port.h"
+#include "cli/process/shutdown_deadline.h"
+#include "cli/process/worker_slots.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/stop_request.h"
+#include "dedup/base/logging.h"
+#include "gateway/front_door.h"
+#include "gateway/http/server.h"
+
+namespace onceward {
+namespace {
+
+constexpr auto look_for_signals_every = std::chrono::milliseconds(50);  // for signals
+constexpr auto totals_every = std::chrono::seconds(10);
+
+std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
+    if (http.jwks.empty()) return nullptr;
+    KeySetCacheOptions options;
+    options.fetch = [place = http.jwks, trust = http.jwks_ca_file] {
+        return fetch_key_set(place, trust);
+    };
+    options.every = http.jwks_refresh;
+    return std::make_unique<KeySetCache>(std::move(options));
+}
+
+}  // namespace
+
+struct GatewayRun::State {
+    State(const Configuration& configuration, StepObserver* observer)
+        : options(gateway_options(configuration)),
+          server(
+              options.server,
+              [this](HttpRequest request, HttpServer::Answer answer) {
+                  door.handle(std::move(request), std::move(answer));
+              },
+              [this](int status) { door.refused_by_server(status); }),
+          topics(std::make_unique<TopicRoutes>(TopicRoutesOptions{.kafka = configuration.kafka})),
+          keys(key_sets(configuration.http)),
+          sinks(configuration.route_sinks.empty()
+                    ? nullptr
+                    : std::make_unique<SinkRoutes>(configuration, observer)),
+          upstreams(configuration.route_upstreams.empty()
+                        ? nullptr
+                        : std::make_unique<UpstreamRoutes>(configuration, observer)),
+          door(options, {.topics = topics.get(),
+                         .sinks = sinks.get(),
+                         .upstreams = upstreams.get(),
+                         .keys = keys.get()}) {
+        server.start();
+    }
+    // First nothing new comes; then what is under way is answered, by way of the front door; the
+    // server, which takes the answers, is the last to go.
+    ~State() {
+        server.stop(std::chrono::milliseconds(0));
+        keys.reset();
+        upstreams.reset();
+        sinks.reset();
+        topics.reset();
+    }
+
+    GatewayOptions options;
+    HttpServer server;
+    std::unique_ptr<TopicRoutes> topics;
+    std::unique_ptr<KeySetCache> keys;
+    std::unique_ptr<SinkRoutes> sinks;
+    std::unique_ptr<UpstreamRoutes> upstreams;
+    FrontDoor door;
+};
+
+GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer)
+    : state_(std::make_unique<State>(configuration, observer)) {
+    log_info("http.listening", {{"host", state_->options.server.host},
+                                {"port", state_->server.port()},
+                                {"tls", !state_->options.server.certificate_file.empty()},
+                                {"routes", state_->options.routes.size()}});
+}
+
+GatewayRun::~GatewayRun() = default;
+
+void GatewayRun::stop(std::chrono::milliseconds limit) { state_->server.stop(limit); }
+
+std::uint16_t GatewayRun::port() const { return state_->server.port(); }
+
+void GatewayRun::complete(ProcessStatus& status) const {
+    status.routes = state_->door.traffic();
+    status.server = state_->server.counts();
+    if (state_->sinks) state_->sinks->complete(status);
+    if (state_->upstreams) state_->upstreams->complete(status);
+}
+
+void serve_routes(const Configuration& configuration, StepObserver* observer) {
+    const StopRequest signals;
+    const HangUpNoted hang_up;
+    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
+    GatewayRun gateway(configuration, observer);
+    // None: workers are of `onceward run`.
+    const WorkerSlots slots(configuration.group, {}, {});
+    std::atomic<bool> draining = false;
+    AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every,
+                    [&gateway, &draining](ProcessStatus& status) {
+                        status.draining = draining;
+                        gateway.complete(status);
+                    });
+    while (!stop_requested()) {
+        std::this_thread::sleep_for(look_for_signals_every);
+        HangUpNoted::tell();
+        admin.tend();
+    }
+    draining = true;
+    log_info("onceward.draining");
+    deadline.emplace(longest_end(configuration), exit_failure);
+    gateway.stop(configuration.drain_timeout);
+    log_info("onceward.stopped");
+}
+
+}  // namespace onceward

@@ -1,0 +1,53 @@
+#pragma once
+// The workers of one process: makes them, recreates one whose consumer failed for good, drains
+// them. start(), tend() and drain() are for one thread; the rest is thread-safe, since the admin
+// port reads meanwhile.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "cli/admin/process_status.h"
+
+namespace onceward {
+
+// How long after its n-th failure in a row a worker is recreated: 2 s, doubled, at most a minute.
+std::chrono::milliseconds restart_pause(int failures);
+
+class WorkerSlots {
+  public:
+    using Make = std::function<std::unique_ptr<Worker>(int number)>;
+    // A worker for each of `databases`: the name of the server that it is on.
+    WorkerSlots(std::string group, std::vector<std::string> databases, Make make);
+    void start();
+    // To be called again and again.
+    void tend();
+    // All at once: each waits for its own batch in flight.
+    void drain();
+    ProcessStatus status() const;
+    // What the workers were most likely fetching, now that memory ran short.
+    std::optional<FetchSuspect> suspect() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Slot {
+        std::string database;
+        std::unique_ptr<Worker> worker;
+        Clock::time_point begun{};
+        Clock::time_point restart{};
+        int failures = 0;  // in a row
+        std::string ended;
+    };
+    void fail(Slot& slot, int number);
+    void restart(Slot& slot, int number);
+
+    mutable std::mutex mutex_;
+    Make make_;
+    std::vector<Slot> slots_;
+    ProcessStatus common_;  // without the workers
+};
+
+}  // namespace onceward

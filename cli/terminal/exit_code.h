@@ -1,0 +1,18 @@
+#pragma once
+// What the program's exit codes mean; the values from 64 on are those of sysexits(3).
+
+namespace onceward {
+
+enum ExitCode : int {
+    exit_ok = 0,
+    exit_failure = 1,
+    exit_not_found = 3,      // no such key, topic, group, ledger, dead letter
+    exit_usage = 64,         // EX_USAGE
+    exit_data = 65,          // EX_DATAERR: records would be rejected
+    exit_software = 70,      // EX_SOFTWARE
+    exit_memory = 75,        // EX_TEMPFAIL: `run` reached its memory budget
+    exit_config = 78,        // EX_CONFIG
+    exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
+};
+
+}  // namespace onceward

@@ -1,0 +1,55 @@
+#include "cli/terminal/stop_request.h"
+
+#include "dedup/base/logging.h"
+
+namespace onceward {
+namespace {
+
+volatile std::sig_atomic_t requested = 0;
+
+volatile std::sig_atomic_t hung_up = 0;
+
+void request(int) { requested = 1; }
+void note_hang_up(int) { hung_up = 1; }
+
+}  // namespace
+
+StopRequest::StopRequest() {
+    requested = 0;
+    struct sigaction action {};
+    action.sa_handler = request;
+    // Once: the second signal finds the default action again. No SA_RESTART: a blocked read shall
+    // return.
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &previous_interrupt_);
+    sigaction(SIGTERM, &action, &previous_terminate_);
+}
+
+StopRequest::~StopRequest() {
+    sigaction(SIGINT, &previous_interrupt_, nullptr);
+    sigaction(SIGTERM, &previous_terminate_, nullptr);
+}
+
+bool stop_requested() { return requested != 0; }
+
+HangUpNoted::HangUpNoted() {
+    hung_up = 0;
+    struct sigaction action {};
+    action.sa_handler = note_hang_up;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, &previous_);
+}
+
+HangUpNoted::~HangUpNoted() { sigaction(SIGHUP, &previous_, nullptr); }
+
+void HangUpNoted::tell() {
+    if (hung_up == 0) return;
+    hung_up = 0;
+    log_warning("onceward.reload_ignored",
+                {{"signal", "SIGHUP"},
+                 {"error", "the configuration cannot be reloaded yet: restart the process"}});
+}
+
+}  // namespace onceward

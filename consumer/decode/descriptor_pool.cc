@@ -1,0 +1,182 @@
+#include "consumer/decode/descriptor_pool.h"
+
+#include <google/protobuf/any.pb.h>
+#include <google/protobuf/compiler/importer.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/descriptor_database.h>
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/empty.pb.h>
+#include <google/protobuf/field_mask.pb.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/timestamp.pb.h>
+#include <google/protobuf/wrappers.pb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "consumer/decode/decoder.h"
+#include "dedup/base/nearest_name.h"
+
+namespace onceward {
+namespace {
+
+namespace proto = google::protobuf;
+
+// Keeps the first thing that Protobuf complains about; its first error causes the later ones.
+struct FirstError : proto::DescriptorPool::ErrorCollector,
+                    proto::compiler::MultiFileErrorCollector {
+    std::string text;
+
+    void AddError(const std::string& file, const std::string& element, const proto::Message*,
+                  proto::DescriptorPool::ErrorCollector::ErrorLocation,
+                  const std::string& message) override {
+        note(file + ": " + element + ": " + message);
+    }
+    void AddError(const std::string& file, int line, int column,
+                  const std::string& message) override {
+        note(file + ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": " +
+             message);
+    }
+    void note(std::string what) {
+        if (text.empty()) {
+            text = std::move(what);
+        }
+    }
+};
+
+// The files of Google's well-known types, as this program was built with them.
+void load_well_known_types() {
+    for (const proto::Descriptor* type :
+         {proto::Any::descriptor(), proto::Duration::descriptor(), proto::Empty::descriptor(),
+          proto::FieldMask::descriptor(), proto::Struct::descriptor(),
+          proto::Timestamp::descriptor(), proto::StringValue::descriptor()}) {
+        if (type == nullptr) {
+            throw FormatError("Protobuf's well-known types are missing from this program");
+        }
+    }
+}
+
+std::vector<std::string> message_names(const proto::FileDescriptor& file) {
+    std::vector<std::string> names;
+    for (int i = 0; i < file.message_type_count(); ++i) {
+        names.push_back(file.message_type(i)->full_name());
+    }
+    return names;
+}
+
+}  // namespace
+
+struct MessageType::Files {
+    proto::SimpleDescriptorDatabase set;
+    proto::DescriptorPoolDatabase well_known{*proto::DescriptorPool::generated_pool()};
+    proto::MergedDescriptorDatabase set_and_well_known{&set, &well_known};
+    proto::compiler::DiskSourceTree tree;
+    FirstError error;
+    std::unique_ptr<proto::compiler::SourceTreeDescriptorDatabase> sources;
+    std::unique_ptr<proto::DescriptorPool> pool;
+    std::vector<std::string> names;  // of the messages at hand, for the hint
+
+    const proto::Descriptor* find(const std::string& message);
+    void read_set(const std::string& path);
+    void read_sources(const FormatOptions& options);
+    void add_file(const std::string& name, const std::string& origin);
+};
+
+void MessageType::Files::add_file(const std::string& name, const std::string& origin) {
+    const proto::FileDescriptor* file = pool->FindFileByName(name);
+    if (file == nullptr) {
+        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text));
+    }
+    const std::vector<std::string> found = message_names(*file);
+    names.insert(names.end(), found.begin(), found.end());
+}
+
+void MessageType::Files::read_set(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        throw FormatError("the descriptor set " + path + " cannot be read");
+    }
+    proto::FileDescriptorSet files;
+    if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
+        throw FormatError(path +
+                          " is no descriptor set; make it with `protoc --include_imports "
+                          "--descriptor_set_out=FILE`, or name the .proto in proto_files");
+    }
+    for (const proto::FileDescriptorProto& file : files.file()) {
+        set.Add(file);
+    }
+    pool = std::make_unique<proto::DescriptorPool>(&set_and_well_known, &error);
+    for (const proto::FileDescriptorProto& file : files.file()) {
+        try {
+            add_file(file.name(), path);
+        } catch (const FormatError& cause) {
+            throw FormatError(std::string(cause.what()) + " (was it made with --include_imports?)");
+        }
+    }
+}
+
+void MessageType::Files::read_sources(const FormatOptions& options) {
+    for (const std::string& path : options.proto_paths) {
+        tree.MapPath("", path);
+    }
+    for (const std::string& path : options.proto_files) {
+        const std::string folder = std::filesystem::path(path).parent_path().string();
+        tree.MapPath("", folder.empty() ? "." : folder);
+    }
+    sources = std::make_unique<proto::compiler::SourceTreeDescriptorDatabase>(&tree, &well_known);
+    sources->RecordErrorsTo(&error);
+    pool = std::make_unique<proto::DescriptorPool>(sources.get(),
+                                                   sources->GetValidationErrorCollector());
+    for (const std::string& path : options.proto_files) {
+        std::string name;
+        std::string shadowing;
+        switch (tree.DiskFileToVirtualFile(path, &name, &shadowing)) {
+            case proto::compiler::DiskSourceTree::SUCCESS: add_file(name, path); break;
+            case proto::compiler::DiskSourceTree::SHADOWED:
+                throw FormatError(path + " is hidden by " + shadowing +
+                                  ", which has the same name below another import root");
+            case proto::compiler::DiskSourceTree::CANNOT_OPEN:
+            case proto::compiler::DiskSourceTree::NO_MAPPING:
+                throw FormatError("the .proto file " + path + " cannot be read");
+        }
+    }
+}
+
+const proto::Descriptor* MessageType::Files::find(const std::string& message) {
+    const proto::Descriptor* descriptor = pool->FindMessageTypeByName(message);
+    if (descriptor == nullptr) {
+        // Most often the package was left out, so names that end alike come first.
+        for (const std::string& name : names) {
+            if (name.ends_with("." + message)) {
+                throw FormatError("there is no message `" + message + "`; did you mean `" + name +
+                                  "`?");
+            }
+        }
+        throw FormatError("there is no message `" + message + "` in the descriptors" +
+                          did_you_mean(message, names));
+    }
+    return descriptor;
+}
+
+MessageType::MessageType(const FormatOptions& options) {
+    load_well_known_types();
+    files_ = std::make_unique<Files>();
+    if (!options.descriptor_set.empty()) {
+        files_->read_set(options.descriptor_set);
+    } else if (!options.proto_files.empty()) {
+        files_->read_sources(options);
+    } else {
+        throw FormatError("the format protobuf needs `descriptor_set` or `proto_files`");
+    }
+    descriptor_ = files_->find(options.message);
+}
+
+MessageType::~MessageType() = default;
+MessageType::MessageType(MessageType&&) noexcept = default;
+MessageType& MessageType::operator=(MessageType&&) noexcept = default;
+
+const proto::DescriptorPool& MessageType::pool() const { return *files_->pool; }
+
+}  // namespace onceward

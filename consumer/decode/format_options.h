@@ -1,0 +1,35 @@
+#pragma once
+// How a topic's payloads are read. Plain values.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace onceward {
+
+enum class Format : std::uint8_t { json, protobuf, raw };
+// confluent: byte 0, a 4-byte schema id and, for Protobuf, the message's index path precede the
+// payload.
+enum class Framing : std::uint8_t { none, confluent };
+// connect: {"schema": ..., "payload": X} is read as X. debezium: the row image `after` (or `before`
+// of a delete) of a change event, also inside a connect envelope.
+enum class Envelope : std::uint8_t { none, connect, debezium };
+// What a null payload means: `remove` deletes the sink's row (only where the sink can), or it is
+// skipped and counted, or it goes to the dead letters.
+enum class TombstonePolicy : std::uint8_t { remove, skip, reject };
+
+struct FormatOptions {
+    Format format = Format::json;
+    Framing framing = Framing::none;
+    Envelope envelope = Envelope::none;
+    TombstonePolicy tombstones = TombstonePolicy::reject;
+    // Protobuf: a file with a FileDescriptorSet (protoc --include_imports --descriptor_set_out), or
+    // .proto files.
+    std::string descriptor_set;
+    std::vector<std::string> proto_files;
+    // Import roots for proto_files; the files' own folders are always among them.
+    std::vector<std::string> proto_paths;
+    std::string message;  // full name, such as `shop.v1.Payment`
+};
+
+}  // namespace onceward

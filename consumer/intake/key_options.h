@@ -1,0 +1,85 @@
+#pragma once
+// Where a topic's idempotency keys come from and what is done without one. Plain values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/base/types.h"
+#include "dedup/message/value.h"
+
+namespace onceward {
+
+struct KeySource {
+    enum class Kind : std::uint8_t {
+        header,  // `name`; the last of repeated ones
+        record_key,
+        field,           // `name`: JSON pointer or Protobuf path; numbers as they are written
+        cloudevents,     // `ce_source` + `ce_id`, or the structured form's `source` + `id`
+        payload_sha256,  // takes two equal orders for one
+        // Topic's id (else its name), partition, offset: only finds what Kafka delivers twice.
+        coordinates,
+    };
+    Kind kind = Kind::header;
+    std::string name;
+    // RFC 8941 string: the quotes around a header's value are taken off (preset `idempotency-key`).
+    bool strip_quotes = false;
+    // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with
+    // the same value here share their keys, because the config says so.
+    std::string kind_name;
+    // A preset's JSON envelope field: left out where the topic is not JSON.
+    bool only_json = false;
+};
+
+enum class KeyPolicy : std::uint8_t {
+    reject,  // to the dead letters
+    derive,  // from the message's coordinates: applied, but only Kafka's own redeliveries are found
+    skip,    // not applied, counted as skipped
+};
+
+// What is stored with a key's claim: the first 16 bytes of a SHA-256. The same key with another
+// fingerprint is a conflict if both claims have one.
+struct FingerprintOptions {
+    enum class Of : std::uint8_t {
+        none,     // the same key is a duplicate, whatever it comes with
+        payload,  // the raw payload
+        fields,   // these, in canonical form (RFC 8785); duplicates' payloads are read, too
+    };
+    Of of = Of::none;
+    std::vector<std::string> fields;  // JSON pointers or Protobuf paths
+    friend bool operator==(const FingerprintOptions&, const FingerprintOptions&) = default;
+};
+
+struct KeyOptions {
+    std::vector<KeySource> sources;  // the first one that is there wins
+    std::string operation;           // '' means `<group>/<topic>`
+    // Where the tenant comes from; absent in a message: a missing key.
+    std::optional<FieldSource> tenant;
+    std::size_t length_min = 1;    // bytes
+    std::size_t length_max = 255;  // bytes
+    // `any` still refuses NUL.
+    enum class Charset : std::uint8_t { any, ascii_printable, uuid } charset = Charset::any;
+    // ECMAScript regular expression that must match whole; '' for none. Costs microseconds a key;
+    // keys above 4096 bytes are not matched and invalid.
+    std::string pattern;
+    KeyPolicy on_missing = KeyPolicy::reject;
+    KeyPolicy on_invalid = KeyPolicy::reject;
+    FingerprintOptions fingerprint;
+};
+
+// The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,
+// `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); none for an unknown name.
+std::optional<std::vector<KeySource>> key_preset(const std::string& name);
+std::vector<std::string> key_preset_names();
+
+// The name of the source in the digest: `header:<name>`, `field:<path>`, `record_key`,
+// `cloudevents`, `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are
+// different keys.
+std::string kind_of(const KeySource& source);
+// The key's text where the source has parts. `log` is the topic's id, else its name.
+std::string cloudevents_key(std::string_view source, std::string_view id);
+std::string coordinates_key(std::string_view log, Partition partition, Offset offset);
+
+}  // namespace onceward

@@ -1,0 +1,24 @@
+#pragma once
+// The librdkafka configuration of a group member: what the guarantee needs, then what the user
+// passes through. Include it in .cc files only.
+
+#include <functional>
+#include <string>
+
+#include "consumer/kafka/kafka_handles.h"
+#include "consumer/kafka/kafka_options.h"
+
+namespace onceward {
+
+// What a client calls back, on the thread that polls it. librdkafka's opaque pointer leads to one
+// of these, or is null.
+struct ClientCallbacks {
+    std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> rebalance;
+    // The connections' failures, which are logged already.
+    std::function<void(int code, const std::string& reason)> error;
+};
+
+// Throws KafkaError for a property that librdkafka does not take. `worker` numbers static members.
+KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker);
+
+}  // namespace onceward

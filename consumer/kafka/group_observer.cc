@@ -1,0 +1,33 @@
+#include "consumer/kafka/group_observer.h"
+
+#include "dedup/base/logging.h"
+
+namespace onceward {
+
+GroupObserver::GroupObserver(std::chrono::milliseconds every, KafkaSource& source)
+    : every_(every),
+      source_(source),
+      watch_(every),
+      next_look_(Clock::now() + UnownedPartitions::jittered(every, dice())) {}
+
+bool GroupObserver::tick() {
+    const auto now = Clock::now();
+    if (now >= next_look_) {
+        next_look_ = now + UnownedPartitions::jittered(every_, dice());
+        source_.ask_for_group();
+    }
+    const std::optional<GroupSight> sight = source_.told_group();
+    if (!sight) return false;
+    const std::vector<TopicPartition> unowned = watch_.look(now, *sight, dice());
+    if (unowned.empty()) return false;
+    for (const TopicPartition& partition : unowned) {
+        log_warning("partition.unowned",
+                    {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+    }
+    log_info("group.rejoining", {{"unowned", unowned.size()}});
+    ++rejoins_;
+    source_.rejoin();
+    return true;
+}
+
+}  // namespace onceward

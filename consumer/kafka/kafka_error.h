@@ -1,0 +1,40 @@
+#pragma once
+// What librdkafka said of a request that failed. A plain exception; the code is librdkafka's
+// (negative: local).
+
+#include <stdexcept>
+#include <string>
+
+namespace onceward {
+
+class KafkaError : public std::runtime_error {
+  public:
+    KafkaError(int error_code, const std::string& text)
+        : std::runtime_error(text), code(error_code) {}
+    int code;
+};
+
+// Whether the group's coordinator is only on its way: being found, loaded or moved. A second later
+// it may answer.
+bool coordinator_is_moving(const KafkaError& error);
+
+// The same of a partition's leader: being elected, or not where the client last knew it.
+bool leader_is_moving(const KafkaError& error);
+
+// There is no such topic or partition, as far as the brokers know.
+bool unknown_partition(const KafkaError& error);
+
+// Whether the brokers know who asks, and do not let it.
+bool not_allowed(const KafkaError& error);
+
+// Whether a broker refused the login, or its port takes none.
+bool not_authenticated(const KafkaError& error);
+
+// Whether no TLS connection came about.
+bool tls_failed(const KafkaError& error);
+
+// Returns whether the code is about the records themselves: a broken checksum or compression, an
+// unknown format. The broker would say the same again.
+bool records_unreadable(int code);
+
+}  // namespace onceward

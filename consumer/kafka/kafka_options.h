@@ -1,0 +1,45 @@
+#pragma once
+// How to reach Kafka and where a partition's reading begins. Plain values.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "dedup/base/secret.h"
+
+namespace onceward {
+
+struct KafkaOptions {
+    std::string bootstrap_servers;
+    std::string group;  // group.id; required
+    // librdkafka properties passed on as they are; those that break the guarantee are refused
+    // (refused_property()). Some are secrets (sasl.password, ssl.key.password), so none is ever
+    // printed.
+    std::map<std::string, Secret> properties;
+    // For static membership: group.instance.id is this + `-` + the worker's number; '' means
+    // dynamic members.
+    std::string instance_id;
+};
+
+// Where reading begins for a group that has no fence and, with `committed`, no committed offset
+// either.
+struct StartPosition {
+    enum class Kind : std::uint8_t { committed, earliest, latest, timestamp };
+    Kind kind = Kind::committed;
+    std::chrono::milliseconds timestamp{0};  // since 1970-01-01 UTC
+    // With `committed` where the group has none.
+    enum class Fallback : std::uint8_t { earliest, latest } fallback = Fallback::earliest;
+};
+
+enum class OutOfRangePolicy : std::uint8_t { halt, earliest, latest };
+
+// Why this librdkafka property may not be set (or not to this value); '' where it may. Names the
+// reason and the way out.
+std::string refused_property(const std::string& name, const std::string& value);
+// Whether the property's value is a secret (sasl.password, ssl.key.password, ...).
+bool secret_property(const std::string& name);
+// Whether librdkafka knows the property; '' or the message with the nearest name.
+std::string unknown_property(const std::string& name, const std::string& value);
+
+}  // namespace onceward

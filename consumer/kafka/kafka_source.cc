@@ -1,0 +1,239 @@
+#include "consumer/kafka/kafka_source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/kafka_record.h"
+#include "consumer/kafka/kafka_source_state.h"
+#include "dedup/base/logging.h"
+
+namespace onceward {
+namespace {
+
+constexpr int seek_timeout_ms = 300;
+// So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
+constexpr int seeks_before_restart = 20;
+
+void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
+                  rd_kafka_topic_partition_list_t* partitions, void* opaque) {
+    static_cast<ClientCallbacks*>(opaque)->rebalance(code, partitions);
+}
+
+}  // namespace
+
+KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
+                         SourceListener& listener)
+    : state_(std::make_unique<State>(listener)) {
+    KafkaConfiguration configuration = consumer_configuration(options, worker);
+    state_->bootstrap_servers = options.bootstrap_servers;
+    state_->group = options.group;
+    state_->callbacks.rebalance = [state = state_.get()](
+                                      rd_kafka_resp_err_t code,
+                                      rd_kafka_topic_partition_list_t* partitions) {
+        state->rebalance(code, partitions);
+    };
+    state_->callbacks.error = [state = state_.get()](int code, const std::string& reason) {
+        const KafkaError error(code, reason);
+        if (not_authenticated(error) || tls_failed(error)) state->refusal = error;
+    };
+    rd_kafka_conf_set_opaque(configuration.get(), &state_->callbacks);
+    rd_kafka_conf_set_rebalance_cb(configuration.get(), on_rebalance);
+    std::array<char, 512> text{};
+    state_->client.reset(
+        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
+    if (!state_->client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
+    configuration.release();
+    rd_kafka_poll_set_consumer(state_->client.get());
+
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+        throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, "no pipe could be opened");
+    }
+    state_->wake_read = ends[0];
+    state_->wake_write = ends[1];
+    if (topics.empty()) return;
+    for (std::string& name : topics) {
+        State::Topic topic{
+            std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())), {}};
+        rd_kafka_queue_io_event_enable(topic.queue.get(), state_->wake_write, "q", 1);
+        state_->topics.push_back(std::move(topic));
+    }
+    const KafkaQueue events(rd_kafka_queue_get_consumer(state_->client.get()));
+    rd_kafka_queue_io_event_enable(events.get(), state_->wake_write, "e", 1);
+    state_->subscribe();
+}
+
+KafkaSource::~KafkaSource() {
+    close();
+    for (State::Topic& topic : state_->topics) {
+        rd_kafka_queue_io_event_enable(topic.queue.get(), -1, nullptr, 0);
+        topic.positions.clear();
+        topic.queue.reset();
+    }
+    state_->ends.reset();
+    state_->group_question.answers.reset();
+    state_->client.reset();
+    ::close(state_->wake_read);
+    ::close(state_->wake_write);
+}
+
+void KafkaSource::serve() {
+    while (KafkaMessage message{rd_kafka_consumer_poll(state_->client.get(), 0)}) {
+        const char* topic = message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) state_->take_error(topic, *message);
+    }
+    if (state_->failed) throw KafkaError(*std::exchange(state_->failed, std::nullopt));
+    std::array<char, 512> text{};
+    const rd_kafka_resp_err_t fatal =
+        rd_kafka_fatal_error(state_->client.get(), text.data(), text.size());
+    if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(fatal, text.data());
+    state_->join_again();
+}
+
+std::optional<KafkaError> KafkaSource::refusal() const { return state_->refusal; }
+
+void KafkaSource::bootstrap_again() {
+    rd_kafka_brokers_add(state_->client.get(), state_->bootstrap_servers.c_str());
+}
+
+void KafkaSource::wait(std::chrono::milliseconds timeout) {
+    pollfd waiting{state_->wake_read, POLLIN, 0};
+    if (poll(&waiting, 1, static_cast<int>(timeout.count())) <= 0) return;
+    std::array<char, 256> ignored{};
+    while (::read(state_->wake_read, ignored.data(), ignored.size()) > 0) {
+    }
+}
+
+void KafkaSource::wake() {
+    // A full pipe means that a wake-up is already on its way.
+    [[maybe_unused]] const ssize_t written = ::write(state_->wake_write, "w", 1);
+}
+
+bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEpoch leader_epoch) {
+    State::Topic* topic = state_->find(partition.topic);
+    if (topic == nullptr) return false;
+    const auto found = topic->positions.find(partition.partition);
+    if (found == topic->positions.end()) return false;
+    State::Position& position = found->second;
+    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    position.open = false;
+    // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has
+    // been answered.
+    position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
+    if (!position.settled) return false;
+    if (position.stopped || position.failed_seeks >= seeks_before_restart) {
+        state_->restart(partition);
+        position.stopped = false;
+        position.failed_seeks = 0;
+        return false;
+    }
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_t* wanted = rd_kafka_topic_partition_list_add(
+        list.get(), partition.topic.c_str(), partition.partition.raw());
+    wanted->offset = offset.raw();
+    // With the epoch librdkafka validates the position after an unclean election (KIP-320).
+    if (leader_epoch.raw() >= 0) {
+        rd_kafka_topic_partition_set_leader_epoch(wanted, leader_epoch.raw());
+    }
+    KafkaErrorObject error(
+        rd_kafka_seek_partitions(state_->client.get(), list.get(), seek_timeout_ms));
+    if (error || wanted->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        ++position.failed_seeks;
+        return false;
+    }
+    position.failed_seeks = 0;
+    position.offset = offset;
+    position.open = true;
+    rd_kafka_queue_forward(position.queue.get(), topic->queue.get());
+    return true;
+}
+
+void KafkaSource::end(const TopicPartition& partition) {
+    State::Topic* topic = state_->find(partition.topic);
+    if (topic == nullptr) return;
+    const auto found = topic->positions.find(partition.partition);
+    if (found == topic->positions.end()) return;
+    found->second.open = false;
+    rd_kafka_queue_forward(found->second.queue.get(), nullptr);
+}
+
+Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake) {
+    Chunk chunk;
+    State::Topic& topic = state_->topics[topic_index];
+    std::vector<rd_kafka_message_t*> fetched(messages);
+    const ssize_t count =
+        rd_kafka_consume_batch_queue(topic.queue.get(), 0, fetched.data(), fetched.size());
+    chunk.messages.reserve(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    for (ssize_t i = 0; i < count; ++i) {
+        state_->take_message(topic, KafkaMessage(fetched[static_cast<std::size_t>(i)]), intake,
+                             chunk);
+    }
+    return chunk;
+}
+
+void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake,
+                                      Chunk& chunk) {
+    const auto found = topic.positions.find(Partition{message->partition});
+    if (found == topic.positions.end() || !found->second.open) return;
+    Position& position = found->second;
+    Span* span = nullptr;
+    for (Span& known : chunk.spans) {
+        if (known.partition == found->first) span = &known;
+    }
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
+        message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (records_unreadable(message->err)) {
+            stop_reading({topic.name, found->first}, position, *message);
+            return;
+        }
+        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) position.stopped = true;
+        take_error(topic.name, *message);
+        return;
+    }
+    // At the end of the partition the position moves over control records and what compaction took
+    // away.
+    const bool end_of_partition = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    const Offset end = end_of_partition ? Offset{message->offset} : next(Offset{message->offset});
+    if (end <= position.offset) {
+        if (!end_of_partition) ++below_fence;
+        return;
+    }
+    if (span == nullptr) {
+        // The reader, which alone polls and seeks, tags where this reading began: the fence is
+        // compared with it.
+        chunk.spans.push_back({found->first, position.offset, position.offset, LeaderEpoch{-1}});
+        span = &chunk.spans.back();
+    }
+    span->end = end;
+    position.offset = end;
+    if (end_of_partition) {
+        // DANGER: PARTITION_EOF carries no leader epoch, and the epoch at this offset may be newer
+        // than the last record's. A seek with the old epoch would look like one into a truncated
+        // log, so store "unknown".
+        span->leader_epoch = LeaderEpoch{-1};
+        return;
+    }
+    Record record = to_record(std::move(message));
+    span->leader_epoch = record.leader_epoch;
+    intake.take(std::move(record), chunk);
+}
+
+std::int64_t KafkaSource::below_fence() const { return state_->below_fence; }
+
+void KafkaSource::close() {
+    if (state_->closed || !state_->client) return;
+    state_->closed = true;
+    rd_kafka_consumer_close(state_->client.get());
+}
+
+std::string offset_mark(const std::string& incarnation) { return "onceward:" + incarnation; }
+bool is_our_mark(const std::string& metadata) { return metadata.starts_with("onceward:"); }
+
+}  // namespace onceward

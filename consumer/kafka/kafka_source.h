@@ -1,0 +1,146 @@
+#pragma once
+// A member of a consumer group that reads each partition from the offset of its fence. One thread,
+// the reader's, calls serve(), wait(), begin(), read() and close(); the other methods are
+// thread-safe. Owns the librdkafka consumer. Problems of one partition go to the listener. The
+// queries throw KafkaError, and so does serve() if the consumer itself is unusable (a fatal error)
+// and must be recreated.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "consumer/intake/message_builder.h"
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/kafka/kafka_options.h"
+#include "consumer/kafka/unowned_partitions.h"
+#include "dedup/fence/fence.h"
+#include "dedup/message/message.h"
+
+namespace onceward {
+
+// Records that the client cannot decode. Reading of the partition stopped before them.
+struct UnreadableRecords {
+    TopicPartition partition;
+    Offset position;  // what was to be read next
+    std::string reason;
+};
+
+// Told from inside serve(), read() and close(), on the reader's thread.
+class SourceListener {
+  public:
+    virtual ~SourceListener() = default;
+    // Must not wait for PostgreSQL: the group waits for this call.
+    virtual void assigned(const std::vector<TopicPartition>& partitions) = 0;
+    // The partitions leave when this returns; it may wait some seconds for the batch in flight.
+    // `lost`: they have another owner already.
+    virtual void revoked(const std::vector<TopicPartition>& partitions, bool lost) = 0;
+    // The log does not hold the offset that was asked for (auto.offset.reset=error).
+    virtual void out_of_range(const TopicPartition& partition) = 0;
+    // From read(): the messages before them are in the chunk that it answers with. Nothing more is
+    // read of the partition until begin().
+    virtual void unreadable(const UnreadableRecords& records) = 0;
+    virtual void partition_failed(const TopicPartition& partition, int code,
+                                  const std::string& reason) = 0;
+};
+
+struct CommittedOffset {
+    TopicPartition partition;
+    Offset offset;
+    LeaderEpoch leader_epoch{-1};
+    std::string incarnation;  // of the fence; travels as the metadata `onceward:<incarnation>`
+};
+
+class KafkaSource {
+  public:
+    // Without topics it joins no group and is only good for the questions.
+    KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
+                SourceListener& listener);
+    ~KafkaSource();
+
+    // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
+    // is fatal.
+    void serve();
+    // The last failure that serve() met and that no broker's return would end: a refused login, TLS
+    // that fails. nullopt if there is none.
+    std::optional<KafkaError> refusal() const;
+    // For a consumer that has been in no group for long. DANGER: if a broker that shuts down
+    // answers with an empty list of brokers, librdkafka forgets every broker that it knows and
+    // never asks the bootstrap servers again (seen with 2.14.2, its issue 5301), and the worker
+    // would hang for ever. Known servers are added once.
+    void bootstrap_again();
+    // Until there may be something to serve or to read, or wake() was called.
+    void wait(std::chrono::milliseconds timeout);
+    void wake();
+    // Seeks to the fence and opens the partition for read(). False: not yet possible, ask again.
+    bool begin(const TopicPartition& partition, Offset offset, LeaderEpoch leader_epoch);
+    // Closes it again; what was fetched is thrown away.
+    void end(const TopicPartition& partition);
+    // Takes up to `messages` messages of the topic that have been fetched, through the intake, into
+    // a chunk; spans included. No messages and no spans: nothing was there.
+    Chunk read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake);
+    // Messages that came again below the position that was asked for; they are not passed on.
+    std::int64_t below_fence() const;
+    // Leaves the group; revoked() is called for what is left.
+    void close();
+
+    // Advisory: for lag dashboards. Never before the transaction that covers the offsets. `wait`:
+    // for the answer.
+    void commit_through(std::span<const CommittedOffset> offsets, bool wait);
+
+    struct GroupOffset {
+        Offset offset;
+        LeaderEpoch leader_epoch{-1};
+        std::string metadata;
+    };
+    // The group's committed offset; nullopt if the group has none. An error is an exception and
+    // never nullopt.
+    std::optional<GroupOffset> group_offset(const TopicPartition& partition);
+    struct Range {
+        Offset earliest;
+        Offset latest;
+    };
+    Range range(const TopicPartition& partition);
+    // The first offset whose record is not older; the end of the log where there is none.
+    Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
+    // The high watermark, whatever the isolation level: acknowledged messages may lie after the
+    // last stable offset.
+    std::optional<Offset> high_watermark(const TopicPartition& partition);
+    int partition_count(const std::string& topic);
+    // Those that this user may see.
+    std::vector<std::string> topic_names();
+    // The topic's own, the broker's defaults included; needs the right to describe them.
+    std::map<std::string, std::string> topic_properties(const std::string& topic);
+
+    // Does not wait. The end of the log as the last fetch reported it.
+    std::optional<Offset> fetched_end(const TopicPartition& partition) const;
+    // Does not wait; for the reader's thread only. The offset that reading has reached, while the
+    // partition is open.
+    std::optional<Offset> position(const TopicPartition& partition) const;
+    // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.
+    void ask_for_ends(const std::vector<TopicPartition>& partitions);
+    std::map<TopicPartition, Offset> told_ends();
+
+    // For the reader's thread alone, and without waiting. Asks the brokers who owns the topics'
+    // partitions, unless an earlier question is still open; told_group() has the answer once.
+    void ask_for_group();
+    std::optional<GroupSight> told_group();
+    // For the reader's thread alone. Leaves the group and joins it again, from serve(); revoked()
+    // is called for all that the member has. A rebalance, also in a Stable group of static members.
+    void rejoin();
+
+    LogIdentity identity(const std::string& topic);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// The end of a committed offset's metadata that marks it as ours.
+std::string offset_mark(const std::string& incarnation);
+bool is_our_mark(const std::string& metadata);
+
+}  // namespace onceward

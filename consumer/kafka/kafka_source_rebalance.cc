@@ -1,0 +1,251 @@
+// The group's side of KafkaSource: who gives and takes partitions, and the errors on the way.
+
+#include "consumer/kafka/kafka_source_state.h"
+#include "dedup/base/logging.h"
+
+namespace onceward {
+namespace {
+
+constexpr int resolve_timeout_ms = 2000;
+
+}  // namespace
+
+std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list) {
+    std::vector<TopicPartition> partitions;
+    for (int i = 0; i < list->cnt; ++i) {
+        partitions.push_back({list->elems[i].topic, Partition{list->elems[i].partition}});
+    }
+    return partitions;
+}
+
+void throw_kafka(rd_kafka_resp_err_t code, const std::string& what) {
+    throw KafkaError(code, what + ": " + rd_kafka_err2str(code));
+}
+
+void check_kafka(rd_kafka_error_t* error, const std::string& what) {
+    const KafkaErrorObject owned(error);
+    if (owned) {
+        throw KafkaError(rd_kafka_error_code(owned.get()),
+                         what + ": " + rd_kafka_error_string(owned.get()));
+    }
+}
+
+KafkaSource::State::Topic* KafkaSource::State::find(const std::string& name) {
+    for (Topic& topic : topics) {
+        if (topic.name == name) return &topic;
+    }
+    return nullptr;
+}
+
+void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
+                                   rd_kafka_topic_partition_list_t* partitions) {
+    const char* protocol = rd_kafka_rebalance_protocol(client.get());
+    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+    try {
+        if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+            assign(partitions, incremental);
+        } else {
+            if (code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
+                log_error("kafka.rebalance_failed", {{"error", rd_kafka_err2str(code)}});
+            }
+            revoke(partitions, incremental);
+        }
+    } catch (const KafkaError& error) {
+        // Never through librdkafka's own frames, which would be left half done: serve() throws it.
+        failed = error;
+    }
+}
+
+// Where each log ends, as a number. Those that the brokers did not answer for stay at
+// RD_KAFKA_OFFSET_END.
+//
+// DANGER: a number, not END. For END librdkafka asks the broker itself, and when a seek overtakes
+// that question it asks once more half a second later and moves the position to the end: everything
+// between the fence and the end of the log was jumped over, without an error (seen with 2.14.2).
+// INVALID ends in _AUTO_OFFSET_RESET and a partition that cannot be sought, a paused partition
+// loses a second when it is resumed.
+void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partitions) const {
+    for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
+    const KafkaTopicPartitionList ends(rd_kafka_topic_partition_list_copy(partitions));
+    if (rd_kafka_offsets_for_times(client.get(), ends.get(), resolve_timeout_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return;
+    }
+    for (int i = 0; i < ends->cnt; ++i) {
+        const rd_kafka_topic_partition_t& end = ends->elems[i];
+        if (end.err == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= 0) {
+            partitions->elems[i].offset = end.offset;
+        }
+    }
+}
+
+// DANGER: an eager assignment replaces everything. If a leader sees that its topic has more
+// partitions while an assignment of its own waits for this callback, librdkafka joins again without
+// a revoke (2.14.2 and 2.15.0, rd_kafka_cgrp_revoke_all_rejoin). The worker would fight with the
+// new owner for the partitions that the new assignment lacks, and each refused seek would end in a
+// restart() of all others, which would then never be read (seen in seed 141 of the campaign).
+void KafkaSource::State::give_back_all() {
+    std::vector<TopicPartition> held;
+    for (Topic& topic : topics) {
+        for (auto& [partition, position] : topic.positions) {
+            rd_kafka_queue_forward(position.queue.get(), nullptr);
+            held.push_back({topic.name, partition});
+        }
+        topic.positions.clear();
+    }
+    if (held.empty()) return;
+    log_warning("kafka.assigned_without_revoke", {{"partitions", held.size()}});
+    listener.revoked(held, true);
+}
+
+// Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its
+// fence is taken.
+void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    if (!incremental) give_back_all();
+    if (partitions->cnt > 0) resolve_ends(partitions);
+    for (int i = 0; i < partitions->cnt; ++i) {
+        const rd_kafka_topic_partition_t& element = partitions->elems[i];
+        Topic* topic = find(element.topic);
+        if (topic == nullptr) continue;
+        KafkaQueue queue(
+            rd_kafka_queue_get_partition(client.get(), element.topic, element.partition));
+        if (!queue) continue;
+        rd_kafka_queue_forward(queue.get(), nullptr);
+        Position position;
+        position.queue = std::move(queue);
+        position.settled = element.offset >= 0;
+        topic->positions.insert_or_assign(Partition{element.partition}, std::move(position));
+    }
+    if (incremental) {
+        check_kafka(rd_kafka_incremental_assign(client.get(), partitions), "assign");
+    } else {
+        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), partitions);
+        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "assign");
+    }
+    listener.assigned(to_vector(partitions));
+}
+
+void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+    const bool lost = rd_kafka_assignment_lost(client.get()) != 0;
+    for (int i = 0; i < partitions->cnt; ++i) {
+        Topic* topic = find(partitions->elems[i].topic);
+        if (topic == nullptr) continue;
+        const auto found = topic->positions.find(Partition{partitions->elems[i].partition});
+        if (found == topic->positions.end()) continue;
+        rd_kafka_queue_forward(found->second.queue.get(), nullptr);
+        topic->positions.erase(found);
+    }
+    listener.revoked(to_vector(partitions), lost);
+    if (incremental) {
+        check_kafka(rd_kafka_incremental_unassign(client.get(), partitions), "unassign");
+    } else {
+        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), nullptr);
+        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "unassign");
+    }
+}
+
+// DANGER: after _AUTO_OFFSET_RESET librdkafka no longer fetches the partition and refuses every
+// seek in it. Only a new assignment starts it again, at the end of its log, from where the next
+// begin() seeks. Assigned at the offset itself, it would fetch before that seek, and before a batch
+// with a broken checksum it would be out of range again: it takes the batch's own bytes for an
+// offset (2.14.2). Members of the eager protocol assign all their partitions, each at the offset
+// that reading has reached.
+void KafkaSource::State::restart(const TopicPartition& partition) {
+    const char* protocol = rd_kafka_rebalance_protocol(client.get());
+    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+    rd_kafka_topic_partition_list_t* all = nullptr;
+    if (incremental) {
+        all = rd_kafka_topic_partition_list_new(1);
+        rd_kafka_topic_partition_list_add(all, partition.topic.c_str(), partition.partition.raw());
+    } else if (rd_kafka_assignment(client.get(), &all) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return;
+    }
+    const KafkaTopicPartitionList list(all);
+    resolve_ends(list.get());
+    for (int i = 0; i < list->cnt; ++i) {
+        rd_kafka_topic_partition_t& element = list->elems[i];
+        Topic* topic = find(element.topic);
+        const auto found = topic->positions.find(Partition{element.partition});
+        if (found == topic->positions.end()) continue;
+        if (found->second.open) element.offset = found->second.offset.raw();
+        found->second.settled = element.offset >= 0;
+    }
+    const auto warn = [](const std::string& reason) {
+        log_warning("kafka.restart_refused", {{"error", reason}});
+    };
+    if (incremental) {
+        for (auto* const change : {rd_kafka_incremental_unassign, rd_kafka_incremental_assign}) {
+            const KafkaErrorObject refused(change(client.get(), list.get()));
+            if (refused) warn(rd_kafka_error_string(refused.get()));
+        }
+        return;
+    }
+    const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), list.get());
+    if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) warn(rd_kafka_err2str(failed));
+}
+
+// DANGER: close the partition before anything else of it is taken. After a batch with a broken
+// checksum librdkafka continues with the next one (2.14.2, check.crcs). The next message would move
+// the span, and with it the fence, over the batch, which would be skipped silently.
+void KafkaSource::State::stop_reading(const TopicPartition& partition, Position& position,
+                                      const rd_kafka_message_t& error) {
+    position.open = false;
+    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    park(partition);
+    const char* detail = rd_kafka_message_errstr(&error);
+    listener.unreadable(
+        {partition, position.offset, detail == nullptr ? rd_kafka_err2str(error.err) : detail});
+}
+
+// To the end of the log, where a partition waits that is not read: at the records it would fetch
+// them again and again, without a pause where a checksum is broken.
+void KafkaSource::State::park(const TopicPartition& partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t known = rd_kafka_get_watermark_offsets(
+        client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
+    if (known != RD_KAFKA_RESP_ERR_NO_ERROR || high <= 0) return;
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                      partition.partition.raw())
+        ->offset = high;  // DANGER: a number, not END: see resolve_ends().
+    const KafkaErrorObject refused(rd_kafka_seek_partitions(client.get(), list.get(), 0));
+}
+
+void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_message_t& message) {
+    const TopicPartition partition{topic, Partition{message.partition}};
+    const char* detail = rd_kafka_message_errstr(&message);
+    switch (message.err) {
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF: return;
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: listener.out_of_range(partition); return;
+        default:  // librdkafka's list of codes is open; the listener judges by number.
+            listener.partition_failed(partition, message.err, detail == nullptr ? "" : detail);
+    }
+}
+
+void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
+    if (offsets.empty()) return;
+    KafkaTopicPartitionList list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    for (const CommittedOffset& committed : offsets) {
+        rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
+            list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
+        element->offset = committed.offset.raw();
+        if (committed.leader_epoch.raw() >= 0) {
+            rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
+        }
+        // librdkafka frees the metadata with the list, by rd_free() alias free(); hence strdup().
+        const std::string mark = offset_mark(committed.incarnation);
+        element->metadata = strdup(mark.c_str());
+        element->metadata_size = mark.size();
+    }
+    const rd_kafka_resp_err_t code =
+        rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
+    if (wait && code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET) {
+        log_warning("kafka.offset_commit_failed",
+                    {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,79 @@
+#pragma once
+// The inside of KafkaSource, shared by its .cc files. Include it there only.
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+#include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/kafka_handles.h"
+#include "consumer/kafka/kafka_source.h"
+
+namespace onceward {
+
+struct KafkaSource::State {
+    // The offset that reading of a partition has reached: the next span begins there.
+    struct Position {
+        Offset offset;
+        KafkaQueue queue;  // the partition's own; unread until begin()
+        bool open = false;
+        bool stopped = false;  // librdkafka gave up fetching: out of range
+        int failed_seeks = 0;  // in a row
+        // librdkafka knows its position; after an earlier seek it may jump to the end
+        bool settled = false;
+    };
+    struct Topic {
+        std::string name;
+        KafkaQueue queue;  // where the open partitions' queues are forwarded to
+        std::unordered_map<Partition, Position> positions;
+    };
+
+    SourceListener& listener;
+    std::string bootstrap_servers;
+    std::string group;
+    ClientCallbacks callbacks;  // librdkafka's opaque pointer leads here
+    std::optional<KafkaError> refusal;
+    std::vector<Topic> topics;
+    KafkaQueue ends;  // the answers to ask_for_ends()
+    struct GroupQuestion {
+        KafkaQueue answers;
+        int answers_due = 0;
+        bool failed = false;
+        GroupSight sight;  // what the answers have said so far
+    };
+    GroupQuestion group_question;
+    // The member leaves the group, and joins it again when it has left, or then.
+    std::optional<std::chrono::steady_clock::time_point> rejoin_by;
+    int wake_read = -1;
+    int wake_write = -1;
+    std::atomic<std::int64_t> below_fence{0};
+    bool closed = false;
+    std::optional<KafkaError> failed;  // in the rebalance callback; serve() throws it
+    KafkaClient client;                // after the queues in destruction order: see ~KafkaSource()
+
+    explicit State(SourceListener& to) : listener(to) {}
+    Topic* find(const std::string& name);
+    void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
+    void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    // Reports as lost what is still held when an assignment replaces everything.
+    void give_back_all();
+    void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
+    void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void restart(const TopicPartition& partition);
+    void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
+    void stop_reading(const TopicPartition& partition, Position& position,
+                      const rd_kafka_message_t& error);
+    void park(const TopicPartition& partition) const;
+    void join_again();
+    void subscribe() const;
+    void take_error(const std::string& topic, const rd_kafka_message_t& message);
+};
+
+std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
+[[noreturn]] void throw_kafka(rd_kafka_resp_err_t code, const std::string& what);
+// Throws where `error` is one; takes ownership.
+void check_kafka(rd_kafka_error_t* error, const std::string& what);
+
+}  // namespace onceward

@@ -1,0 +1,151 @@
+#include "consumer/kafka/range_reader.h"
+
+#include <array>
+#include <map>
+
+#include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/kafka_record.h"
+
+namespace onceward {
+
+struct RangeReader::State {
+    KafkaClient client;
+    Stretch left;  // of the one that is open
+    void assign(const TopicPartition& partition, Offset offset) const {
+        const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                          partition.partition.raw())
+            ->offset = offset.raw();
+        assign(list);
+    }
+    void assign(const KafkaTopicPartitionList& list) const {
+        const rd_kafka_resp_err_t refused = rd_kafka_assign(client.get(), list.get());
+        if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            throw KafkaError(refused, rd_kafka_err2str(refused));
+        }
+    }
+};
+
+RangeReader::RangeReader(const KafkaOptions& options) : state_(std::make_unique<State>()) {
+    // It is assigned and never subscribes, so no member of the group is disturbed.
+    KafkaConfiguration configuration = consumer_configuration(options, 0);
+    std::array<char, 512> text{};
+    state_->client.reset(
+        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
+    if (!state_->client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
+    configuration.release();
+    rd_kafka_poll_set_consumer(state_->client.get());
+}
+
+RangeReader::~RangeReader() {
+    if (state_->client) rd_kafka_consumer_close(state_->client.get());
+}
+
+std::vector<Record> RangeReader::read(const std::vector<Stretch>& stretches,
+                                      std::chrono::seconds limit) {
+    std::map<TopicPartition, Offset> open;  // what is still to be read, and up to where
+    const KafkaTopicPartitionList list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(stretches.size())));
+    for (const Stretch& stretch : stretches) {
+        if (stretch.begin >= stretch.end) continue;
+        open[stretch.partition] = stretch.end;
+        rd_kafka_topic_partition_list_add(list.get(), stretch.partition.topic.c_str(),
+                                          stretch.partition.partition.raw())
+            ->offset = stretch.begin.raw();
+    }
+    std::vector<Record> records;
+    if (open.empty()) return records;
+    state_->assign(list);
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!open.empty()) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            throw KafkaError(
+                RD_KAFKA_RESP_ERR__TIMED_OUT,
+                "the records did not come within " + std::to_string(limit.count()) + " s");
+        }
+        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message) continue;
+        const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
+            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
+        }
+        const TopicPartition partition{rd_kafka_topic_name(message->rkt),
+                                       Partition{message->partition}};
+        const auto wanted = open.find(partition);
+        if (wanted == open.end()) continue;
+        const Offset offset{message->offset};
+        if (!end && offset < wanted->second) records.push_back(to_record(std::move(message)));
+        if (end || next(offset) >= wanted->second) open.erase(wanted);
+    }
+    rd_kafka_assign(state_->client.get(), nullptr);
+    return records;
+}
+
+void RangeReader::open(const Stretch& stretch) {
+    state_->left = stretch;
+    state_->assign(stretch.partition, stretch.begin);
+}
+
+RecordPage RangeReader::page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit) {
+    Stretch& left = state_->left;
+    RecordPage page{{}, left.begin};
+    std::size_t taken = 0;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (page.end < left.end && page.records.size() < messages && taken < bytes) {
+        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message && !page.records.empty()) break;
+        if (!message && std::chrono::steady_clock::now() > deadline) {
+            throw KafkaError(
+                RD_KAFKA_RESP_ERR__TIMED_OUT,
+                "the records did not come within " + std::to_string(limit.count()) + " s");
+        }
+        if (!message) continue;
+        const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
+            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
+        }
+        const Offset offset{message->offset};
+        if (end || offset >= left.end) {
+            page.end = left.end;
+        } else if (offset >= page.end) {
+            page.end = next(offset);
+            taken += message->len + message->key_len;
+            page.records.push_back(to_record(std::move(message)));
+        }
+    }
+    left.begin = page.end;
+    if (page.end == left.end) rd_kafka_assign(state_->client.get(), nullptr);
+    return page;
+}
+
+LogSight RangeReader::look(const TopicPartition& partition, Offset offset,
+                           std::chrono::seconds limit) {
+    state_->assign(partition, offset);
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    std::string last = "nothing came";
+    while (std::chrono::steady_clock::now() < deadline) {
+        const KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (!message) continue;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            return {LogSight::Kind::record, Offset{message->offset}};
+        }
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            return {LogSight::Kind::end_of_log, Offset{message->offset}};
+        }
+        if (records_unreadable(message->err)) {
+            return {LogSight::Kind::unreadable, Offset{message->offset}};
+        }
+        last = rd_kafka_message_errstr(message.get());
+        // A previous check may still get an answer about what librdkafka took for an offset after a
+        // broken checksum. That answer can stop the fetches of this check: see KafkaSource's
+        // restart().
+        if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+            state_->assign(partition, offset);
+        }
+    }
+    throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
+                     "offset " + std::to_string(offset.raw()) + " could not be read within " +
+                         std::to_string(limit.count()) + " s: " + last);
+}
+
+}  // namespace onceward

@@ -1,0 +1,51 @@
+#pragma once
+// Reads parts of a log without joining the group and without moving anything, for `onceward check
+// --sample`, `offsets skip` and `replay`. Used by one thread. Failures are KafkaErrors. Records
+// must be gone before the sampler that read them.
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "consumer/kafka/damaged_batch_search.h"
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/message/message.h"
+
+namespace onceward {
+
+struct Stretch {
+    TopicPartition partition;
+    Offset begin;
+    Offset end;  // exclusive
+};
+
+// A part of a stretch: what was read, and where reading continues.
+struct RecordPage {
+    std::vector<Record> records;
+    Offset end;
+};
+
+class RangeReader {
+  public:
+    explicit RangeReader(const KafkaOptions& options);
+    ~RangeReader();
+    // What the stretches hold, each in offset order; throws if that takes longer than `limit`.
+    std::vector<Record> read(const std::vector<Stretch>& stretches, std::chrono::seconds limit);
+
+    // Begins to read a stretch of any length, page by page.
+    void open(const Stretch& stretch);
+    // The next page: what has come, up to so many records and about so many bytes of them. Its end
+    // is the stretch's when all of it has been read, or the log holds no more. Throws if nothing
+    // comes within `limit`.
+    RecordPage page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit);
+
+    // What a reading from `offset` on meets first; throws if nothing comes within `limit`.
+    LogSight look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,133 @@
+#pragma once
+// What a worker knows of each partition that the group gave it, and what is to be done next. Pure:
+// no I/O, the clock is handed in, not thread-safe (Exchange guards it).
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/read_attempts.h"
+#include "dedup/fence/fence.h"
+
+namespace onceward {
+
+enum class PartitionPhase : std::uint8_t {
+    wants_fence,  // the writer is to take the fence
+    wants_seek,   // the fence is mine; the reader is to seek to it
+    reading,
+    halted,   // nothing is read until a time, or until the fence is moved by hand
+    waiting,  // for the time to try a message again that may pass then; afterwards the fence first
+    paused,   // nothing is read until the operator resumes the topic
+};
+
+class Assignment {
+  public:
+    using Clock = std::chrono::steady_clock;
+    struct Entry {
+        PartitionPhase phase = PartitionPhase::wants_fence;
+        Offset begin;
+        LeaderEpoch leader_epoch{-1};
+        std::string incarnation;
+        std::string owner;
+        std::string topic_id;
+        Clock::time_point not_before{};        // no take-over earlier
+        std::chrono::milliseconds backoff{0};  // of fences missed in a row
+        Halt halt;                  // why it was halted last, until something is committed
+        std::string pause;          // paused: why
+        int seeks_again = 0;        // out of range, and there after all, since it last moved on
+        bool out_of_range = false;  // wants_fence: the policy decides where to begin
+        std::optional<Offset> unreadable;  // reading: it stopped before this offset
+        ReadAttempts read_tries;
+        std::optional<Clock::time_point> retry;  // halted: tried again then
+        std::chrono::milliseconds retry_delay{0};
+    };
+    struct Seek {
+        TopicPartition partition;
+        Offset offset;
+        LeaderEpoch leader_epoch;
+        std::string topic_id;
+    };
+    // A missed fence waits between these two, doubled each time and jittered: two workers that both
+    // believe in their assignment would rob each other for ever. Above heartbeat.interval.ms, up to
+    // session.timeout.ms.
+    struct Pauses {
+        std::chrono::milliseconds first{3500};
+        std::chrono::milliseconds longest{45000};
+    };
+
+    explicit Assignment(Pauses pauses) : pauses_(pauses) {}
+
+    void assigned(const TopicPartition& partition);
+    void revoked(const TopicPartition& partition);
+    bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
+    bool reading(const TopicPartition& partition) const;
+    void taken(const TopicPartition& partition, const FenceState& fence);
+    // Who owns the fence, before it is decided whether and where to read: this worker, or the owner
+    // that was seen in the row. A halted partition continues when the row has another owner.
+    void owned(const TopicPartition& partition, const std::string& owner);
+    // The reader is at `offset`. If the fence was taken again meanwhile and has another offset, the
+    // reader seeks again.
+    void sought(const TopicPartition& partition, Offset offset);
+    // `jitter`: between 0 and 1.
+    void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
+    // No take-over before then, nor before what it waits for already.
+    void postpone(const TopicPartition& partition, Clock::time_point until);
+    // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
+    // for people, and empty if the partition knows it already.
+    void wait(const TopicPartition& partition, Clock::time_point until,
+              const std::string& why = {});
+    void committed(const TopicPartition& partition);
+    // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to
+    // ten minutes.
+    void halt(const TopicPartition& partition, Halt halt, Clock::time_point now,
+              std::chrono::milliseconds first_retry);
+    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a
+    // fresh look.
+    void out_of_range(const TopicPartition& partition);
+    // What lies at `position` cannot be read. The partition stays `reading` for what was read
+    // before, and is tried again, or halted, when that has landed.
+    void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
+    std::vector<TopicPartition> unreadable() const;
+    ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
+    // Counts one more seek to an offset that was refused; answers with those before it.
+    int seeks_again(const TopicPartition& partition);
+    // After a reconnect: every fence is taken again before any batch. Halted ones stay.
+    void retake_all();
+    // The fence of a halted partition was moved by hand, or its time to try again has come.
+    void wake(const TopicPartition& partition);
+
+    // The topics that the operator has paused, with the reasons: all of them, each time. Answers
+    // with those that changed. A halted partition stays what it is, and is paused when it wakes.
+    struct PauseChange {
+        std::vector<std::string> paused;
+        std::vector<std::string> resumed;
+    };
+    PauseChange set_paused(std::map<std::string, std::string> topics);
+
+    std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
+    std::vector<Seek> seeks() const;
+    std::vector<TopicPartition> due_retries(Clock::time_point now) const;
+    std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
+    std::vector<TopicPartition> of_topic(const std::string& topic) const;
+    // Halted, waiting or paused: not to be fetched.
+    std::vector<TopicPartition> standing() const;
+    std::optional<Clock::time_point> next_due() const;
+    // Grows whenever the group or the log may have changed, so that the log must be queried again.
+    std::uint64_t changes() const { return changes_; }
+    const Entry* find(const TopicPartition& partition) const;
+    const std::map<TopicPartition, Entry>& entries() const { return entries_; }
+
+  private:
+    Entry* mutable_find(const TopicPartition& partition);
+    // To be read again: the fence first, unless its topic is paused.
+    void begin(const TopicPartition& partition, Entry& entry);
+    Pauses pauses_;
+    std::map<TopicPartition, Entry> entries_;
+    std::map<std::string, std::string> paused_;  // topic -> reason
+    std::uint64_t changes_ = 0;
+};
+
+}  // namespace onceward

@@ -1,0 +1,362 @@
+#include "consumer/partitions/handoff.h"
+
+#include <algorithm>
+
+#include "dedup/base/mutants.h"
+
+namespace onceward {
+namespace {
+
+// The queue between the threads holds this many batches, so that fetching and decoding overlap with
+// the commit.
+constexpr std::size_t queued_batches = 2;
+// With small batches as many messages wait all the same, or each of them would cost a turn of both
+// threads.
+constexpr std::size_t queued_at_least = 2000;
+
+std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,
+                                const Batch& batch) {
+    std::set<Partition> partitions;
+    for (const Span& span : batch.spans) {
+        if (!assignment.reading({topic, span.partition})) partitions.insert(span.partition);
+    }
+    return partitions;
+}
+
+// Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle
+// partition gathers nothing.
+bool absorb(Chunk& last, const Chunk& chunk) {
+    if (!chunk.messages.empty()) return false;
+    std::vector<Span> spans = last.spans;
+    for (const Span& span : chunk.spans) {
+        const auto at = std::ranges::find(spans, span.partition, &Span::partition);
+        if (at == spans.end()) {
+            spans.push_back(span);
+        } else if (at->end == span.begin) {
+            at->end = span.end;
+            // DANGER: an older epoch at a later offset makes librdkafka's next seek there look like
+            // a seek into a truncated log, and the healthy partition halts until an operator comes.
+            if (!mutant(Mutant::absorbed_end_keeps_the_epoch)) at->leader_epoch = span.leader_epoch;
+        } else {
+            return false;
+        }
+    }
+    last.spans = std::move(spans);
+    return true;
+}
+
+// The timestamp of each partition's first message, where the chunk is the first to have one.
+void add_first(const Chunk& chunk,
+               std::map<Partition, std::optional<std::chrono::milliseconds>>& first) {
+    std::size_t wanted = 0;
+    for (const Span& span : chunk.spans) wanted += first.contains(span.partition) ? 0 : 1;
+    for (const Message& message : chunk.messages) {
+        if (wanted == 0) return;
+        if (first.try_emplace(message.record.partition, message.record.timestamp).second) --wanted;
+    }
+}
+
+}  // namespace
+
+Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
+    : assignment_(pauses), queues_(topics.size()) {
+    for (std::size_t i = 0; i < topics.size(); ++i) {
+        queues_[i].topic = std::move(topics[i]);
+        queues_[i].limits = limits;
+    }
+}
+
+void Handoff::limit(std::size_t topic, std::size_t messages) {
+    const std::lock_guard lock(mutex_);
+    BatchLimits& limits = queues_[topic].limits;
+    limits.messages = std::min(limits.messages, messages);
+}
+
+bool Handoff::has_room(std::size_t topic) const {
+    const std::lock_guard lock(mutex_);
+    const Queue& queue = queues_[topic];
+    return queue.messages < std::max(queue.limits.messages * queued_batches, queued_at_least) &&
+           queue.bytes < queue.limits.bytes * queued_batches;
+}
+
+void Handoff::push(std::size_t topic, Chunk chunk) {
+    if (chunk.spans.empty()) return;
+    const std::lock_guard lock(mutex_);
+    Queue& queue = queues_[topic];
+    if (!queue.chunks.empty() && absorb(queue.chunks.back(), chunk)) return;
+    queue.messages += chunk.messages.size();
+    queue.bytes += chunk.bytes;
+    queue.chunks.push_back(std::move(chunk));
+    wake_writer_.notify_all();
+}
+
+void Handoff::count(Queue& queue) const {
+    queue.messages = 0;
+    queue.bytes = 0;
+    for (const Chunk& chunk : queue.chunks) {
+        queue.messages += chunk.messages.size();
+        queue.bytes += chunk.bytes;
+    }
+}
+
+void Handoff::purge(const std::set<TopicPartition>& partitions) {
+    for (Queue& queue : queues_) {
+        const auto gone = [&](Partition partition) {
+            return partitions.contains({queue.topic, partition});
+        };
+        for (Chunk& chunk : queue.chunks) {
+            std::erase_if(chunk.messages,
+                          [&](const Message& message) { return gone(message.record.partition); });
+            std::erase_if(chunk.spans, [&](const Span& span) { return gone(span.partition); });
+        }
+        std::erase_if(queue.chunks, [](const Chunk& chunk) { return chunk.spans.empty(); });
+        count(queue);
+    }
+}
+
+std::vector<Assignment::Seek> Handoff::begin_seeks() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Assignment::Seek> seeks = assignment_.seeks();
+    std::set<TopicPartition> partitions;
+    for (const Assignment::Seek& seek : seeks) partitions.insert(seek.partition);
+    if (!partitions.empty()) purge(partitions);
+    return seeks;
+}
+
+void Handoff::sought(const TopicPartition& partition, Offset offset) {
+    const std::lock_guard lock(mutex_);
+    assignment_.sought(partition, offset);
+}
+
+void Handoff::assigned(const std::vector<TopicPartition>& partitions) {
+    const std::lock_guard lock(mutex_);
+    for (const TopicPartition& partition : partitions) assignment_.assigned(partition);
+    wake_writer_.notify_all();
+}
+
+std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>& partitions,
+                                              std::chrono::milliseconds deadline) {
+    std::unique_lock lock(mutex_);
+    for (const TopicPartition& partition : partitions) {
+        const Assignment::Entry* entry = assignment_.find(partition);
+        leaving_[partition] = entry == nullptr ? "" : entry->incarnation;
+        assignment_.revoked(partition);
+    }
+    purge({partitions.begin(), partitions.end()});
+    left_.insert(partitions.begin(), partitions.end());
+    wake_writer_.notify_all();
+    wake_reader_.wait_for(lock, deadline, [&] {
+        return std::ranges::none_of(partitions, [&](const TopicPartition& partition) {
+            return partition.topic == in_flight_topic_ && in_flight_.contains(partition.partition);
+        });
+    });
+    std::vector<CommittedOffset> offsets;
+    for (const TopicPartition& partition : partitions) {
+        const auto found = offsets_.find(partition);
+        if (found == offsets_.end()) continue;
+        offsets.push_back(found->second);
+        offsets_.erase(found);
+    }
+    leaving_.clear();
+    return offsets;
+}
+
+std::optional<std::size_t> Handoff::next_topic() {
+    for (std::size_t i = 1; i <= queues_.size(); ++i) {
+        const std::size_t topic = (last_topic_ + i) % queues_.size();
+        if (queues_[topic].messages > 0) return topic;
+    }
+    return std::nullopt;
+}
+
+Batch Handoff::take_batch(std::size_t topic) {
+    Queue& queue = queues_[topic];
+    Batch batch;
+    batch.topic = queue.topic;
+    while (!queue.chunks.empty() && fits(batch, queue.chunks.front(), queue.limits)) {
+        append(batch, std::move(queue.chunks.front()));
+        queue.chunks.pop_front();
+    }
+    count(queue);
+    drop(batch, not_reading(assignment_, queue.topic, batch));
+    last_topic_ = topic;
+    return batch;
+}
+
+Handoff::Work Handoff::next_work(bool connected, Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    Work work;
+    const auto find = [&] {
+        if (stopping_ && assignment_.entries().empty()) {
+            work.kind = Work::Kind::stop;
+            return true;
+        }
+        if (!connected || stopping_) return false;
+        if (const auto partition = assignment_.next_take_over(Clock::now())) {
+            work.kind = Work::Kind::take_over;
+            work.partition = *partition;
+            return true;
+        }
+        while (const auto topic = next_topic()) {
+            work.batch = take_batch(*topic);
+            if (work.batch.empty()) continue;
+            work.kind = Work::Kind::batch;
+            work.topic = *topic;
+            in_flight_topic_ = work.batch.topic;
+            for (const Span& span : work.batch.spans) in_flight_.insert(span.partition);
+            for (const Chunk& chunk : work.batch.chunks) add_first(chunk, in_flight_first_);
+            return true;
+        }
+        return false;
+    };
+    if (find()) return work;
+    if (const auto due = assignment_.next_due()) until = std::min(until, *due);
+    wake_writer_.wait_until(lock, until);
+    find();
+    return work;
+}
+
+void Handoff::done() {
+    const std::lock_guard lock(mutex_);
+    in_flight_.clear();
+    in_flight_first_.clear();
+    in_flight_topic_.clear();
+    wake_reader_.notify_all();
+}
+
+void Handoff::abandoned(const std::set<Partition>& partitions) {
+    const std::lock_guard lock(mutex_);
+    for (const Partition partition : partitions) {
+        in_flight_.erase(partition);
+        in_flight_first_.erase(partition);
+    }
+    wake_reader_.notify_all();
+}
+
+std::set<Partition> Handoff::leaving() const {
+    const std::lock_guard lock(mutex_);
+    std::set<Partition> partitions;
+    for (const Partition partition : in_flight_) {
+        if (!assignment_.holds({in_flight_topic_, partition})) partitions.insert(partition);
+    }
+    return partitions;
+}
+
+std::set<Partition> Handoff::overdue() const {
+    const std::lock_guard lock(mutex_);
+    std::set<Partition> partitions;
+    for (const Partition partition : in_flight_) {
+        const TopicPartition revoked{in_flight_topic_, partition};
+        if (!assignment_.holds(revoked) && !leaving_.contains(revoked))
+            partitions.insert(partition);
+    }
+    return partitions;
+}
+
+void Handoff::pause(std::chrono::milliseconds duration) {
+    std::unique_lock lock(mutex_);
+    wake_writer_.wait_for(lock, duration, [&] {
+        if (stopping_) return true;
+        return std::ranges::any_of(in_flight_, [&](Partition partition) {
+            return !assignment_.holds({in_flight_topic_, partition});
+        });
+    });
+}
+
+void Handoff::committed(const std::string& topic, std::span<const FenceMove> moves) {
+    const std::lock_guard lock(mutex_);
+    for (const FenceMove& move : moves) {
+        const TopicPartition partition{topic, move.span.partition};
+        const Assignment::Entry* entry = assignment_.find(partition);
+        const auto leaving = leaving_.find(partition);
+        // A late commit for a partition that somebody else has by now would move the group's offset
+        // backwards.
+        if (entry == nullptr && leaving == leaving_.end()) continue;
+        assignment_.committed(partition);
+        offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
+                               entry != nullptr ? entry->incarnation : leaving->second};
+    }
+}
+
+std::vector<CommittedOffset> Handoff::take_offsets() {
+    const std::lock_guard lock(mutex_);
+    std::vector<CommittedOffset> offsets;
+    for (auto& [partition, offset] : offsets_) offsets.push_back(std::move(offset));
+    offsets_.clear();
+    return offsets;
+}
+
+std::vector<TopicPartition> Handoff::take_left() {
+    const std::lock_guard lock(mutex_);
+    std::vector<TopicPartition> left;
+    for (const TopicPartition& partition : left_) {
+        if (!assignment_.holds(partition)) left.push_back(partition);
+    }
+    left_.clear();
+    return left;
+}
+
+std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence) const {
+    const std::lock_guard lock(mutex_);
+    if (!assignment_.reading(partition)) return std::nullopt;
+    for (const Queue& queue : queues_) {
+        if (queue.topic != partition.topic) continue;
+        for (const Chunk& chunk : queue.chunks) {
+            const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
+            if (span == chunk.spans.end()) continue;
+            const bool messages = std::ranges::any_of(chunk.messages, [&](const Message& message) {
+                return message.record.partition == partition.partition;
+            });
+            if (messages || span->begin != fence) return std::nullopt;
+            return *span;
+        }
+    }
+    return std::nullopt;
+}
+
+void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
+    const std::lock_guard lock(mutex_);
+    for (Queue& queue : queues_) {
+        if (queue.topic != partition.topic) continue;
+        for (Chunk& chunk : queue.chunks) {
+            const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
+            if (span == chunk.spans.end()) continue;
+            // The reader may have appended more to it meanwhile.
+            if (span->begin == tail.begin && span->end >= tail.end) span->begin = tail.end;
+            break;
+        }
+    }
+}
+
+std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Handoff::on_the_way() const {
+    const std::lock_guard lock(mutex_);
+    std::map<TopicPartition, std::optional<std::chrono::milliseconds>> found;
+    for (const Queue& queue : queues_) {
+        std::map<Partition, std::optional<std::chrono::milliseconds>> first;
+        if (queue.topic == in_flight_topic_) first = in_flight_first_;
+        for (const Chunk& chunk : queue.chunks) add_first(chunk, first);
+        for (const auto& [partition, time] : first) found[{queue.topic, partition}] = time;
+    }
+    return found;
+}
+
+void Handoff::stop() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_writer_.notify_all();
+}
+
+void Handoff::clear() {
+    const std::lock_guard lock(mutex_);
+    for (Queue& queue : queues_) {
+        queue.chunks.clear();
+        count(queue);
+    }
+}
+
+bool Handoff::stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+}
+
+}  // namespace onceward

@@ -1,0 +1,118 @@
+#pragma once
+// What the reader's and the writer's thread share: the assignment, the chunks between them, the
+// offsets to commit. Thread-safe: every method takes the one mutex; none of them does I/O. Borrows
+// nothing.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/assignment.h"
+#include "dedup/message/batch.h"
+
+namespace onceward {
+
+class Handoff {
+  public:
+    using Clock = Assignment::Clock;
+    struct Work {
+        enum class Kind : std::uint8_t { none, stop, take_over, batch } kind = Kind::none;
+        TopicPartition partition;  // take_over
+        std::size_t topic = 0;     // batch
+        Batch batch;
+    };
+
+    Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
+    // Fewer messages in a batch of this topic. Before the threads begin.
+    void limit(std::size_t topic, std::size_t messages);
+
+    // The reader's side.
+    bool has_room(std::size_t topic) const;
+    void push(std::size_t topic, Chunk chunk);
+    // Partitions to seek; what the queues still hold of them is thrown away, since it began
+    // elsewhere.
+    std::vector<Assignment::Seek> begin_seeks();
+    void sought(const TopicPartition& partition, Offset offset);
+    void assigned(const std::vector<TopicPartition>& partitions);
+    // Takes the partitions away; waits until no batch in flight holds any of them, or the deadline.
+    // Answers with the offsets of theirs that are still to be committed.
+    std::vector<CommittedOffset> revoked(const std::vector<TopicPartition>& partitions,
+                                         std::chrono::milliseconds deadline);
+
+    // The writer's side.
+    // What to do now; a batch's partitions are in flight until done(). `connected`: whether work
+    // with PostgreSQL is possible. Waits until there is something, or `until`.
+    Work next_work(bool connected, Clock::time_point until);
+    void done();
+    // The batch in flight holds them no longer: no transaction will move their fences.
+    void abandoned(const std::set<Partition>& partitions);
+    // Those of the batch in flight that were revoked meanwhile.
+    std::set<Partition> leaving() const;
+    // Those of them that nobody waits for any more, because their deadline has passed.
+    std::set<Partition> overdue() const;
+    // Waits, unless the worker stops or a partition in flight leaves.
+    void pause(std::chrono::milliseconds duration);
+    void committed(const std::string& topic, std::span<const FenceMove> moves);
+    // The partitions that were revoked since the last call and did not come back.
+    std::vector<TopicPartition> take_left();
+    // The offsets to commit, oldest news first; empties the list. Not more often than the writer
+    // asks.
+    std::vector<CommittedOffset> take_offsets();
+    // What follows the fence of a partition without any message: control records and the like.
+    // drop_tail() removes it once the fence has been moved over it.
+    std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
+    void drop_tail(const TopicPartition& partition, const Span& tail);
+    // The partitions of which messages are queued or in flight, with the first one's timestamp.
+    std::map<TopicPartition, std::optional<std::chrono::milliseconds>> on_the_way() const;
+    void stop();
+    // Throws away what is queued. The messages belong to the consumer and must go before it does.
+    void clear();
+    bool stopping() const;
+
+    // Looks at the assignment under the lock.
+    template <class Function>
+    auto look(Function function) const {
+        const std::lock_guard lock(mutex_);
+        return function(assignment_);
+    }
+    // Changes it, and wakes the writer.
+    template <class Function>
+    auto with(Function function) {
+        const std::lock_guard lock(mutex_);
+        wake_writer_.notify_all();
+        return function(assignment_);
+    }
+
+  private:
+    struct Queue {
+        std::string topic;
+        BatchLimits limits;
+        std::deque<Chunk> chunks;
+        std::size_t messages = 0;
+        std::size_t bytes = 0;
+    };
+    void purge(const std::set<TopicPartition>& partitions);
+    void count(Queue& queue) const;
+    std::optional<std::size_t> next_topic();
+    Batch take_batch(std::size_t topic);
+
+    mutable std::mutex mutex_;
+    std::condition_variable wake_writer_;
+    std::condition_variable wake_reader_;  // a batch in flight has ended
+    Assignment assignment_;
+    std::vector<Queue> queues_;
+    std::size_t last_topic_ = 0;
+    std::string in_flight_topic_;
+    std::set<Partition> in_flight_;
+    std::map<Partition, std::optional<std::chrono::milliseconds>> in_flight_first_;
+    // revoked and waited for, with their incarnations
+    std::map<TopicPartition, std::string> leaving_;
+    std::map<TopicPartition, CommittedOffset> offsets_;
+    std::set<TopicPartition> left_;
+    bool stopping_ = false;
+};
+
+}  // namespace onceward

@@ -1,0 +1,43 @@
+#include "consumer/partitions/out_of_range_plan.h"
+
+namespace onceward {
+namespace {
+
+OutOfRangePlan halted(HaltReason reason, std::string text, std::optional<OffsetRange> lost = {}) {
+    return {OutOfRangePlan::Action::halt, {}, {reason, std::move(text), lost, {}}};
+}
+
+}  // namespace
+
+OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
+                                 OutOfRangePolicy policy, int seeks) {
+    const std::string at = std::to_string(fence.raw());
+    // Never 'caught up', and no policy decides it: what was below the fence is gone or another.
+    if (fence > range.latest) {
+        return halted(HaltReason::log_cut,
+                      "the log ends at offset " + std::to_string(range.latest.raw()) +
+                          ", below the fence at " + at +
+                          ": it was cut, or the topic was made again. Say where to begin with "
+                          "`onceward offsets --set`");
+    }
+    if (fence >= range.earliest) {
+        if (seeks < seeks_at_most) return {OutOfRangePlan::Action::seek, fence, {}};
+        return halted(HaltReason::log_cut,
+                      "the brokers refuse offset " + at +
+                          " time after time, although the log holds it: it was cut below the "
+                          "fence and rewritten, as after an unclean election. Say where to "
+                          "begin with `onceward offsets --set`");
+    }
+    switch (policy) {
+        case OutOfRangePolicy::halt: break;
+        case OutOfRangePolicy::earliest: return {OutOfRangePlan::Action::skip, range.earliest, {}};
+        case OutOfRangePolicy::latest: return {OutOfRangePlan::Action::skip, range.latest, {}};
+    }
+    return halted(HaltReason::out_of_range,
+                  "offsets " + at + " to " + std::to_string(range.earliest.raw() - 1) +
+                      " are no longer in the log: its retention ran out before they were read. "
+                      "Move on with `onceward offsets --set`, or set on_out_of_range",
+                  OffsetRange{fence, range.earliest});
+}
+
+}  // namespace onceward

@@ -1,0 +1,122 @@
+#include "consumer/partitions/retention_watermarks.h"
+
+#include "dedup/base/logging.h"
+#include "dedup/retention/watermark_write.h"
+
+namespace onceward {
+namespace {
+
+constexpr auto after_failure = std::chrono::seconds(30);
+
+}  // namespace
+
+RetentionWatermarks::RetentionWatermarks(std::string consumer_group,
+                                         std::chrono::milliseconds every)
+    : consumer_group_(std::move(consumer_group)), every_(every) {}
+
+void RetentionWatermarks::taken(const TopicPartition& partition, int ledger,
+                                const FenceState& fence) {
+    partitions_.insert_or_assign(partition,
+                                 Entry{WatermarkSampler(every_), fence.next_offset, ledger});
+}
+
+void RetentionWatermarks::moved(const std::string& topic, std::span<const FenceMove> moves) {
+    for (const FenceMove& move : moves) {
+        const auto found = partitions_.find({topic, move.span.partition});
+        if (found != partitions_.end()) found->second.fence = move.span.end;
+    }
+}
+
+void RetentionWatermarks::identity(const std::string& topic, const LogIdentity& identity) {
+    identities_[topic] = identity;
+}
+
+RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Handoff& exchange,
+                                                     KafkaSource& source, Fences& fences) {
+    const auto now = Clock::now();
+    Found found;
+    std::erase_if(partitions_, [&](const auto& item) {
+        return !fences.owns(item.first.topic, item.first.partition);
+    });
+    for (auto& [partition, entry] : partitions_) {
+        if (now < not_before_[partition.topic]) continue;
+        try {
+            bool sampled = false;
+            if (!exchange.look([&](const Assignment& a) { return a.reading(partition); })) continue;
+            if (entry.sampler.wants_sample(now)) {
+                auto& next = next_list_[partition.topic];
+                if (next <= now) {
+                    next = now + every_;
+                    const std::optional<int> count =
+                        list_partitions(connection, source, partition.topic, entry.ledger);
+                    if (!count) {
+                        found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
+                        return found;
+                    }
+                    found.listed = Found::Listed{partition.topic, *count};
+                }
+                sample(connection, source, partition, entry);
+                sampled = true;
+            }
+            if (!write(connection, exchange, fences, partition, entry)) {
+                found.missed = partition;
+                return found;
+            }
+            if (sampled) return found;
+        } catch (const KafkaError& error) {
+            not_before_[partition.topic] = now + after_failure;
+            log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
+        }
+    }
+    return found;
+}
+
+std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, KafkaSource& source,
+                                                        const std::string& topic, int ledger) {
+    const LogIdentity identity = source.identity(topic);
+    LogIdentity& known = identities_[topic];
+    const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
+                       known.topic_id != identity.topic_id;
+    known = identity;
+    if (other) return std::nullopt;
+    const ClockReading clocks = read_clocks(connection);
+    const int count = source.partition_count(topic);
+    write_partition_list(connection, ledger, consumer_group_, topic, clocks, count);
+    return count;
+}
+
+void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
+                                 const TopicPartition& partition, Entry& entry) {
+    // DANGER: the clock first, then the end of the log. The other way round a message in between
+    // would count as passed.
+    const ClockReading clocks = read_clocks(connection);
+    const auto end = source.high_watermark(partition);
+    if (!end) return;
+    const Sampling sampling = entry.sampler.sampled(Clock::now(), clocks, *end, entry.fence);
+    if (sampling == Sampling::clocks_differ || sampling == Sampling::out_of_range) {
+        log_warning("watermark.refused", {{"topic", partition.topic},
+                                          {"partition", partition.partition.raw()},
+                                          {"error", to_text(sampling)}});
+    }
+}
+
+bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,
+                                const TopicPartition& partition, Entry& entry) {
+    // Only control records may follow the last message: the fence then moves to the end with this
+    // write.
+    const std::optional<Span> tail = exchange.tail(partition, entry.fence);
+    const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
+    if (!due) return true;
+    const std::string owner = fences.owner(partition.topic, partition.partition);
+    const LogIdentity& identity = identities_[partition.topic];
+    const OwnedFence fence{consumer_group_, partition.topic, partition.partition, owner,
+                           identity.topic_id};
+    if (!write_watermark(connection, fence, *due, tail)) return false;
+    if (tail) {
+        entry.fence = tail->end;
+        exchange.drop_tail(partition, *tail);
+    }
+    return true;
+}
+
+}  // namespace onceward

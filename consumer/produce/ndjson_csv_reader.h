@@ -1,0 +1,39 @@
+#pragma once
+// Reads records from text: JSON objects, one a line (NDJSON), or CSV (RFC 4180) with the columns'
+// names in its first line. Either way a record becomes the text of one JSON object. Used by one
+// thread; the stream outlives the reader. Unreadable text is an InputError that names the line.
+// After one, next() continues after the bad record.
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace onceward {
+
+class InputError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct InputRecord {
+    std::string json;
+    std::int64_t line = 0;  // where it begins, from 1
+};
+
+class RecordReader {
+  public:
+    virtual ~RecordReader() = default;
+    // The next record; none at the end. Empty lines are passed over.
+    virtual std::optional<InputRecord> next() = 0;
+};
+
+std::unique_ptr<RecordReader> read_ndjson(std::istream& input);
+// All values are JSON strings, so that `007` and `1.50` stay what they are; an empty field without
+// quotes is left out. The first line is read here: throws InputError where there is none, or a
+// column has no name or one that is there twice.
+std::unique_ptr<RecordReader> read_csv(std::istream& input, char separator = ',');
+
+}  // namespace onceward

@@ -1,0 +1,120 @@
+#pragma once
+// Writes records to Kafka through librdkafka's idempotent producer: its own retries never make a
+// second copy. Used by one thread, in which the delivery handler also runs (inside send(), poll()
+// and flush()). Copies what it sends. A record that Kafka refuses is counted and handed to the
+// handler; what ends the producer throws ProducerError.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "consumer/kafka/kafka_options.h"
+#include "dedup/base/secret.h"
+#include "dedup/base/types.h"
+#include "dedup/message/message.h"
+
+namespace onceward {
+
+// Whether that code of librdkafka says that a record, or the batch that it stood in, is too large.
+bool is_too_large(int code);
+
+// `batch.size` for callers that must know which record was too large: a broker refuses a whole
+// batch that is larger than its topic allows, and a batch of this size holds no large record
+// together with others. If the topic allows even less, some records may be refused together with
+// the large one.
+constexpr const char* lone_record_batch_bytes = "65536";
+
+// The producer cannot go on: a property that librdkafka refuses, a fatal error, no broker.
+class ProducerError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// Kafka's client will not even queue this record; the producer itself is well. The code is
+// librdkafka's.
+class RecordRefused : public ProducerError {
+  public:
+    RecordRefused(int error_code, const std::string& text)
+        : ProducerError(text), code(error_code) {}
+    int code;
+};
+
+struct ProducerOptions {
+    // `host:port,host:port`
+    std::string bootstrap_servers;
+    // librdkafka properties, put over the ones below. Some are secrets, so none is ever printed.
+    std::map<std::string, Secret> properties;
+    // How long a batch waits for more records. Longer makes larger batches, shorter a lower
+    // latency.
+    std::chrono::milliseconds linger{20};
+    // Records that wait in this process. send() blocks above it; each costs its own size.
+    int queued_records_max = 100'000;
+    // How long librdkafka tries before a record counts as failed.
+    std::chrono::milliseconds delivery_timeout{120'000};
+};
+
+// The brokers and credentials of a consumer's options; what only a consumer knows of would be
+// refused.
+ProducerOptions producer_options(const KafkaOptions& options);
+
+struct OutgoingRecord {
+    std::string_view topic;
+    // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no
+    // key.
+    std::optional<Partition> partition;
+    std::optional<std::string_view> key;
+    std::optional<std::string_view> payload;  // none: a tombstone
+    std::span<const Header> headers;
+    std::optional<std::chrono::milliseconds> timestamp;  // none: now
+    std::uint64_t tag = 0;                               // comes back in the Delivery
+};
+
+// What became of one record.
+struct Delivery {
+    std::uint64_t tag = 0;
+    Partition partition;
+    Offset offset;      // meaningful only if there is no error
+    std::string error;  // empty: Kafka has it
+    int code = 0;       // librdkafka's, of the error
+};
+
+class Producer {
+  public:
+    explicit Producer(ProducerOptions options);
+    // Gives up what is still queued: flush() first.
+    ~Producer();
+
+    // Called once for each record sent, in the thread that uses the producer. It must not call
+    // send().
+    void on_delivery(std::function<void(const Delivery&)> handler);
+    // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError,
+    // and RecordRefused before anything was served.
+    void send(const OutgoingRecord& record);
+    // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after
+    // a fatal error.
+    void poll(std::chrono::milliseconds wait = std::chrono::milliseconds{0});
+    // Waits until nothing is queued or under way. False where something still is after `limit`.
+    bool flush(std::chrono::milliseconds limit);
+    // How many partitions the topic has. Throws ProducerError where no broker answers or the topic
+    // does not exist.
+    std::int32_t partitions(const std::string& topic, std::chrono::milliseconds limit);
+
+    std::int64_t sent() const;
+    std::int64_t delivered() const;
+    std::int64_t failed() const;
+    // Why the first failed record failed.
+    const std::string& first_failure() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

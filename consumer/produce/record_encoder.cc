@@ -1,0 +1,112 @@
+#include "consumer/produce/record_encoder.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
+
+#include <memory_resource>
+
+#include "consumer/decode/decoder.h"
+#include "consumer/decode/descriptor_pool.h"
+
+namespace onceward {
+namespace {
+
+constexpr const char* type_prefix = "type.googleapis.com";
+
+std::string pointer_of(const std::string& field) {
+    if (field.empty() || field.front() == '/') return field;
+    std::string pointer = "/";
+    for (const char character : field) {
+        switch (character) {  // RFC 6901's two escapes
+            case '~': pointer += "~0"; break;
+            case '/': pointer += "~1"; break;
+            default: pointer += character;
+        }
+    }
+    return pointer;
+}
+
+std::optional<std::string> text_of(const Value& value, const std::string& field) {
+    switch (value.kind) {
+        case Value::Kind::absent:
+        case Value::Kind::null: return std::nullopt;
+        case Value::Kind::boolean: return value.boolean ? "true" : "false";
+        case Value::Kind::number:
+        case Value::Kind::text: return std::string(value.text);
+        case Value::Kind::integer:
+        case Value::Kind::natural:
+        case Value::Kind::real:
+        case Value::Kind::bytes:
+        case Value::Kind::json:
+        case Value::Kind::timestamp: break;
+    }
+    throw EncodeError("field " + field + " is not a string, a number or a boolean");
+}
+
+// JSON to a message's bytes, by Protobuf's own mapping.
+class ProtobufEncoder {
+  public:
+    explicit ProtobufEncoder(const FormatOptions& format)
+        : type_(format),
+          resolver_(
+              google::protobuf::util::NewTypeResolverForDescriptorPool(type_prefix, &type_.pool())),
+          url_(std::string(type_prefix) + "/" + std::string(type_.descriptor().full_name())) {}
+
+    std::string encode(const std::string& json) const {
+        std::string payload;
+        const auto status =
+            google::protobuf::util::JsonToBinaryString(resolver_.get(), url_, json, &payload);
+        if (!status.ok()) throw EncodeError(status.ToString());
+        return payload;
+    }
+
+  private:
+    MessageType type_;
+    std::unique_ptr<google::protobuf::util::TypeResolver> resolver_;
+    std::string url_;
+};
+
+}  // namespace
+
+struct RecordEncoder::State {
+    std::vector<std::string> fields;
+    std::unique_ptr<Decoder> json;  // the worker's own reader, so that both refuse the same text
+    std::vector<Value> values;
+    std::unique_ptr<ProtobufEncoder> protobuf;
+};
+
+RecordEncoder::RecordEncoder(const FormatOptions& format, std::vector<std::string> fields)
+    : state_(std::make_unique<State>()) {
+    if (format.framing != Framing::none)
+        throw FormatError("records can be written only with framing: none");
+    std::vector<std::string> pointers;
+    for (const std::string& field : fields) pointers.push_back(pointer_of(field));
+    state_->values.resize(fields.size());
+    state_->fields = std::move(fields);
+    state_->json = make_decoder(FormatOptions{}, std::move(pointers));
+    if (format.format == Format::protobuf)
+        state_->protobuf = std::make_unique<ProtobufEncoder>(format);
+}
+
+RecordEncoder::~RecordEncoder() = default;
+
+RecordEncoder::Encoded RecordEncoder::encode(std::string_view json) {
+    const std::size_t begin = json.find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos || json[begin] != '{')
+        throw EncodeError("this is not a JSON object");
+    std::pmr::monotonic_buffer_resource arena;
+    Record record;
+    record.payload = json;
+    const Decoded decoded = state_->json->decode(record, state_->values, arena);
+    if (decoded.rejection) throw EncodeError(decoded.rejection->reason);
+
+    Encoded encoded;
+    for (std::size_t index = 0; index < state_->fields.size(); ++index)
+        encoded.fields.push_back(text_of(state_->values[index], state_->fields[index]));
+    encoded.payload =
+        state_->protobuf ? state_->protobuf->encode(std::string(json)) : std::string(json);
+    return encoded;
+}
+
+}  // namespace onceward

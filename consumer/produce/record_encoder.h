@@ -1,0 +1,42 @@
+#pragma once
+// From the text of a JSON object to a record's payload in a topic's format, and to single fields of
+// it. Belongs to one thread. A format that cannot be set up is a FormatError, an object that does
+// not fit is an EncodeError.
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "consumer/decode/format_options.h"
+
+namespace onceward {
+
+class EncodeError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+class RecordEncoder {
+  public:
+    struct Encoded {
+        std::string payload;
+        // In the order of the constructor's `fields`: a string without its quotes, a number or
+        // boolean as it was written, nullopt if the field is absent or null.
+        std::vector<std::optional<std::string>> fields;
+    };
+    // `fields`: JSON pointers (`/order/id`), or names of members of the object itself. JSON goes
+    // out as it came in, Protobuf by Protobuf's own JSON mapping. Throws FormatError.
+    explicit RecordEncoder(const FormatOptions& format, std::vector<std::string> fields = {});
+    ~RecordEncoder();
+    // Throws EncodeError.
+    Encoded encode(std::string_view json);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,305 @@
+#include "consumer/relay/relay.h"
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
+#include "dedup/server/server_check.h"
+#include "dedup/sink/packed_headers.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+
+using std::chrono::milliseconds;
+using Clock = RelayBook::Clock;
+
+namespace {
+
+constexpr milliseconds poll_wait{20};     // for Kafka's answers, while any is to come
+constexpr milliseconds look_again{50};    // at an outbox that was empty just now
+constexpr milliseconds notice_stop{200};  // longest wait that nothing but time ends
+constexpr milliseconds tell_every{60'000};
+
+// What the guarantee requires of the producer besides idempotence.
+ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
+    options.linger = milliseconds{1};
+    // Longer only keeps a key waiting: it is held, and tried again.
+    options.delivery_timeout = std::min(options.delivery_timeout, milliseconds{30'000});
+    options.properties.emplace("batch.size", lone_record_batch_bytes);
+    constexpr std::size_t room_for_id = 1024;
+    std::size_t largest = std::max<std::size_t>(record_max + room_for_id, 1'000'000);
+    Secret& allowed = options.properties["message.max.bytes"];
+    // The user's own where it is more: the outbox holds rows of `record_max` already.
+    std::size_t given = 0;
+    const std::string& text = allowed.reveal();
+    std::from_chars(text.data(), text.data() + text.size(), given);
+    allowed = Secret(std::to_string(std::max(largest, given)));
+    // A topic that was not there is held, and asked for again.
+    options.properties.emplace("topic.metadata.propagation.max.ms", "5000");
+    options.properties.emplace("topic.metadata.refresh.interval.ms", "5000");
+    return options;
+}
+
+std::optional<std::string> copy(std::optional<std::string_view> bytes) {
+    return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
+}
+
+void wait(const std::stop_token& stop, milliseconds duration) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any stopped;
+    stopped.wait_for(lock, stop, duration, [] { return false; });
+}
+
+}  // namespace
+
+// A term of leadership: all that it knows ends with its session.
+class Relay::Leader {
+  public:
+    Leader(Relay& relay, Connection& connection)
+        : relay_(relay),
+          options_(relay.options_),
+          connection_(connection),
+          book_(options_.limits),
+          producer_(for_relay(options_.producer, options_.record_max)) {
+        producer_.on_delivery([this](const Delivery& delivery) {
+            const auto position = static_cast<std::int64_t>(delivery.tag);
+            if (!delivery.error.empty()) {
+                return fail(position, send_failure(delivery.code), delivery.error);
+            }
+            book_.delivered(position);
+            const std::lock_guard lock(relay_.mutex_);
+            ++relay_.counts_.sent;
+        });
+        connection_.execute(sql::outbox_listen);
+    }
+
+    void run(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            send_ready();
+            producer_.poll(book_.under_way() > 0 ? poll_wait : milliseconds{0});
+            // Before the statements: Kafka works on them meanwhile.
+            send_ready();
+            delete_sent();
+            if (book_.has_room() && Clock::now() >= next_read_) read();
+            // The channel is that of all groups: what the others' relays are woken by must not
+            // gather while this one has no rest.
+            connection_.notified(milliseconds{0});
+            if (book_.empty()) rest(stop);
+            tell();
+        }
+        const auto deadline = Clock::now() + options_.drain_timeout;
+        while (book_.under_way() > 0 && Clock::now() < deadline) producer_.poll(poll_wait);
+        delete_sent();
+    }
+
+  private:
+    void send_ready() {
+        while (const OutboxRecord* record = book_.next()) send(*record);
+    }
+
+    void send(const OutboxRecord& record) {
+        const std::int64_t position = record.position;
+        const std::string id = uuid_text(record.id);
+        std::vector<Header> headers;
+        try {
+            headers = headers_of(record.headers);
+        } catch (const std::runtime_error& error) {
+            // Written by another hand. The other rows are well.
+            return fail(position, SendFailure::record, error.what());
+        }
+        try {
+            // The last one, which is the one that counts where a name is repeated.
+            headers.push_back({outbox_id_header, id});
+            OutgoingRecord outgoing;
+            outgoing.topic = record.topic;
+            outgoing.key = record.key;
+            outgoing.payload = record.payload;
+            outgoing.headers = headers;
+            outgoing.tag = static_cast<std::uint64_t>(position);
+            producer_.send(outgoing);
+            if (mutant(Mutant::row_deleted_before_kafkas_answer)) book_.delivered(position);
+        } catch (const RecordRefused& refused) {
+            fail(position, send_failure(refused.code), refused.what());
+        }
+    }
+
+    void fail(std::int64_t position, SendFailure failure, const std::string& error) {
+        const auto held = book_.failed(position, failure, Clock::now());
+        if (!held) return;
+        if (held->first) {
+            log_warning("outbox.held", {{"group", options_.group},
+                                        {"topic", held->topic},
+                                        {"position", position},
+                                        {"what", to_text(failure)},
+                                        {"error", error},
+                                        {"for_ms", held->pause.count()}});
+        }
+        const std::lock_guard lock(relay_.mutex_);
+        RelayCounts& counts = relay_.counts_;
+        switch (failure) {
+            case SendFailure::passing: ++counts.failed_passing; break;
+            case SendFailure::record: ++counts.failed_record; break;
+            case SendFailure::topic: ++counts.failed_topic; break;
+        }
+    }
+
+    void delete_sent() {
+        const std::vector<SentRow> sent = book_.take_sent();
+        if (sent.empty()) return;
+        std::vector<std::optional<std::string_view>> topics;
+        std::vector<std::int64_t> positions;
+        std::vector<Digest> ids;
+        for (const SentRow& row : sent) {
+            topics.emplace_back(row.topic);
+            positions.push_back(row.position);
+            ids.push_back(row.id);
+        }
+        reached(options_.observer, Step::before_outbox_delete);
+        // DANGER: only after Kafka's answer. If the statement fails, or its outcome is in doubt,
+        // the rows are read and sent again, under the same ids.
+        connection_.prepared(
+            sql::outbox_sent,
+            Parameters{}.text(options_.group).texts(topics).integers(positions).digests(ids));
+    }
+
+    // How many rows it found.
+    int read() {
+        const auto now = Clock::now();
+        book_.forget_old(now);
+        const RelayBook::LeftOut out = book_.left_out(now);
+        const QueryResult rows =
+            connection_.prepared(sql::outbox_waiting,
+                                 Parameters{}
+                                     .text(options_.group)
+                                     .texts(views(out.topics))
+                                     .texts(views(out.key_topics))
+                                     .byte_strings(views(out.keys))
+                                     .integers(out.positions)
+                                     .integer(static_cast<std::int64_t>(book_.room_rows()))
+                                     .integer(static_cast<std::int64_t>(book_.room_bytes())),
+                                 {}, true);
+        std::vector<OutboxRecord> records;
+        for (int row = 0; row < rows.rows(); ++row) {
+            records.push_back({rows.binary_integer(row, 0), rows.binary_digest(row, 1),
+                               std::string(rows.text(row, 2)), copy(rows.optional_text(row, 3)),
+                               copy(rows.optional_text(row, 4)), copy(rows.optional_text(row, 5)),
+                               std::string(rows.text(row, 6))});
+        }
+        book_.add(std::move(records));
+        next_read_ = rows.rows() > 0 ? now : now + look_again;
+        return rows.rows();
+    }
+
+    static std::vector<std::optional<std::string_view>> views(
+        const std::vector<std::string>& texts) {
+        return {texts.begin(), texts.end()};
+    }
+
+    // Until somebody has written rows, or it is time to look anyway. REQUIRES: the book is empty.
+    void rest(const std::stop_token& stop) {
+        const Parameters group = Parameters{}.text(options_.group);
+        if (!connection_.query(sql::outbox_sleep, group).boolean(0, 0)) {
+            connection_.notified(look_again);
+            return;
+        }
+        // DANGER: read after taking the lock. A writer that committed earlier notified nobody.
+        if (read() == 0) {
+            const auto now = Clock::now();
+            const auto until = std::min(now + options_.poll_every,
+                                        book_.next_try(now).value_or(Clock::time_point::max()));
+            while (!stop.stop_requested() && Clock::now() < until) {
+                const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+                if (connection_.notified(std::clamp(left, milliseconds{1}, notice_stop))) break;
+            }
+            next_read_ = Clock::now();
+        }
+        connection_.query(sql::outbox_awake, group);
+    }
+
+    // What is held is said again, and again.
+    void tell() {
+        const auto topics = static_cast<std::int64_t>(book_.held_topics());
+        const auto keys = static_cast<std::int64_t>(book_.held_keys());
+        {
+            const std::lock_guard lock(relay_.mutex_);
+            relay_.counts_.held_topics = topics;
+            relay_.counts_.held_keys = keys;
+        }
+        if (topics + keys == 0 || Clock::now() < next_word_) return;
+        next_word_ = Clock::now() + tell_every;
+        log_warning("outbox.holding",
+                    {{"group", options_.group}, {"topics", topics}, {"keys", keys}});
+    }
+
+    Relay& relay_;
+    const RelayOptions& options_;
+    Connection& connection_;
+    RelayBook book_;
+    Clock::time_point next_read_{};
+    Clock::time_point next_word_{};
+    Producer producer_;  // the last member: its end may still report deliveries to the others
+};
+
+Relay::Relay(RelayOptions options) : options_(std::move(options)) {
+    options_.connection.application_name += " outbox";
+    options_.frozen_after = std::max(options_.frozen_after, 2 * options_.poll_every);
+}
+
+RelayCounts Relay::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+}
+
+void Relay::serve(const std::stop_token& stop) {
+    Connection connection(options_.connection);
+    check_server(connection);
+    connection.query(sql::outbox_session,
+                     Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
+    const Parameters group = Parameters{}.text(options_.group);
+    while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
+           !mutant(Mutant::relay_without_the_leader_lock)) {
+        wait(stop, options_.take_over_every);
+        if (stop.stop_requested()) return;
+    }
+    log_info("outbox.leads", {{"group", options_.group}});
+    {
+        const std::lock_guard lock(mutex_);
+        counts_.leads = true;
+    }
+    Leader(*this, connection).run(stop);
+}
+
+void Relay::run(std::stop_token stop) {
+    milliseconds pause = first_relay_pause;
+    while (!stop.stop_requested()) {
+        const std::int64_t sent = counts().sent;
+        std::string error;
+        std::string sqlstate;
+        try {
+            serve(stop);
+        } catch (const PostgresError& failure) {
+            error = failure.summary();
+            sqlstate = failure.sqlstate();
+        } catch (const std::exception& failure) {
+            error = failure.what();
+        }
+        RelayTerm term = RelayTerm::waited;
+        {
+            const std::lock_guard lock(mutex_);
+            if (counts_.leads) term = counts_.sent > sent ? RelayTerm::sent : RelayTerm::led;
+            counts_.leads = false;
+            counts_.held_topics = counts_.held_keys = 0;
+            counts_.restarts += stop.stop_requested() ? 0 : 1;
+        }
+        if (stop.stop_requested()) break;
+        log_warning("outbox.relay_failed",
+                    {{"group", options_.group}, {"sqlstate", sqlstate}, {"error", error}});
+        pause = relay_pause(term, pause, options_.take_over_every);
+        wait(stop, pause);
+    }
+}
+
+}  // namespace onceward

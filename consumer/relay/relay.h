@@ -1,0 +1,72 @@
+#pragma once
+// Sends the outbox rows of one consumer group to Kafka and deletes those that Kafka has: at least
+// once, each time with the same id in the header `onceward-id`, in order for each key. One thread,
+// one session and one producer for each process; one process of a group leads, by an advisory lock
+// of its session. Failures inside run() are logged, and everything is started again.
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "consumer/produce/producer.h"
+#include "consumer/relay/relay_book.h"
+#include "dedup/base/step_observer.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+inline constexpr const char* outbox_id_header = "onceward-id";
+
+struct RelayOptions {
+    ConnectionOptions connection;
+    std::string group;
+    ProducerOptions producer;
+    // The largest record that any of the outboxes makes, without its id.
+    std::size_t record_max = 1'000'000;
+    RelayBook::Limits limits;
+    // The longest time between two looks at an outbox from which nothing was heard. Shorter costs a
+    // small query each time; a notification comes at once whatever this is.
+    std::chrono::milliseconds poll_every{5'000};
+    // How often a process that does not lead asks whether it may.
+    std::chrono::milliseconds take_over_every{2'000};
+    // A leader that does nothing for so long is frozen, and the server ends its session. Shorter
+    // hands over sooner; longer than `poll_every` and the delivery time-out.
+    std::chrono::milliseconds frozen_after{60'000};
+    // How long a stop waits for the records under way. What is not answered by then is sent again
+    // by the next leader.
+    std::chrono::milliseconds drain_timeout{2'000};
+    StepObserver* observer = nullptr;
+};
+
+// What a process's relay has done since it began. A plain value.
+struct RelayCounts {
+    bool leads = false;
+    std::int64_t sent = 0;  // records that Kafka has
+    // Records that it does not have, by the reason; each is tried again.
+    std::int64_t failed_passing = 0;
+    std::int64_t failed_record = 0;
+    std::int64_t failed_topic = 0;
+    std::int64_t restarts = 0;  // times that everything was started again after a failure
+    std::int64_t held_topics = 0;
+    std::int64_t held_keys = 0;
+};
+
+class Relay {
+  public:
+    explicit Relay(RelayOptions options);
+    // Until `stop` is requested; ends within the drain's time and that of one statement.
+    void run(std::stop_token stop);
+    // Thread-safe.
+    RelayCounts counts() const;
+
+  private:
+    class Leader;
+    void serve(const std::stop_token& stop);
+    RelayOptions options_;
+    mutable std::mutex mutex_;
+    RelayCounts counts_;
+};
+
+}  // namespace onceward

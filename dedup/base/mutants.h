@@ -1,0 +1,103 @@
+#pragma once
+// Guards that the build option ONCEWARD_MUTANTS can turn off, to see that the fault campaign, or a
+// test, notices: ONCEWARD_MUTANT names the one, in the environment, at the process's start. In
+// every other build mutant() is false at compile time and nothing of it is left in the program.
+// Pure but for what is said; thread-safe.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dedup/base/types.h"
+
+namespace onceward {
+
+enum class Mutant : std::uint8_t {
+    no_fence_check,
+    owner_checked_but_not_the_offset,
+    start_from_memory,
+    commit_tag_not_looked_at,
+    offset_before_commit,
+    text_keys_cut_at_nul,
+    unsorted_batch,
+    select_to_resolve_a_lost_commit,
+    purge_by_wall_clock,
+    window_kept_over_a_reconnect,
+    news_read_with_the_lock,
+    sealed_without_the_lock,
+    window_read_before_the_take_over,
+    // Below, what the campaign's core tier does not touch: tests notice, see
+    // scripts/campaign-mutants.
+    ended_by_a_stale_owner,
+    extended_by_a_stale_owner,
+    released_by_a_stale_owner,
+    relay_without_the_leader_lock,
+    row_deleted_before_kafkas_answer,
+    absorbed_end_keeps_the_epoch,
+    a_topic_holds_up_the_others,
+    added_partitions_seen_at_a_take_over_alone,
+    own_sqlstate_stops_the_topic,
+    answers_by_the_order_of_rows,
+    replay_without_its_claims,
+};
+
+// The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
+// the core tier.
+inline constexpr std::size_t core_mutants = 13;
+inline constexpr std::array<std::string_view, 24> mutant_names{
+    "no_fence_check",
+    "owner_checked_but_not_the_offset",
+    "start_from_memory",
+    "commit_tag_not_looked_at",
+    "offset_before_commit",
+    "text_keys_cut_at_nul",
+    "unsorted_batch",
+    "select_to_resolve_a_lost_commit",
+    "purge_by_wall_clock",
+    "window_kept_over_a_reconnect",
+    "news_read_with_the_lock",
+    "sealed_without_the_lock",
+    "window_read_before_the_take_over",
+    "ended_by_a_stale_owner",
+    "extended_by_a_stale_owner",
+    "released_by_a_stale_owner",
+    "relay_without_the_leader_lock",
+    "row_deleted_before_kafkas_answer",
+    "absorbed_end_keeps_the_epoch",
+    "a_topic_holds_up_the_others",
+    "added_partitions_seen_at_a_take_over_alone",
+    "own_sqlstate_stops_the_topic",
+    "answers_by_the_order_of_rows",
+    "replay_without_its_claims",
+};
+
+#ifdef ONCEWARD_MUTANTS
+inline constexpr bool mutants_built = true;
+bool mutant(Mutant which);
+#else
+inline constexpr bool mutants_built = false;
+constexpr bool mutant(Mutant) { return false; }
+#endif
+
+// What the mutants do instead; defined in their own build alone.
+
+class Connection;
+struct Digest;
+
+// A fence's statement without the comparisons that the mutant leaves out.
+std::string without_guards(std::string_view statement);
+// A lease's statement that takes a row for its owner's, whosever it is.
+std::string without_owner(std::string_view statement, Mutant which);
+// What the worker remembers of a fence, by its owner's id.
+void remember_fence(const std::string& owner, Offset next_offset);
+Offset remembered_fence(const std::string& owner, Offset otherwise);
+// Asks on a session of its own whether the ledger knows a key of the batch whose COMMIT had no
+// answer.
+bool select_says_committed(const Connection& lost, const Digest& key);
+void pass_all_watermarks(Connection& connection);
+// A migration's text whose rotation takes no lock.
+std::string without_rotation_lock(std::string_view migration);
+
+}  // namespace onceward

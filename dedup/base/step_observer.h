@@ -1,0 +1,34 @@
+#pragma once
+// The steps of a message's way, for observers that stop the worker at one of them (the crash suite
+// does). Called from the threads of workers and relays; an observer is thread-safe and outlives
+// them. A null observer costs one comparison.
+
+#include <cstdint>
+
+namespace onceward {
+
+enum class Step : std::uint8_t {
+    before_begin,
+    after_fence,
+    after_claims,
+    after_sink,
+    before_commit,  // all is written, COMMIT is not sent
+    after_commit,   // COMMIT was answered, Kafka knows nothing of it
+    after_offset,   // the offset commit was handed to librdkafka
+    in_rebalance,   // partitions were assigned or revoked, and the callback has not returned
+    before_take_over,
+    after_take_over,
+    before_outbox_delete,  // Kafka has records of the outbox, and their rows are still there
+};
+
+class StepObserver {
+  public:
+    virtual ~StepObserver() = default;
+    virtual void reached(Step step) = 0;
+};
+
+inline void reached(StepObserver* observer, Step step) {
+    if (observer != nullptr) observer->reached(step);
+}
+
+}  // namespace onceward

@@ -1,0 +1,40 @@
+#pragma once
+// Folds the keys of a slice into distinct, sorted claims, and unfolds a ledger's answers into a
+// verdict for each message. Pure; not thread-safe; borrows the messages.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dedup/claims/claim_store.h"
+#include "dedup/message/message.h"
+
+namespace onceward {
+
+class DistinctClaims {
+  public:
+    // Messages that are rejected or skipped claim nothing. The first of several messages with the
+    // same key claims it.
+    explicit DistinctClaims(std::span<Message* const> messages);
+    std::span<const Claim> claims() const { return claims_; }
+    // One for each message of the slice, in its order; none for those that claim nothing. A
+    // follower is a duplicate of the message before it with the same key, since both land in the
+    // same commit, or a conflict with its fingerprint.
+    std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
+
+    // What claims the key of a message that is in conflict.
+    struct Met {
+        const Message* first = nullptr;  // before it in this slice; null: the ledger's claim
+        Digest fingerprint;
+    };
+    // REQUIRES: verdicts() says so of this message of the slice.
+    Met met(const Message& conflict, std::span<const ClaimAnswer> answers) const;
+
+  private:
+    std::span<Message* const> messages_;
+    std::vector<std::uint32_t> order_;  // message indexes by (digest, place in the slice)
+    std::vector<std::size_t> first_;    // for each claim: where its messages begin in order_
+    std::vector<Claim> claims_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,76 @@
+#pragma once
+// A set of digests in memory: flat, open addressing, 16 bytes a digest plus free slots (at most
+// three quarters are filled). Fingerprints are stored separately, 24 bytes each with the number of
+// their batch. Not thread-safe; throws only std::bad_alloc.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dedup/claims/log/huge_pages.h"
+#include "dedup/message/digest.h"
+
+namespace onceward {
+
+class DigestTable {
+  public:
+    DigestTable();
+    // Puts it in where it is not there yet; the first fingerprint stays, and the batch's number
+    // with it.
+    void insert(const Digest& digest, const std::optional<Digest>& fingerprint = std::nullopt,
+                std::int64_t batch = 0);
+    // Grows for so many more, each part by its share of them.
+    void make_room(std::size_t more);
+    bool contains(const Digest& digest) const;
+    // The fingerprint of a digest in the set; nullopt if it was added without one. REQUIRES: the
+    // digest is in the set.
+    std::optional<Digest> fingerprint(const Digest& digest) const;
+    // The same of its batch; 0 where it was put in without a fingerprint.
+    std::int64_t batch(const Digest& digest) const;
+    // Asks the processor for the memory that contains() will look at. Call it for a dozen digests
+    // before the first of them is looked up.
+    void prefetch(const Digest& digest) const;
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const;
+
+  private:
+    // Many small tables in place of a large one: each grows by itself, so that no growth takes
+    // long; and not too many, so that large tables fill huge pages.
+    static constexpr int shard_bits = 4;
+    using Slots = std::vector<Digest, HugePages<Digest>>;
+    struct Known {
+        Digest fingerprint;  // packed
+        std::int64_t batch = 0;
+    };
+    struct Shard {
+        Slots slots;                                  // a digest of zeros: free
+        std::vector<Known, HugePages<Known>> knowns;  // parallel, or empty
+        std::size_t used = 0;
+        int shift = 64;  // of the hash, to a slot
+    };
+    std::uint64_t hash(const Digest& digest) const;
+    const Shard& shard(std::uint64_t hash) const { return shards_[hash >> (64 - shard_bits)]; }
+    static std::size_t first_slot(const Shard& shard, std::uint64_t hash) {
+        return static_cast<std::size_t>((hash << shard_bits) >> shard.shift);
+    }
+    // Where the digest is, or the free slot where it belongs. REQUIRES: the shard has slots.
+    static std::size_t find(const Shard& shard, std::uint64_t hash, const Digest& digest);
+    Known known(const Digest& digest) const;
+    void grow(Shard& shard) const;
+    // Whether so many more would fill it beyond what may be filled.
+    static bool full(const Shard& shard, std::size_t more) {
+        return 4 * (shard.used + more) > 3 * shard.slots.size();
+    }
+
+    std::array<Shard, std::size_t{1} << shard_bits> shards_;
+    // Random and odd, so that invented keys cannot be aimed at one place of the table.
+    std::uint64_t multiplier_;
+    std::size_t size_ = 0;
+    // The digest of zeros marks what is free, so that it cannot be kept there.
+    bool has_zero_ = false;
+    Known zero_known_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,267 @@
+#include "dedup/claims/log/log_store.h"
+
+#include <algorithm>
+
+#include "dedup/base/mutants.h"
+#include "dedup/claims/log/log_places.h"
+#include "dedup/claims/log/log_reader.h"
+#include "dedup/claims/log/segment_reader.h"
+#ifdef ONCEWARD_MUTANTS
+#include "schemas/mutants.h"
+#endif
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Where others commit more batches than can be read with the lock held while this one's sink
+// writes.
+constexpr std::size_t largest_most_news = 1024;
+// A window that has not been read for that long is read before the next batch, so that a worker
+// never wakes to a long catch-up.
+constexpr auto read_every = 1s;
+constexpr int most_joins = 3;
+// For the transactions that this one relies on, with the sink's rows locked: one of those may want
+// the same row and wait for us.
+constexpr auto longest_wait = 200ms;
+
+}  // namespace
+
+LogStore::LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
+    : ledger_(ledger), source_(source), windows_(std::move(windows)) {}
+
+LogStore::~LogStore() { ended(); }
+
+// DANGER: what the window holds was read or committed on sessions with one server. If a session is
+// lost, a fail-over may have undone commits, and a digest that only memory knows would be a lost
+// message: nobody may use this window any more.
+void LogStore::connection_lost() {
+    ended();
+    append_.clear();
+    must_read_ = true;
+    if (mutant(Mutant::window_kept_over_a_reconnect)) return;
+    if (window_) windows_->discard(window_);
+    window_.reset();
+    server_.clear();
+}
+
+void LogStore::join(Connection& connection) {
+    if (window_ && !window_->discarded()) return;
+    if (server_.empty()) server_ = log_server(connection);
+    window_ = windows_->join(server_, ledger_);
+    must_read_ = true;
+    version_ = 0;  // Nothing was looked up in this one yet.
+}
+
+void LogStore::read_to_end(Connection& connection) {
+    for (int joins = 0; joins < most_joins; ++joins) {
+        join(connection);
+        try {
+            if (read_on(connection, {ledger_}, *window_)) {
+                must_read_ = false;
+                return;
+            }
+        } catch (const PostgresError& error) {
+            if (!table_is_gone(error)) throw;
+        }
+        windows_->discard(window_);
+    }
+    try_again("the log is dropped faster than it is read");
+}
+
+void LogStore::catch_up(Connection& connection) {
+    join(connection);
+    if (!must_read_ && LogWindow::Clock::now() < window_->last_look() + read_every) return;
+    read_to_end(connection);
+}
+
+// What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
+// filter says yes.
+std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
+                                                        const std::string&,
+                                                        std::span<const Claim> claims) {
+    ended();
+    append_.clear();
+    reliance_ = {};
+    nothing_claimed_ = claims.empty();
+    std::vector<ClaimAnswer> answers(claims.size());
+    suspects_.clear();
+    version_ = window_->look_up(claims, answers, suspects_);
+    try {
+        verify(transaction, ledger_, suspects_, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("a segment was dropped");
+    }
+    number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
+    listed_ = window_;
+    return answers;
+}
+
+std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
+                                                      std::span<const Claim> claims) {
+    std::vector<WantedPlace> wanted;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        for (const auto& at : window_->whereabouts(claims[i].digest)) wanted.push_back({i, at});
+    }
+    return log_places(transaction, ledger_, claims, wanted);
+}
+
+// DANGER: read on first. Memory must not say 'claimed' of a key that was taken out meanwhile.
+std::vector<bool> LogStore::known(Connection& connection, std::span<const Digest> digests) {
+    read_to_end(connection);
+    const std::vector<Claim> claims = claims_of(digests);
+    std::vector<ClaimAnswer> answers(claims.size());
+    std::vector<LogWindow::Suspect> suspects;
+    window_->look_up(claims, answers, suspects);
+    if (suspects.empty()) return known_of(answers);
+    OwnedTransaction transaction(connection);
+    try {
+        verify(transaction, ledger_, suspects, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("a segment was dropped");
+    }
+    return known_of(answers);
+}
+
+bool LogStore::known_by_now() const {
+    return window_->position().version != version_ &&
+           window_->knows_any(append_.digests(), version_);
+}
+
+// DANGER: what another worker was about to claim is a duplicate only if that was committed, and
+// with the fingerprint that was compared.
+bool LogStore::reliance_holds() {
+    if (reliance_.claims.empty()) return true;
+    relies_ = window_->under_way().wait(reliance_.transactions, longest_wait) &&
+              window_->holds(reliance_.claims);
+    reliance_ = {};
+    return relies_;
+}
+
+Settlement LogStore::confirm(Transaction&) {
+    return reliance_holds() ? Settlement::settled : Settlement::again;
+}
+
+bool LogStore::reconsider(Connection& connection) {
+    if (append_.empty()) return false;
+    // DANGER: the sink may have met the row of a duplicate that another worker has just committed.
+    // That row and its digest are of one transaction, so that the digest is in the log by now.
+    read_to_end(connection);
+    return window_->knows_any(append_.digests(), version_);
+}
+
+// Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.
+Settlement LogStore::settle_duplicates(Transaction& transaction) {
+    const QueryResult row =
+        transaction.prepared(sql::log_evictions, Parameters{}.integer(ledger_), {}, true);
+    if (row.rows() == 1 && row.binary_integer(0, 0) == window_->position().evictions) {
+        return Settlement::settled;
+    }
+    windows_->discard(window_);
+    return Settlement::again;
+}
+
+LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at) {
+    const LogNames names(ledger_, at.generation);
+    const Parameters none;
+    const Parameters lock = std::move(Parameters{}.integer(ledger_));
+    const Parameters look = std::move(Parameters{}.integer(ledger_).integer(at.last).integer(
+        static_cast<std::int64_t>(most_news_)));
+    const Parameters row = append_.parameters(source_);
+    // DANGER: the lock comes after the sink's writes, never before: a writer that holds a row and
+    // waits for the lock would deadlock with the lock's holder that wants the row. And the look is
+    // a statement after the lock's, with a snapshot of its own.
+    std::string_view lock_statement = sql::log_lock;
+    std::string_view look_statement = sql::log_look;
+#ifdef ONCEWARD_MUTANTS
+    if (mutant(Mutant::news_read_with_the_lock)) {
+        lock_statement = sql::log_evictions;
+        look_statement = sql::log_look_with_the_lock;
+    }
+#endif
+    std::vector<QueryResult> results =
+        transaction.pipelined({{{sql::log_lock_limits, none, names.names()},
+                                {lock_statement, lock, names.names()},
+                                {look_statement, look, names.names()},
+                                {sql::log_append, row, names.names()}}});
+    seq_ = results[3].binary_integer(0, 0);
+    generation_ = at.generation;
+    return LogLook(std::move(results[2]));
+}
+
+void LogStore::read_ahead(Transaction& transaction) {
+    while (true) {
+        const LogWindow::Position at = window_->position();
+        const LogLook look = look_at(transaction.connection(), {ledger_}, at, most_news_);
+        if (judge(look.state, at, look.batches.size(), most_news_) == LookVerdict::gone) return;
+        window_->take_in(at.generation, look.batches);
+        if (look.batches.size() < most_news_) return;
+    }
+}
+
+Settlement LogStore::settle(Transaction& transaction) {
+    if (nothing_claimed_) return Settlement::settled;
+    // Callers that store no results never call confirm(), so do its check here.
+    if (!reliance_holds()) return Settlement::again;
+    if (append_.empty()) return settle_duplicates(transaction);
+    try {
+        if (most_news_ > first_most_news) {
+            read_ahead(transaction);
+            if (known_by_now()) return Settlement::again;
+        }
+        // Before the look, so that what a neighbour puts in meanwhile is in the window or in the
+        // look.
+        const LogWindow::Position at = window_->position();
+        const LogLook look = append(transaction, at);
+        switch (judge(look.state, at, look.batches.size(), most_news_)) {
+            case LookVerdict::gone:
+                windows_->discard(window_);
+                must_read_ = true;
+                return Settlement::again;
+            case LookVerdict::more:
+                window_->take_in(at.generation, look.batches);
+                if (look.batches.size() >= most_news_) {
+                    most_news_ = std::min(2 * most_news_, largest_most_news);
+                }
+                must_read_ = true;
+                return Settlement::again;
+            case LookVerdict::complete: break;
+        }
+        window_->take_in(at.generation, look.batches);
+        window_->forget_before(look.state.oldest);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("the generation was dropped");
+    }
+    if (known_by_now()) return Settlement::again;
+    window_->looked(LogWindow::Clock::now());
+    return Settlement::settled;
+}
+
+void LogStore::committing() {
+    if (!append_.empty()) window_->make_room(generation_, append_.digests());
+}
+
+void LogStore::committed() {
+    relies_ = true;
+    if (!append_.empty()) {
+        const LogBatch mine = append_.batch(seq_);
+        window_->take_in(generation_, {&mine, 1});
+    }
+    ended();
+    append_.clear();
+}
+
+void LogStore::ended() {
+    if (listed_) listed_->under_way().end(number_);
+    listed_.reset();
+}
+
+}  // namespace onceward

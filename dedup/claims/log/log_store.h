@@ -1,0 +1,72 @@
+#pragma once
+// The `log` store with `reach: global`: claims are appended, one row a batch, and duplicates are
+// looked up in the process's window. Messages that the window does not know are presumed fresh,
+// written, and validated at the transaction's end, under the ledger's lock. Exact, as the table
+// store is. Used by the writer's thread; failures are PostgresErrors.
+
+#include <memory>
+#include <string>
+
+#include "dedup/claims/log/log_windows.h"
+
+namespace onceward {
+
+class LogStore final : public ClaimStore {
+  public:
+    // `ledger` and `source` as register_ledger() gave them; `windows` is the process's.
+    LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows);
+    ~LogStore() override;
+    void catch_up(Connection& connection) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
+    std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
+                                                std::span<const Claim> claims) override;
+    std::vector<bool> known(Connection& connection, std::span<const Digest> digests) override;
+    bool reconsider(Connection& connection) override;
+    Settlement confirm(Transaction& transaction) override;
+    Settlement settle(Transaction& transaction) override;
+    void committing() override;
+    void committed() override;
+    void ended() override;
+    void connection_lost() override;
+    // For tests.
+    const LogWindow* window() const { return window_.get(); }
+
+  private:
+    static constexpr std::size_t first_most_news = 32;
+    void join(Connection& connection);
+    void read_to_end(Connection& connection);
+    Settlement settle_duplicates(Transaction& transaction);
+    // Statements under the lock, in one round trip; the look's result. Sets seq_.
+    LogLook append(Transaction& transaction, const LogWindow::Position& at);
+    // What others committed while the sink wrote, still without the lock.
+    void read_ahead(Transaction& transaction);
+    bool known_by_now() const;
+    // Waits for the transactions that this one relies on.
+    bool reliance_holds();
+
+    int ledger_;
+    int source_;
+    std::shared_ptr<LogWindows> windows_;
+    std::shared_ptr<LogWindow> window_;
+    std::string server_;  // of the session; '' until asked
+    // State of the transaction under way: what it appends, and what the window had seen when its
+    // messages were presumed fresh.
+    LogAppend append_;
+    std::vector<LogWindow::Suspect> suspects_;
+    // Where append_ is listed as under way, and its number there.
+    std::shared_ptr<LogWindow> listed_;
+    std::uint64_t number_ = 0;
+    Reliance reliance_;
+    bool relies_ = true;  // not where that was in vain since the last commit
+    std::uint64_t version_ = 0;
+    std::int64_t generation_ = 0;
+    std::int64_t seq_ = 0;
+    bool nothing_claimed_ = true;
+    bool must_read_ = true;  // before the next batch
+    // How many batches are read with the lock held; more after a batch for which it was too few.
+    std::size_t most_news_ = first_most_news;
+};
+
+}  // namespace onceward

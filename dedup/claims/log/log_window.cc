@@ -1,0 +1,178 @@
+#include "dedup/claims/log/log_window.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace onceward {
+namespace {
+
+// Look-ups miss the caches; this many are under way at once.
+constexpr std::size_t ahead = 16;
+
+}  // namespace
+
+LogWindow::Position LogWindow::position() const {
+    const std::shared_lock lock(mutex_);
+    return position_;
+}
+
+void LogWindow::begin(const LogState& oldest) {
+    const std::unique_lock lock(mutex_);
+    if (position_.generation != 0) return;
+    // What is not above the floor is gone already, and so needs no reading.
+    position_ = {oldest.generation, oldest.floor, oldest.evictions, position_.version};
+}
+
+void LogWindow::next_generation(std::int64_t generation) {
+    const std::unique_lock lock(mutex_);
+    position_.generation = std::max(position_.generation, generation);
+}
+
+void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batches) {
+    if (batches.empty()) return;
+    const std::unique_lock lock(mutex_);
+    Generation& into = generations_[generation];
+    for (const LogBatch& batch : batches) {
+        for (std::size_t i = 0; i < batch.digests.size(); ++i) {
+            if (i + ahead < batch.digests.size()) into.digests.prefetch(batch.digests[i + ahead]);
+            into.digests.insert(batch.digests[i], batch.fingerprint(i), batch.seq);
+        }
+        position_.last = std::max(position_.last, batch.seq);
+    }
+    ++position_.version;
+}
+
+void LogWindow::make_room(std::int64_t generation, std::span<const Digest> digests) {
+    const std::unique_lock lock(mutex_);
+    const auto found = generations_.find(generation);
+    if (found == generations_.end()) return;
+    DigestTable& table = found->second.digests;
+    table.make_room(digests.size());
+    for (const Digest& digest : digests) table.prefetch(digest);
+}
+
+void LogWindow::forget_before(std::int64_t generation) {
+    {
+        const std::shared_lock lock(mutex_);
+        if (generations_.empty() || generations_.begin()->first >= generation) return;
+    }
+    const std::unique_lock lock(mutex_);
+    generations_.erase(generations_.begin(), generations_.lower_bound(generation));
+}
+
+void LogWindow::put_segment(std::int64_t generation, std::vector<SegmentPart> parts) {
+    Generation before;  // its memory is given back without the lock
+    const std::unique_lock lock(mutex_);
+    Generation& now = generations_[generation];
+    before = std::exchange(now, Generation{{}, std::move(parts)});
+    segment_came_ = ++position_.version;
+}
+
+bool LogWindow::has_segment(std::int64_t generation) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = generations_.find(generation);
+    return found != generations_.end() && found->second.segment.has_value();
+}
+
+std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
+    return generation.segment ? std::span<const SegmentPart>(*generation.segment)
+                              : std::span<const SegmentPart>();
+}
+
+std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                                 std::vector<Suspect>& suspects) const {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, generation] : generations_) {
+        const DigestTable& table = generation.digests;
+        for (const SegmentPart& part : parts_of(generation)) {
+            for (std::size_t i = 0; i < claims.size(); ++i) {
+                if (!part.filter->may_contain(claims[i].digest)) continue;
+                suspects.push_back({number, part.number, i});
+            }
+        }
+        for (std::size_t i = 0; !generation.segment && i < claims.size(); ++i) {
+            if (i + ahead < claims.size()) table.prefetch(claims[i + ahead].digest);
+            if (answers[i].verdict != Verdict::fresh || !table.contains(claims[i].digest)) continue;
+            answers[i] = earlier_claim(claims[i], table.fingerprint(claims[i].digest));
+        }
+    }
+    return position_.version;
+}
+
+bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) const {
+    const std::shared_lock lock(mutex_);
+    // DANGER: a batch that was added after that check may be part of a segment by now, and a
+    // segment holds no single digests. It must be checked again.
+    if (segment_came_ > since) return true;
+    for (const auto& [number, generation] : generations_) {
+        const DigestTable& table = generation.digests;
+        for (std::size_t i = 0; i < digests.size(); ++i) {
+            if (i + ahead < digests.size()) table.prefetch(digests[i + ahead]);
+            if (table.contains(digests[i])) return true;
+        }
+    }
+    return false;
+}
+
+bool LogWindow::holds(std::span<const Reliance::OnClaim> claims) const {
+    const std::shared_lock lock(mutex_);
+    return std::ranges::all_of(claims, [&](const Reliance::OnClaim& claim) {
+        return std::ranges::any_of(generations_, [&](const auto& entry) {
+            const DigestTable& table = entry.second.digests;
+            return table.contains(claim.digest) &&
+                   table.fingerprint(claim.digest) == claim.fingerprint;
+        });
+    });
+}
+
+std::vector<LogWindow::Whereabouts> LogWindow::whereabouts(const Digest& digest) const {
+    std::vector<Whereabouts> found;
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, generation] : generations_) {
+        for (const SegmentPart& part : parts_of(generation)) {
+            if (part.filter->may_contain(digest)) found.push_back({number, 0, part.number});
+        }
+        if (const std::int64_t seq = generation.digests.batch(digest)) {
+            found.push_back({number, seq});
+        }
+    }
+    return found;
+}
+
+std::size_t LogWindow::size() const {
+    const std::shared_lock lock(mutex_);
+    std::size_t size = 0;
+    for (const auto& [number, generation] : generations_) {
+        size += generation.digests.size();
+        for (const SegmentPart& part : parts_of(generation)) {
+            size += static_cast<std::size_t>(part.filter->claims());
+        }
+    }
+    return size;
+}
+
+std::size_t LogWindow::bytes() const {
+    const std::shared_lock lock(mutex_);
+    std::size_t bytes = 0;
+    for (const auto& [number, generation] : generations_) {
+        bytes += generation.digests.bytes();
+        for (const SegmentPart& part : parts_of(generation)) bytes += part.filter->bytes();
+    }
+    return bytes;
+}
+
+LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
+                  std::size_t limit) {
+    if (state.generation == 0) return LookVerdict::gone;
+    // DANGER: `seq > last` alone cannot see that what it would have found was dropped, and memory
+    // must not say 'duplicate' of a key that was taken out.
+    if (position.last < state.floor || position.evictions != state.evictions) {
+        return LookVerdict::gone;
+    }
+    if (state.generation != position.generation || batches >= limit) {
+        return LookVerdict::more;
+    }
+    return LookVerdict::complete;
+}
+
+}  // namespace onceward

@@ -1,0 +1,124 @@
+#pragma once
+// What a process remembers of a ledger's log: the digests of all batches up to `last`. Shared by
+// the process's workers; thread-safe. Knows no database: who reads the log puts in what it read.
+// DANGER: it belongs to sessions with one server, and is thrown away with any of them
+// (log_windows.h). Throws only std::bad_alloc.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "dedup/claims/log/claims_under_way.h"
+#include "dedup/claims/log/digest_table.h"
+#include "dedup/claims/log/log_batch.h"
+#include "dedup/claims/log/segment.h"
+
+namespace onceward {
+
+class LogWindow {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Position {
+        // Whose table is read and appended to; older ones were read to their end. 0: not begun.
+        std::int64_t generation = 0;
+        // All batches up to this seq are known.
+        std::int64_t last = 0;
+        std::int64_t evictions = 0;
+        std::uint64_t version = 0;  // grows with every batch and segment that is put in
+    };
+    Position position() const;
+
+    // The first read: `oldest` has the oldest existing generation instead of the current one. A
+    // second caller changes nothing.
+    void begin(const LogState& oldest);
+    // The table of the generation before was read to its end, and it is sealed.
+    void next_generation(std::int64_t generation);
+    // Puts in what is committed. REQUIRES: `batches` are in order and complete from some seq on
+    // that is not above `last`.
+    void take_in(std::int64_t generation, std::span<const LogBatch> batches);
+    // What these will need when they are taken in, which they are not by this.
+    void make_room(std::int64_t generation, std::span<const Digest> digests);
+    // Older generations have expired. DANGER: not what lies below the floor, as that of a segment
+    // does.
+    void forget_before(std::int64_t generation);
+
+    // Replaces the digests of a sealed generation, which were all known before or are below the
+    // floor. `parts`: those that this window covers, so none if they have no claim in it.
+    void put_segment(std::int64_t generation, std::vector<SegmentPart> parts);
+    bool has_segment(std::int64_t generation) const;
+
+    // A claim that a filter of a segment says yes to: known only if that part's block holds it.
+    struct Suspect {
+        std::int64_t generation = 0;
+        int part = 0;
+        std::size_t place = 0;  // among the claims
+    };
+    // Marks the known claims as duplicates or conflicts, adds the uncertain ones to `suspects`,
+    // segment by segment, and leaves the rest unchanged. Returns the version of the window that it
+    // checked.
+    std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                          std::vector<Suspect>& suspects) const;
+    // Returns whether one of these may have become known since version `since`: it is among the
+    // digests outside segments, or a segment was added after that version.
+    bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
+    // Returns whether all of these are among the digests outside segments, each with exactly this
+    // fingerprint.
+    bool holds(std::span<const Reliance::OnClaim> claims) const;
+    // Where a claim that has a fingerprint may be: in the batch with that seq of a generation's
+    // log, or, seq 0, in that part of a generation that is a segment, whose filter says yes.
+    struct Whereabouts {
+        std::int64_t generation = 0;
+        std::int64_t seq = 0;
+        int part = 0;
+    };
+    std::vector<Whereabouts> whereabouts(const Digest& digest) const;
+    ClaimsUnderWay& under_way() { return under_way_; }
+
+    void discard() { discarded_ = true; }
+    bool discarded() const { return discarded_; }
+    // When somebody last read the log to its end.
+    void looked(Clock::time_point now) { looked_ = now; }
+    Clock::time_point last_look() const { return looked_; }
+    // When somebody last asked which generations have become segments.
+    void segments_looked(Clock::time_point now) { segments_looked_ = now; }
+    Clock::time_point last_segments_look() const { return segments_looked_; }
+    std::size_t size() const;
+    std::size_t bytes() const;
+
+  private:
+    struct Generation {
+        DigestTable digests;
+        // In their place, where it has become a segment.
+        std::optional<std::vector<SegmentPart>> segment;
+    };
+    static std::span<const SegmentPart> parts_of(const Generation& generation);
+
+    mutable std::shared_mutex mutex_;
+    Position position_;
+    std::uint64_t segment_came_ = 0;  // the version with which the last one came
+    // One table of digests for each of the log's, so that they go together.
+    std::map<std::int64_t, Generation> generations_;
+    ClaimsUnderWay under_way_;
+    std::atomic<bool> discarded_{false};
+    std::atomic<Clock::time_point> looked_{Clock::time_point{}};
+    std::atomic<Clock::time_point> segments_looked_{Clock::time_point{}};
+};
+
+// What a look under the ledger's lock says of a window's position.
+enum class LookVerdict : std::uint8_t {
+    complete,  // with these batches the window knows all that was committed
+    more,      // there may be further batches, or a newer generation: read on, then again
+    gone,      // the log below, or a claim, was taken away unseen: throw the window away
+};
+// Pure. `batches`: how many the look found; `limit`: how many it would have found at most.
+LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
+                  std::size_t limit);
+
+}  // namespace onceward

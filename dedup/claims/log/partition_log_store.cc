@@ -1,0 +1,228 @@
+#include "dedup/claims/log/partition_log_store.h"
+
+#include <algorithm>
+#include <list>
+#include <stdexcept>
+
+#include "dedup/claims/log/log_places.h"
+#include "dedup/claims/log/log_reader.h"
+#include "dedup/claims/log/segment_reader.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr int most_loads = 3;
+
+}  // namespace
+
+PartitionLogStore::PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
+
+void PartitionLogStore::load(Connection& connection, Partition partition) {
+    for (int loads = 0; loads < most_loads; ++loads) {
+        auto window = std::make_unique<LogWindow>();
+        try {
+            if (read_on(connection, {ledger_, LogScope::Part{source_, partition}}, *window)) {
+                parts_[partition].window = std::move(window);
+                return;
+            }
+        } catch (const PostgresError& error) {
+            if (!table_is_gone(error)) throw;
+        }
+    }
+    try_again("the log is dropped faster than it is read");
+}
+
+// DANGER: all of it, also of a batch that was given up: a part that still held claims would not be
+// opened by the next batch, and what that brings would be applied without a claim.
+void PartitionLogStore::forget_batch() {
+    for (auto& [partition, part] : parts_) {
+        part.claims.clear();
+        part.places.clear();
+        part.append.clear();
+    }
+    open_.clear();
+}
+
+void PartitionLogStore::partitions_taken(Connection& connection,
+                                         std::span<const TopicPartition> partitions) {
+    // First: what is evicted while the windows are read is seen at the next batch.
+    const QueryResult current =
+        connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+    if (current.rows() == 0) try_again("the ledger has no generation yet");
+    if (parts_.empty()) {
+        evictions_ = current.binary_integer(0, 1);
+        generation_ = current.binary_integer(0, 2);
+    }
+    forget_batch();
+    for (const TopicPartition& partition : partitions) {
+        parts_.erase(partition.partition);
+        load(connection, partition.partition);
+    }
+}
+
+void PartitionLogStore::partitions_lost(std::span<const TopicPartition> partitions) {
+    forget_batch();
+    for (const TopicPartition& partition : partitions) parts_.erase(partition.partition);
+}
+
+// DANGER: a take-over comes before the next batch, and reads all of it again.
+void PartitionLogStore::connection_lost() {
+    open_.clear();
+    parts_.clear();
+}
+
+void PartitionLogStore::move_on(const QueryResult& current) {
+    generation_ = current.binary_integer(0, 2);
+    for (auto& [partition, part] : parts_) {
+        part.window->next_generation(generation_);
+        part.window->forget_before(current.binary_integer(0, 4));
+    }
+}
+
+// A window is read at the take-over only; later on its sealed generations become filters.
+void PartitionLogStore::follow(Connection& connection) {
+    try {
+        for (auto& [partition, part] : parts_) {
+            const LogScope scope{ledger_, LogScope::Part{source_, partition}};
+            if (!follow_segments(connection, scope, *part.window)) continue;
+            const QueryResult current =
+                connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+            // So that the next batch is not appended to a log that became a segment meanwhile.
+            if (current.rows() == 1) move_on(current);
+            return;  // one window in each call, so that no batch waits for all of them
+        }
+    } catch (const PostgresError& error) {
+        // Dropped meanwhile: the digests stay until a batch sees that.
+        if (!table_is_gone(error)) throw;
+    }
+}
+
+void PartitionLogStore::catch_up(Connection& connection) {
+    if (!must_load_) follow(connection);
+    if (!must_load_) return;
+    std::vector<TopicPartition> all;
+    for (auto& [partition, part] : parts_) {
+        all.push_back({"", partition});
+        part.window.reset();
+    }
+    // DANGER: read into a separate store. If that fails half-way, all partitions are still mine and
+    // must be read.
+    PartitionLogStore read(ledger_, source_);
+    read.partitions_taken(connection, all);
+    *this = std::move(read);
+}
+
+std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& transaction,
+                                                                 const std::string&,
+                                                                 std::span<const Claim> claims) {
+    forget_batch();
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const auto found = parts_.find(claims[i].partition);
+        if (found == parts_.end()) {
+            throw std::logic_error("a claim of a partition whose window was not read");
+        }
+        Part& part = found->second;
+        if (part.claims.empty()) open_.push_back(&part);
+        part.claims.push_back(claims[i]);
+        part.places.push_back(i);
+    }
+    std::vector<ClaimAnswer> answers(claims.size());
+    std::vector<ClaimAnswer> known;
+    std::vector<LogWindow::Suspect> suspects, all;
+    for (Part* part : open_) {
+        known.assign(part->claims.size(), {});
+        suspects.clear();
+        part->window->look_up(part->claims, known, suspects);
+        for (std::size_t i = 0; i < known.size(); ++i) answers[part->places[i]] = known[i];
+        for (const LogWindow::Suspect& suspect : suspects) {
+            all.push_back({suspect.generation, suspect.part, part->places[suspect.place]});
+        }
+    }
+    std::ranges::stable_sort(all, {}, &LogWindow::Suspect::generation);
+    try {
+        verify(transaction, ledger_, all, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        must_load_ = true;
+        try_again("a segment was dropped");
+    }
+    for (Part* part : open_) {
+        for (const std::size_t place : part->places) {
+            if (answers[place].verdict == Verdict::fresh) part->append.add(claims[place]);
+        }
+    }
+    return answers;
+}
+
+std::vector<std::vector<ClaimPlace>> PartitionLogStore::places(Transaction& transaction,
+                                                               std::span<const Claim> claims) {
+    std::vector<WantedPlace> wanted;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const LogWindow& window = *parts_.at(claims[i].partition).window;
+        for (const auto& at : window.whereabouts(claims[i].digest)) wanted.push_back({i, at});
+    }
+    return log_places(transaction, ledger_, claims, wanted);
+}
+
+bool PartitionLogStore::still_holds(const QueryResult& current) {
+    if (current.rows() == 0 || current.binary_integer(0, 1) != evictions_) {
+        must_load_ = true;
+        return false;
+    }
+    if (current.text(0, 3) != std::string_view("\1", 1)) {
+        throw std::runtime_error("the ledger's reach is global by now; configure it so");
+    }
+    const std::int64_t before = generation_;
+    move_on(current);
+    return generation_ == before;
+}
+
+Settlement PartitionLogStore::settle(Transaction& transaction) {
+    if (open_.empty()) return Settlement::settled;
+    const LogNames names(ledger_, generation_);
+    const Parameters none;
+    const Parameters ledger = std::move(Parameters{}.integer(ledger_));
+    // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
+    // was waited for would not be seen in the lock's own.
+    std::vector<Connection::Statement> statements{
+        {sql::log_lock_limits, none},
+        {sql::log_lock_shared, ledger},
+        {sql::log_current, ledger},
+    };
+    std::list<Parameters> rows;
+    std::vector<Part*> appended;
+    for (Part* part : open_) {
+        if (part->append.empty()) continue;
+        appended.push_back(part);
+        statements.push_back(
+            {sql::log_append, rows.emplace_back(part->append.parameters(source_)), names.names()});
+    }
+    try {
+        const std::vector<QueryResult> results = transaction.pipelined(statements);
+        for (std::size_t i = 0; i < appended.size(); ++i) {
+            appended[i]->seq = results[3 + i].binary_integer(0, 0);
+        }
+        // What it throws leaves the transaction, too.
+        return still_holds(results[2]) ? Settlement::settled : Settlement::again;
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        must_load_ = true;
+        try_again("the generation was dropped");
+    }
+}
+
+void PartitionLogStore::committing() {
+    for (Part* part : open_) part->window->make_room(generation_, part->append.digests());
+}
+
+void PartitionLogStore::committed() {
+    for (Part* part : open_) {
+        if (part->append.empty()) continue;
+        const LogBatch mine = part->append.batch(part->seq);
+        part->window->take_in(generation_, {&mine, 1});
+        part->append.clear();
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,64 @@
+#pragma once
+// The `log` store with `reach: partition`: a duplicate is found within its partition alone, which
+// the fence keeps to one worker. So there is no news of others to read, and each worker remembers
+// its own partitions. Used by the writer's thread; failures are PostgresErrors, and
+// std::logic_error where a partition is claimed from that was not taken.
+
+#include <map>
+#include <memory>
+
+#include "dedup/claims/log/log_window.h"
+
+namespace onceward {
+
+class PartitionLogStore final : public ClaimStore {
+  public:
+    // `ledger` and `source` as register_ledger() gave them.
+    PartitionLogStore(int ledger, int source);
+    // DANGER: after the take-over's COMMIT, in a later transaction. Before it the old owner's last
+    // batch may still be under way, and its claims would be missing here.
+    void partitions_taken(Connection& connection,
+                          std::span<const TopicPartition> partitions) override;
+    void partitions_lost(std::span<const TopicPartition> partitions) override;
+    void catch_up(Connection& connection) override;
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  const std::string& topic,
+                                                  std::span<const Claim> claims) override;
+    std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
+                                                std::span<const Claim> claims) override;
+    Settlement settle(Transaction& transaction) override;
+    void committing() override;
+    void committed() override;
+    void connection_lost() override;
+    // For tests. REQUIRES: the partition was taken.
+    LogWindow& window(Partition partition) { return *parts_.at(partition).window; }
+
+  private:
+    // One partition's part of the transaction under way, separate from everything else that is
+    // known of it.
+    struct Part {
+        std::unique_ptr<LogWindow> window;
+        std::vector<Claim> claims;
+        std::vector<std::size_t> places;  // among the batch's claims
+        LogAppend append;
+        std::int64_t seq = 0;
+    };
+    void load(Connection& connection, Partition partition);
+    void follow(Connection& connection);
+    // `current`: the row of sql::log_current.
+    void move_on(const QueryResult& current);
+    void forget_batch();
+    // False: the verdicts hold no longer, or the rows went into a generation that is sealed.
+    bool still_holds(const QueryResult& current);
+
+    int ledger_;
+    int source_;
+    std::map<Partition, Part> parts_;
+    // The parts that the transaction under way has claims in.
+    std::vector<Part*> open_;
+    std::int64_t generation_ = 0;
+    std::int64_t evictions_ = 0;
+    bool must_load_ = false;  // all of them, before the next batch
+};
+
+}  // namespace onceward

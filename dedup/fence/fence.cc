@@ -1,0 +1,246 @@
+#include "dedup/fence/fence.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "dedup/base/mutants.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+const std::string nobody = "00000000-0000-0000-0000-000000000000";
+
+FenceState read_state(const QueryResult& result, Partition partition) {
+    FenceState state;
+    state.partition = partition;
+    state.owner = result.text(0, 0);
+    state.incarnation = result.text(0, 1);
+    state.epoch = Epoch{result.integer(0, 2)};
+    state.next_offset = Offset{result.integer(0, 3)};
+    state.leader_epoch = LeaderEpoch{static_cast<std::int32_t>(result.integer(0, 4))};
+    state.cluster_id = result.text(0, 5);
+    state.topic_id = result.text(0, 6);
+    state.retired = result.boolean(0, 7);
+    state.suspected = result.boolean(0, 8);
+    return state;
+}
+
+// A build for mutants alone compares less.
+auto guarded(std::string_view statement) {
+    if constexpr (mutants_built) {
+        return without_guards(statement);
+    } else {
+        return statement;
+    }
+}
+
+// Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
+// of the row.
+Offset start_of(const Span& span, [[maybe_unused]] const std::string& owner) {
+    if constexpr (mutants_built) {
+        if (mutant(Mutant::start_from_memory)) return remembered_fence(owner, span.begin);
+    }
+    return span.begin;
+}
+
+Digest parse_uuid(const std::string& text) {
+    Digest digest;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i + 1 < text.size() && at < digest.bytes.size();) {
+        if (text[i] == '-') {
+            ++i;
+            continue;
+        }
+        digest.bytes[at++] = static_cast<std::uint8_t>(std::stoi(text.substr(i, 2), nullptr, 16));
+        i += 2;
+    }
+    return digest;
+}
+
+// What both statements on the fences of a batch compare, as columns.
+struct Columns {
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> begins;
+    std::vector<Digest> owners;
+
+    void add(const Span& span, const std::string& owner) {
+        partitions.push_back(span.partition.raw());
+        begins.push_back(start_of(span, owner).raw());
+        owners.push_back(parse_uuid(owner));
+    }
+    Parameters parameters(const std::string& consumer_group, const std::string& topic) const {
+        return std::move(Parameters{}
+                             .text(consumer_group)
+                             .text(topic)
+                             .small_integers(partitions)
+                             .integers(begins)
+                             .digests(owners));
+    }
+};
+
+}  // namespace
+
+std::string new_uuid() {
+    Digest random;
+    if (RAND_bytes(random.bytes.data(), static_cast<int>(random.bytes.size())) != 1) {
+        throw std::runtime_error("OpenSSL has no random bytes");
+    }
+    random.bytes[6] = static_cast<std::uint8_t>((random.bytes[6] & 0x0F) | 0x40);
+    random.bytes[8] = static_cast<std::uint8_t>((random.bytes[8] & 0x3F) | 0x80);
+    return uuid_text(random);
+}
+
+bool same_log(const FenceState& fence, const LogIdentity& identity) {
+    const auto agree = [](const std::string& mine, const std::string& theirs) {
+        return mine.empty() || theirs.empty() || mine == theirs;
+    };
+    return agree(fence.cluster_id, identity.cluster_id) && agree(fence.topic_id, identity.topic_id);
+}
+
+Fences::Fences(std::string consumer_group, std::string owner_name)
+    : consumer_group_(std::move(consumer_group)), owner_name_(std::move(owner_name)) {}
+
+std::optional<FenceState> Fences::look(Connection& connection, const std::string& topic,
+                                       Partition partition) {
+    const QueryResult result = connection.prepared(
+        sql::fence_look, Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
+    if (result.rows() == 0) return std::nullopt;
+    return read_state(result, partition);
+}
+
+bool Fences::topic_has_fences(Connection& connection, const std::string& topic) {
+    return connection
+        .prepared(sql::fence_topic_known, Parameters{}.text(consumer_group_).text(topic))
+        .boolean(0, 0);
+}
+
+void Fences::create(Connection& connection, const std::string& topic,
+                    std::vector<std::pair<Partition, FirstPosition>> positions, int ledger) {
+    std::ranges::sort(positions, {}, [](const auto& position) { return position.first; });
+    OwnedTransaction transaction(connection);
+    for (const auto& [partition, first] : positions) {
+        transaction.prepared(sql::fence_create, Parameters{}
+                                                    .text(consumer_group_)
+                                                    .text(topic)
+                                                    .integer(partition.raw())
+                                                    .text(new_uuid())
+                                                    .text(new_uuid())  // never `nobody`
+                                                    .integer(first.offset.raw())
+                                                    .integer(first.leader_epoch.raw())
+                                                    .integer(ledger));
+    }
+    transaction.commit();
+}
+
+FenceState Fences::take_over(Connection& connection, const std::string& topic, Partition partition,
+                             const LogIdentity& identity, int ledger,
+                             const std::function<bool()>& still_assigned) {
+    drop(topic, partition);
+    const std::string owner = new_uuid();
+    OwnedTransaction transaction(connection);
+    // Waits here for the row's lock, and with it for the fate of whatever transaction held the
+    // fence before: a COMMIT in doubt is decided when this statement returns.
+    const QueryResult result = transaction.prepared(sql::fence_take, Parameters{}
+                                                                         .text(consumer_group_)
+                                                                         .text(topic)
+                                                                         .integer(partition.raw())
+                                                                         .text(owner)
+                                                                         .text(owner_name_)
+                                                                         .text(identity.cluster_id)
+                                                                         .text(identity.topic_id)
+                                                                         .integer(ledger));
+    if (result.rows() == 0) throw std::logic_error("a fence was taken that does not exist");
+    FenceState state = read_state(result, partition);
+    if (state.retired || !same_log(state, identity) || !still_assigned()) {
+        state.owner.clear();
+        return state;
+    }
+    transaction.commit();
+    owners_[{topic, partition}] = owner;
+    if constexpr (mutants_built) remember_fence(owner, state.next_offset);
+    return state;
+}
+
+void Fences::skip(Connection& connection, const std::string& topic, Partition partition,
+                  Offset begin, Offset end, const std::string& reason) {
+    OwnedTransaction transaction(connection);
+    const QueryResult moved = transaction.query(sql::fence_skip, Parameters{}
+                                                                     .text(consumer_group_)
+                                                                     .text(topic)
+                                                                     .integer(partition.raw())
+                                                                     .text(owner(topic, partition))
+                                                                     .integer(begin.raw())
+                                                                     .integer(end.raw())
+                                                                     .text(reason));
+    if (moved.affected() != 1) try_again("the fence was moved by somebody else");
+    transaction.commit();
+}
+
+void Fences::drop(const std::string& topic, Partition partition) {
+    owners_.erase({topic, partition});
+}
+
+bool Fences::owns(const std::string& topic, Partition partition) const {
+    return owners_.contains({topic, partition});
+}
+
+const std::string& Fences::owner(const std::string& topic, Partition partition) const {
+    const auto found = owners_.find({topic, partition});
+    return found == owners_.end() ? nobody : found->second;
+}
+
+std::vector<Partition> Fences::hold(Transaction& transaction, const std::string& topic,
+                                    std::span<const Span> spans,
+                                    const std::function<void()>& meanwhile) {
+    Columns columns;
+    for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
+    const Parameters parameters = columns.parameters(consumer_group_, topic);
+    const auto guard = guarded(sql::fence_hold);
+    const std::vector<QueryResult> answers =
+        transaction.pipelined({{guard, parameters, {}}}, meanwhile);
+    const QueryResult& held = answers.front();
+    std::set<Partition> mine;
+    for (int row = 0; row < held.rows(); ++row) {
+        mine.insert(Partition{static_cast<std::int32_t>(held.binary_integer(row, 0))});
+    }
+    std::vector<Partition> missed;
+    for (const Span& span : spans) {
+        if (!mine.contains(span.partition)) missed.push_back(span.partition);
+    }
+    return missed;
+}
+
+std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
+                            std::span<const FenceMove> moves,
+                            std::vector<Connection::Statement> first) {
+    Columns columns;
+    std::vector<std::int64_t> ends, applied, duplicates, conflicts, dead_lettered, skipped;
+    std::vector<std::int32_t> leader_epochs;
+    for (const auto& [span, totals] : moves) {
+        columns.add(span, owner(topic, span.partition));
+        ends.push_back(span.end.raw());
+        leader_epochs.push_back(span.leader_epoch.raw());
+        applied.push_back(totals.applied);
+        duplicates.push_back(totals.duplicates);
+        conflicts.push_back(totals.conflicts);
+        dead_lettered.push_back(totals.dead_lettered);
+        skipped.push_back(totals.skipped);
+    }
+    Parameters parameters = columns.parameters(consumer_group_, topic);
+    parameters.integers(ends).small_integers(leader_epochs).integers(applied).integers(duplicates);
+    parameters.integers(conflicts).integers(dead_lettered).integers(skipped);
+    const auto guard = guarded(sql::fence_advance);
+    first.push_back({guard, parameters, {}});
+    const QueryResult moved = std::move(transaction.pipelined(std::move(first)).back());
+    if constexpr (mutants_built) {
+        for (const FenceMove& move : moves) {
+            remember_fence(owner(topic, move.span.partition), move.span.end);
+        }
+    }
+    return static_cast<std::size_t>(moved.affected());
+}
+
+}  // namespace onceward

@@ -1,0 +1,178 @@
+#pragma once
+// Processor's counterpart for a ledger with `store: lease`: claim and lease in one transaction that
+// locks and checks the fence without moving it, the effects outside PostgreSQL, and their ends
+// written down in a later transaction, which moves the fence over the leading messages that have
+// ended. One object for each worker and topic, used by the writer's thread; borrows its parts.
+// dedup/policy/batch_processor.h says what it throws. Whatever happens to it, what was begun is in
+// flight in the ledger until its lease ends.
+
+#include <functional>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "dedup/base/step_observer.h"
+#include "dedup/leases/finished_prefix.h"
+#include "dedup/leases/lease_event.h"
+#include "dedup/leases/leases.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/policy/message_retries.h"
+#include "dedup/policy/rejection_window.h"
+#include "dedup/sink/effects.h"
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+
+// What becomes of the answers, in the transaction that writes the ends down.
+class EffectAnswers {
+  public:
+    struct Ended {
+        const Message* message;
+        const MessageResult* result;
+    };
+    virtual ~EffectAnswers() = default;
+    // Stores the answers to effects that have ended, and replays stored answers to duplicates that
+    // the fence passes. `again`: roll back, and write everything again.
+    virtual Settlement write(Transaction& transaction, std::span<const Ended> ended,
+                             std::span<const Message* const> duplicates) = 0;
+    // The COMMIT was answered.
+    virtual void committed() = 0;
+};
+
+class LeaseProcessor final : public BatchProcessor {
+  public:
+    struct Parts {
+        Fences& fences;
+        Effects& effects;
+        Sink& dead_letters;
+        StepObserver* observer = nullptr;
+        // As Processor's.
+        std::function<std::set<Partition>()> overdue = {};
+        std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
+        // Partitions that are to be given back: nothing more is begun for them.
+        std::function<std::set<Partition>()> leaving = {};
+        EffectRetries retries = {};
+        // Null: answers are not kept.
+        EffectAnswers* answers = nullptr;
+        // Called for each.
+        std::function<void(LeaseEvent)> tell = {};
+    };
+    using Committed = std::function<void(std::span<const FenceMove>)>;
+
+    LeaseProcessor(BatchContext context, RejectPolicy policy, Leases leases, Parts parts,
+                   Committed committed);
+    ~LeaseProcessor() override;
+
+    void start(Batch batch) override;
+    bool idle() const override { return prefixes_.empty(); }
+    std::set<Partition> run(Connection& connection) override;
+    void abandon() override;
+    void abandon(const std::set<Partition>& partitions) override;
+    bool ends_while_leaving() const override { return true; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    enum class Stage : std::uint8_t {
+        open,       // to be claimed
+        mine,       // claimed; to be begun when its turn and its time has come
+        under_way,  //
+        ended,
+    };
+    struct Item {
+        Message* message = nullptr;
+        std::uint64_t number = 0;
+        Stage stage = Stage::open;
+        int attempts = 0;  // as the ledger has them
+        int tries = 0;     // again, in this lease
+        int unmade = 0;    // written down, and not begun
+        Clock::time_point not_before{};
+        Clock::time_point held_until{};  // by my clock, from before the ledger was asked
+        std::optional<MessageEnd> ending{};
+        // It has ended, and nothing is left to write down.
+        bool stored = false;
+        bool count_later = false;  // its row is to be marked when the fence passes
+        bool halts = false;        // the topic stops before it
+        EffectOutcome outcome{};
+        std::optional<EarlierClaim> earlier{};
+
+        Partition partition() const { return message->record.partition; }
+        Offset offset() const { return message->record.offset; }
+    };
+    // Why a partition must wait.
+    struct Wait {
+        Offset offset;
+        int tried = 0;
+        std::chrono::milliseconds pause{0};
+        std::string reason;
+    };
+    // What one transaction writes down.
+    struct Ends {
+        std::vector<FenceMove> moves;
+        std::vector<Item*> ended;
+        std::vector<LeaseEnd> rows;  // of `ended`, in its order
+        std::vector<const Message*> letters;
+        std::vector<Digest> counted;
+        std::vector<const Message*> duplicates;
+        std::vector<const Item*> passing;
+        bool empty() const { return moves.empty() && ended.empty(); }
+    };
+
+    Item& item_at(Partition partition, Offset offset);
+    bool stands(Partition partition) const;
+    bool quiet(Partition partition) const;
+    void end(Item& item, MessageEnd ending);
+    void tell(LeaseEvent event) const;
+    void lost(const Item& item) const;
+    void wait(const Item& item, int tried, std::chrono::milliseconds pause,
+              const std::string& reason);
+
+    // Claims what may be begun soon. Answers with the partitions that were missed.
+    std::set<Partition> claim(Connection& connection);
+    std::vector<Item*> next_claims();
+    std::optional<std::vector<LeaseAnswer>> ask(Connection& connection,
+                                                std::span<const Claim> claims,
+                                                std::set<Partition>& missed);
+    void take(Item& item, LeaseAnswer answer, Clock::time_point asked);
+    void conflict(Item& item, std::optional<EarlierClaim> earlier);
+    void extend(Connection& connection);
+    void begin_effects();
+    void collect();
+    void failed(Item& item);
+    void again(Item& item);
+    std::chrono::milliseconds patience() const;
+
+    // lease_ends.cc
+    std::set<Partition> write_ends(Connection& connection);
+    bool write_ends_once(Connection& connection, std::set<Partition>& missed);
+    Ends gather(const std::set<Partition>& missed);
+    bool write(Transaction& transaction, Ends& ends);
+    void landed(const Ends& ends);
+    void look_for_halt();
+    void give_back(Connection& connection);
+    void release(Connection& connection, const std::set<Partition>& partitions);
+
+    BatchContext context_;
+    RejectPolicy policy_;
+    Leases leases_;
+    Parts parts_;
+    Committed committed_;
+    RejectionWindow rejections_;
+    MessageRetries waited_;                         // for the other side
+    MessageRetries elsewhere_;                      // for another worker
+    std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
+    Batch batch_;                                   // owns what items_ points to
+    std::vector<Item> items_;                       // in batch order, without what was passed
+    std::map<Partition, FinishedPrefix> prefixes_;
+    std::map<Partition, Wait> waits_;
+    std::optional<TopicHalted> halting_;
+    std::set<Partition> leaving_;
+    std::uint64_t last_number_ = 0;
+    std::minstd_rand random_{std::random_device{}()};
+    // The SQLSTATE of the failure before, as in Processor.
+    std::string last_sqlstate_;
+    int repeated_ = 0;
+};
+
+}  // namespace onceward

@@ -1,0 +1,254 @@
+#include "dedup/leases/leases.h"
+
+#include <deque>
+#include <map>
+
+#include "dedup/base/mutants.h"
+#include "dedup/fence/fence.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+// Claims as the columns of both statements.
+struct Columns {
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> fingerprints;
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> offsets;
+
+    void add(const Claim& claim) {
+        digests.push_back(claim.digest);
+        fingerprints.push_back(claim.fingerprint);
+        partitions.push_back(claim.partition.raw());
+        offsets.push_back(claim.offset.raw());
+    }
+};
+
+LeaseVerdict verdict_of(std::int64_t state) {
+    if (state == 0) return LeaseVerdict::in_flight;
+    return state == 1 ? LeaseVerdict::done : LeaseVerdict::failed;
+}
+
+// Converts a row of lease_look to an answer to the claim that it blocks.
+LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
+    LeaseAnswer answer;
+    answer.verdict = verdict_of(found.binary_integer(row, 1));
+    answer.own_place = found.binary_integer(row, 2) == 1;
+    answer.counted = found.binary_integer(row, 3) == 1;
+    answer.left = std::chrono::milliseconds(found.binary_integer(row, 4));
+    // A message is never in conflict with what it has done itself.
+    if (answer.own_place || found.is_null(row, 5) || !claim.fingerprint) return answer;
+    const Digest fingerprint = found.binary_digest(row, 5);
+    if (fingerprint == *claim.fingerprint) return answer;
+    const Offset offset{found.binary_integer(row, 9)};
+    answer.verdict = LeaseVerdict::conflict;
+    answer.earlier =
+        EarlierClaim{fingerprint,
+                     {ClaimPlace{std::string(found.optional_text(row, 6).value_or("")),
+                                 std::string(found.optional_text(row, 7).value_or("")),
+                                 Partition{static_cast<std::int32_t>(found.binary_integer(row, 8))},
+                                 offset, offset}}};
+    return answer;
+}
+
+// A build for mutants alone does not ask whose the row is.
+auto by_owner(std::string_view statement, [[maybe_unused]] Mutant without) {
+    if constexpr (mutants_built) {
+        return without_owner(statement, without);
+    } else {
+        return statement;
+    }
+}
+
+// What PostgreSQL surely takes, whatever the other side said.
+std::string plain(std::string text) {
+    for (char& letter : text) {
+        if (letter < ' ' || letter > '~') letter = '?';
+    }
+    return text;
+}
+
+std::vector<Digest> digests_of(const QueryResult& result) {
+    std::vector<Digest> digests;
+    for (int row = 0; row < result.rows(); ++row) digests.push_back(result.binary_digest(row, 0));
+    return digests;
+}
+
+struct Tries {
+    std::vector<Digest> digests;
+    std::vector<std::int32_t> tries;
+
+    explicit Tries(std::span<const LeaseTries> mine) {
+        for (const LeaseTries& one : mine) {
+            digests.push_back(one.digest);
+            tries.push_back(one.tries);
+        }
+    }
+};
+
+}  // namespace
+
+Leases::Leases(RegisteredLedger registered, std::chrono::milliseconds lease)
+    : registered_(registered), lease_(lease), token_(new_uuid()) {}
+
+Leases::Leases(RegisteredLedger registered, std::chrono::milliseconds lease, const Digest& token)
+    : registered_(registered), lease_(lease), token_(uuid_text(token)) {}
+
+std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchContext& context,
+                                       std::span<const Claim> claims) {
+    std::vector<LeaseAnswer> answers(claims.size());
+    if (claims.empty()) return answers;
+    Columns all;
+    for (const Claim& claim : claims) all.add(claim);
+    const QueryResult taken = transaction.prepared(sql::lease_claim,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .text(token_)
+                                                       .integer(lease_.count())
+                                                       .integer(registered_.source)
+                                                       .text(context.consumer_group)
+                                                       .text(context.topic)
+                                                       .digests(all.digests)
+                                                       .optional_digests(all.fingerprints)
+                                                       .small_integers(all.partitions)
+                                                       .integers(all.offsets),
+                                                   {}, true);
+    std::map<Digest, int> rows;
+    for (int row = 0; row < taken.rows(); ++row) rows[taken.binary_digest(row, 0)] = row;
+    std::vector<std::size_t> others;
+    Columns rest;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const auto mine = rows.find(claims[i].digest);
+        if (mine != rows.end()) {
+            answers[i].attempts = static_cast<int>(taken.binary_integer(mine->second, 1));
+            answers[i].taken_over = taken.binary_integer(mine->second, 2) == 1;
+            continue;
+        }
+        others.push_back(i);
+        rest.add(claims[i]);
+    }
+    if (others.empty()) return answers;
+    // DANGER: a separate statement, for a snapshot of its own. The claim that was in the way may
+    // have been committed after the first statement's snapshot.
+    const QueryResult found = transaction.prepared(sql::lease_look,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .integer(registered_.source)
+                                                       .text(context.consumer_group)
+                                                       .text(context.topic)
+                                                       .digests(rest.digests)
+                                                       .small_integers(rest.partitions)
+                                                       .integers(rest.offsets),
+                                                   {}, true);
+    if (static_cast<std::size_t>(found.rows()) != others.size()) {
+        try_again("the lease that was in the way went while we looked");
+    }
+    for (int row = 0; row < found.rows(); ++row) {
+        const std::size_t claim =
+            others[static_cast<std::size_t>(found.binary_integer(row, 0) - 1)];
+        answers[claim] = answer_of(found, row, claims[claim]);
+    }
+    return answers;
+}
+
+LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest,
+                                  const std::optional<Digest>& fingerprint, bool take_over) {
+    const QueryResult taken = transaction.prepared(sql::lease_claim_request,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .text(token_)
+                                                       .integer(lease_.count())
+                                                       .digest(digest)
+                                                       .optional_digests({&fingerprint, 1})
+                                                       .integer(registered_.source)
+                                                       .boolean(take_over),
+                                                   {}, true);
+    LeaseAnswer answer;
+    if (taken.rows() == 1) {
+        answer.attempts = static_cast<int>(taken.binary_integer(0, 0));
+        answer.taken_over = taken.binary_integer(0, 1) == 1;
+        return answer;
+    }
+    Claim claim;
+    claim.digest = digest;
+    claim.fingerprint = fingerprint;
+    Columns columns;
+    columns.add(claim);
+    // DANGER: a further statement, as in claim().
+    const QueryResult found = transaction.prepared(sql::lease_look,
+                                                   Parameters{}
+                                                       .integer(registered_.ledger)
+                                                       .integer(registered_.source)
+                                                       .text("")
+                                                       .text("")
+                                                       .digests(columns.digests)
+                                                       .small_integers(columns.partitions)
+                                                       .integers(columns.offsets),
+                                                   {}, true);
+    if (found.rows() != 1) try_again("the lease that was in the way went while we looked");
+    return answer_of(found, 0, claim);
+}
+
+void Leases::release_request(Connection& connection, const Digest& digest) {
+    connection.prepared(sql::lease_release_request,
+                        Parameters{}.integer(registered_.ledger).text(token_).digest(digest));
+}
+
+std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
+    const Tries columns(mine);
+    return digests_of(
+        connection.prepared(by_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+                            Parameters{}
+                                .integer(registered_.ledger)
+                                .text(token_)
+                                .integer(lease_.count())
+                                .digests(columns.digests)
+                                .small_integers(columns.tries),
+                            {}, true));
+}
+
+void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
+    const Tries columns(mine);
+    connection.prepared(by_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
+                        Parameters{}
+                            .integer(registered_.ledger)
+                            .text(token_)
+                            .digests(columns.digests)
+                            .small_integers(columns.tries));
+}
+
+std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const LeaseEnd> ends,
+                                   bool results_kept, std::span<const Digest> passed) {
+    std::vector<Digest> digests;
+    std::vector<std::optional<std::string_view>> states, reasons;
+    std::vector<std::int32_t> statuses, counted;
+    std::deque<std::string> owned;
+    for (const LeaseEnd& end : ends) {
+        digests.push_back(end.digest);
+        states.emplace_back(end.failed ? "failed" : "done");
+        counted.push_back(end.counted ? 1 : 0);
+        statuses.push_back(end.status);
+        reasons.emplace_back(owned.emplace_back(plain(end.reason)));
+    }
+    return digests_of(
+        transaction.prepared(by_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
+                             Parameters{}
+                                 .integer(registered_.ledger)
+                                 .text(token_)
+                                 .digests(digests)
+                                 .texts(states)
+                                 .small_integers(counted)
+                                 .small_integers(statuses)
+                                 .texts(reasons)
+                                 .boolean(results_kept)
+                                 .digests(passed),
+                             {}, true));
+}
+
+void Leases::count(Transaction& transaction, std::span<const Digest> passed) {
+    transaction.prepared(sql::lease_count,
+                         Parameters{}.integer(registered_.ledger).digests(passed));
+}
+
+}  // namespace onceward

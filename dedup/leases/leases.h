@@ -1,0 +1,90 @@
+#pragma once
+// A ledger with `store: lease`: its rows as the lease processor sees them. One object for each
+// worker and topic, used by the writer's thread; owns its token. Failures are PostgresErrors. What
+// is mine is decided in the rows, by the token, never here.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dedup/claims/claim_store.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+
+enum class LeaseVerdict : std::uint8_t {
+    mine,       // claimed; `attempts` above 1: tried before, by whomever
+    in_flight,  // somebody else is at it
+    done,
+    failed,    // for good, until its dead letter is sent again
+    conflict,  // the key was used with another fingerprint
+};
+
+struct LeaseAnswer {
+    LeaseVerdict verdict = LeaseVerdict::mine;
+    int attempts = 1;
+    bool taken_over = false;            // mine: its owner's lease had ended without a word
+    bool own_place = false;             // done, failed: by this very message
+    bool counted = false;               // the fence has passed that one
+    std::chrono::milliseconds left{0};  // in_flight: until its lease ends, unless it is extended
+    std::optional<EarlierClaim> earlier = std::nullopt;  // conflict
+};
+
+// How an effect ended.
+struct LeaseEnd {
+    Digest digest;
+    bool failed = false;
+    bool counted = false;  // the fence passes it in this transaction
+    int status = 0;
+    std::string reason;  // '' where there is none
+};
+
+// Something that is mine, and a number of tries.
+struct LeaseTries {
+    Digest digest;
+    int tries = 0;
+};
+
+class Leases {
+  public:
+    Leases(RegisteredLedger registered, std::chrono::milliseconds lease);
+    // With a token that the caller keeps, for one key: see claim_request().
+    Leases(RegisteredLedger registered, std::chrono::milliseconds lease, const Digest& token);
+    const RegisteredLedger& registered() const { return registered_; }
+    std::chrono::milliseconds lease() const { return lease_; }
+
+    // Claims each key with one try. REQUIRES: sorted by digest, no digest twice, and the fences of
+    // their partitions held by this transaction. Answers in the same order; they hold once the
+    // COMMIT was answered.
+    std::vector<LeaseAnswer> claim(Transaction& transaction, const BatchContext& context,
+                                   std::span<const Claim> claims);
+    // Claims the key of a request, which is no message and has no fence. `take_over`: also from an
+    // owner whose lease has ended without a word, who may have brought the effect about. A token
+    // that has claimed the key before gets it again.
+    LeaseAnswer claim_request(Transaction& transaction, const Digest& digest,
+                              const std::optional<Digest>& fingerprint, bool take_over);
+    // Releases it: anybody may claim it, until retention drops it.
+    void release_request(Connection& connection, const Digest& digest);
+    // Keeps these for another lease from now on and writes further tries down. Answers with those
+    // that are still mine, in any order.
+    std::vector<Digest> extend(Connection& connection, std::span<const LeaseTries> mine);
+    // Releases these; so many tries of each were recorded and not made.
+    void release(Connection& connection, std::span<const LeaseTries> mine);
+    // Writes down how they ended. Answers with those that were mine; where one is missing, somebody
+    // has taken it over, and the transaction is to be rolled back. `passed`: what it will count().
+    std::vector<Digest> finish(Transaction& transaction, std::span<const LeaseEnd> ends,
+                               bool results_kept, std::span<const Digest> passed = {});
+    // The fence passes these, which had ended before.
+    void count(Transaction& transaction, std::span<const Digest> passed);
+
+  private:
+    RegisteredLedger registered_;
+    std::chrono::milliseconds lease_;
+    std::string token_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,97 @@
+#include "dedup/ledger/ledger.h"
+
+#include <functional>
+#include <stdexcept>
+
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::string to_text(StoreKind store) {
+    switch (store) {
+        case StoreKind::table: return "table";
+        case StoreKind::log: return "log";
+        case StoreKind::lease: return "lease";
+    }
+    return "";
+}
+
+std::string to_text(Reach reach) {
+    switch (reach) {
+        case Reach::global: return "global";
+        case Reach::partition: return "partition";
+    }
+    return "";
+}
+
+// `feed` writes the row of what feeds it, and answers with that.
+RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
+                               const std::function<QueryResult(Transaction&, int ledger)>& feed) {
+    if (options.stores_results && options.reach == Reach::partition) {
+        throw std::invalid_argument("a ledger with reach: partition stores no results");
+    }
+    OwnedTransaction transaction(connection);
+    const QueryResult ledger = transaction.query(
+        sql::ledger_register, Parameters{}
+                                  .text(options.name)
+                                  .text(to_text(options.store))
+                                  .text(to_text(options.reach))
+                                  .text(std::to_string(options.retention.count()) + " seconds"));
+    RegisteredLedger registered;
+    registered.ledger = static_cast<int>(ledger.integer(0, 0));
+    std::string reach(ledger.text(0, 2));
+    if (options.store == StoreKind::log && options.reach == Reach::global &&
+        ledger.text(0, 1) == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
+        // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
+        // visible in another order than that of their numbers; later ones see what it is now.
+        transaction.query(sql::log_lock, Parameters{}.integer(registered.ledger));
+        reach = transaction.query(sql::ledger_reach_global, Parameters{}.integer(registered.ledger))
+                    .text(0, 0);
+    }
+    if (ledger.text(0, 1) != to_text(options.store) || reach != to_text(options.reach)) {
+        throw std::runtime_error("ledger " + options.name + " is there with store " +
+                                 std::string(ledger.text(0, 1)) + " and reach " + reach +
+                                 "; a ledger's store cannot be changed, and its reach only to "
+                                 "global: name another ledger");
+    }
+    registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
+    transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
+    if (options.stores_results) {
+        transaction.query(sql::results_begin, Parameters{}.integer(registered.ledger));
+    }
+    transaction.commit();
+    return registered;
+}
+
+}  // namespace
+
+RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
+                                 const std::string& consumer_group, const std::string& topic) {
+    return register_with(connection, options, [&](Transaction& transaction, int ledger) {
+        return transaction.query(sql::ledger_feed_register,
+                                 Parameters{}.integer(ledger).text(consumer_group).text(topic));
+    });
+}
+
+RegisteredLedger register_requests(Connection& connection, const LedgerOptions& options,
+                                   const std::string& service, const std::string& name,
+                                   std::chrono::milliseconds longest_request) {
+    if (options.reach == Reach::partition) {
+        throw std::invalid_argument("what has no log has no partitions: write reach: global");
+    }
+    return register_with(connection, options, [&](Transaction& transaction, int ledger) {
+        return transaction.query(sql::ledger_requests_register,
+                                 Parameters{}.integer(ledger).text(service).text(name).text(
+                                     std::to_string(longest_request.count()) + " milliseconds"));
+    });
+}
+
+int fixed_partitions(Connection& connection, int source, int partitions) {
+    const QueryResult fixed = connection.query(sql::ledger_feed_partitions,
+                                               Parameters{}.integer(source).integer(partitions));
+    return fixed.rows() == 0 ? partitions : static_cast<int>(fixed.integer(0, 0));
+}
+
+}  // namespace onceward

@@ -1,0 +1,37 @@
+#pragma once
+// Makes a ledger and the topics that feed it known to the database. Used at start, by one thread;
+// PostgresError, or std::runtime_error where the ledger is there with another store or reach;
+// std::invalid_argument for what cannot be.
+
+#include <string>
+
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct RegisteredLedger {
+    // its number; the second key of its advisory lock and part of its tables' names
+    int ledger = 0;
+    int source = 0;  // short name of (group, topic) in the claims' rows
+    friend bool operator==(const RegisteredLedger&, const RegisteredLedger&) = default;
+};
+
+// The ledger's row (its retention follows the configuration, and a log's reach may become global),
+// its first generation and the topic's feed.
+RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
+                                 const std::string& consumer_group, const std::string& topic);
+
+// The same for what has no log, such as calls of once() or a server's requests: its feed's
+// watermark is the clock minus the longest request of all processes that registered it, since an
+// older process may still run. `service` and `name` take the place of group and topic. Throws
+// std::invalid_argument for `reach: partition`.
+RegisteredLedger register_requests(Connection& connection, const LedgerOptions& options,
+                                   const std::string& service, const std::string& name,
+                                   std::chrono::milliseconds longest_request);
+
+// For a ledger with `reach: partition`: how many partitions its topic may have. That is the number
+// that it is asked with first.
+int fixed_partitions(Connection& connection, int source, int partitions);
+
+}  // namespace onceward

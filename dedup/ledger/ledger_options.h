@@ -1,0 +1,45 @@
+#pragma once
+// A ledger: a set of claims with one retention, store and reach. Plain values.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace onceward {
+
+enum class StoreKind : std::uint8_t { table, log, lease };
+enum class Reach : std::uint8_t { global, partition };
+
+// Hours of each day in UTC, counted from midnight. They begin at `begin` and end before `end`, on
+// the next day where that is the smaller one.
+struct DailyHours {
+    std::chrono::minutes begin{0};
+    std::chrono::minutes end{0};
+    friend bool operator==(const DailyHours&, const DailyHours&) = default;
+};
+
+struct LedgerOptions {
+    std::string name;  // default: `<group>/<topic>`
+    StoreKind store = StoreKind::table;
+    Reach reach = Reach::global;
+    // How long, in the log's time, a claim is kept at least. Longer finds later duplicates and
+    // takes more disk.
+    std::chrono::seconds retention{24 * 3600};
+    // A generation is sealed at this age or size, whichever comes first; shorter frees disk sooner,
+    // and every sealed generation costs one more probe a batch.
+    std::chrono::milliseconds rotate_after{3 * 3600 * 1000};
+    std::int64_t rotate_claims = 50'000'000;
+    // Whether results are stored with the claims; a ledger that has begun to store them does not
+    // stop. Not with `reach: partition`: a key may be applied once in each partition, and so has no
+    // single answer.
+    bool stores_results = false;
+    // If set, expired claims are dropped only during these hours; unset means at any time. Fewer
+    // hours keep claims, and their disk space, up to a day longer.
+    std::optional<DailyHours> purge_hours = std::nullopt;
+    // `lease`: how long a claim is held for an effect whose worker gives no sign of life. A shorter
+    // lease continues sooner after a crash; it must be much longer than a try of the effect.
+    std::chrono::milliseconds lease{60'000};
+};
+
+}  // namespace onceward

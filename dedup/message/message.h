@@ -1,0 +1,118 @@
+#pragma once
+// A message on its way from Kafka to the sink, and the chunk that owns it.
+// Not thread-safe: a chunk belongs to one thread at a time and is handed from the reader to the
+// writer whole. Every view in a Message points into Record::storage or into its chunk's arena.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/base/types.h"
+#include "dedup/message/digest.h"
+#include "dedup/message/outcome.h"
+#include "dedup/message/value.h"
+
+namespace onceward {
+
+struct Header {
+    std::string_view name;
+    std::optional<std::string_view> value;  // Kafka allows a null header value
+};
+
+// What the log holds at one offset, untouched.
+struct Record {
+    Partition partition;
+    Offset offset;
+    LeaderEpoch leader_epoch{-1};
+    // since 1970-01-01 UTC; never trusted for retention
+    std::optional<std::chrono::milliseconds> timestamp;
+    std::optional<std::string_view> key;      // none: a null key
+    std::optional<std::string_view> payload;  // none: a tombstone
+    std::vector<Header> headers;              // in the record's order; names may repeat
+    // Owns the bytes that the views point to (a librdkafka message, or nothing in tests).
+    std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
+};
+
+// Why a message can not be applied. Written to the dead letters, or halts its topic, by the topic's
+// policy.
+struct Rejection {
+    enum class Kind : std::uint8_t {
+        undecodable,  // the payload is not what the topic's format says
+        missing_key,  // no source of the key had one
+        invalid_key,  // a key was found and failed validation
+        tombstone,    // a null payload where the policy is `reject`
+        unmappable,   // a value does not fit its column
+        sink,         // PostgreSQL refused the row; `sqlstate` says why
+        conflict,     // the key was used before with another fingerprint
+        behind,       // follows a dead letter under the same record key (order: by_key)
+        hot_key,      // its key came too often within a window
+    };
+    Kind kind = Kind::undecodable;
+    std::string reason;    // for people; never parsed; holds no payload
+    std::string sqlstate;  // five characters where PostgreSQL spoke, else empty
+    int attempts = 1;
+    // Set for a conflict; lives as long as the attempt that found it.
+    const EarlierClaim* earlier = nullptr;
+};
+std::string_view to_text(Rejection::Kind kind);
+// For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
+std::string describe(const Rejection& rejection);
+
+// what the message asks of its row (a tombstone removes)
+enum class Operation : std::uint8_t { upsert, remove };
+
+struct Message {
+    Record record;
+    std::string_view key_text;       // the key's text as it was found; in the chunk's arena
+    std::string_view tenant{};       // of the key; '' where keys have none
+    std::span<const Value> fields;   // in the order in which the topic's sink asked for them
+    std::string_view skip_reason{};  // a literal
+    // set by the decoder, the key's validation or Sink::encode()
+    std::optional<Rejection> rejection;
+    // From here on is what the writer reads of every message, together with whether there is a
+    // rejection: it fits into one or two lines of a processor's cache.
+    bool skipped = false;  // by an explicit policy; counted
+    // Only the fingerprint of the payload was read so far: a duplicate needs no more.
+    bool deferred = false;
+    Operation operation = Operation::upsert;
+    // of its idempotency key; meaningful unless rejected or skipped
+    Digest digest;
+    std::string_view encoded;           // what Sink::encode() made of it; in the chunk's arena
+    std::optional<Digest> fingerprint;  // of payload or fields, where asked for
+};
+
+// How far a partition's reading went: from where it began up to where the next reading begins.
+// `end` may lie beyond the last message (control records, a compacted tail, PARTITION_EOF), `begin
+// == end` says nothing.
+struct Span {
+    Partition partition;
+    Offset begin;
+    Offset end;
+    LeaderEpoch leader_epoch{-1};  // of the record before `end`; -1: not known
+    friend bool operator==(const Span&, const Span&) = default;
+};
+
+// Messages of one topic as the reader got them, with one span for each partition among them.
+// Invariant: the offsets of a partition grow; all of them lie inside its span.
+struct Chunk {
+    // The arena holds unescaped strings, field arrays and encoded rows; freed as a whole.
+    std::unique_ptr<std::pmr::monotonic_buffer_resource> arena =
+        std::make_unique<std::pmr::monotonic_buffer_resource>();
+    std::vector<Message> messages;
+    std::vector<Span> spans;
+    std::size_t bytes = 0;  // keys + payloads + headers, for the batch's limit
+};
+
+// Copies `bytes` into the arena and returns the view of the copy.
+std::string_view keep(std::pmr::memory_resource& arena, std::string_view bytes);
+
+// The last header of that name with a value, as Kafka's own consumers read repeated headers.
+std::optional<std::string_view> last_header(const Record& record, std::string_view name);
+
+}  // namespace onceward

@@ -1,0 +1,105 @@
+#include "dedup/base/mutants.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "dedup/operator/explain_statement.h"
+#include "dedup/postgres/connection.h"
+#include "schemas/mutants.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::optional<Mutant> chosen() {
+    const char* name = std::getenv("ONCEWARD_MUTANT");
+    if (name == nullptr || *name == '\0') return std::nullopt;
+    const auto* found = std::ranges::find(mutant_names, std::string_view(name));
+    if (found == mutant_names.end()) {
+        std::fprintf(stderr, "ONCEWARD_MUTANT names no mutant: %s\n", name);
+        std::exit(2);
+    }
+    return static_cast<Mutant>(found - mutant_names.begin());
+}
+
+// By owner's id, which is new at each take-over.
+std::mutex memory_mutex;
+std::map<std::string, Offset> memory;
+
+}  // namespace
+
+bool mutant(Mutant which) {
+    static const std::optional<Mutant> one = chosen();
+    return one == which;
+}
+
+std::string without_guards(std::string_view statement) {
+    std::string text(statement);
+    const auto leave_out = [&](std::string_view condition) {
+        const std::size_t at = text.find(condition);
+        if (at != std::string::npos) text.erase(at, condition.size());
+    };
+    if (mutant(Mutant::no_fence_check)) {
+        leave_out("AND f.owner = wanted.owner");
+        leave_out("AND f.owner = move.owner");
+    }
+    if (mutant(Mutant::no_fence_check) || mutant(Mutant::owner_checked_but_not_the_offset)) {
+        leave_out("AND f.next_offset = wanted.begin_offset");
+        leave_out("AND f.next_offset = move.begin_offset");
+    }
+    return text;
+}
+
+std::string without_owner(std::string_view statement, Mutant which) {
+    std::string text(statement);
+    if (!mutant(which)) return text;
+    constexpr std::string_view compared = "known.owner_token = $2::uuid";
+    // A parameter has to be named, or the server knows no type for it.
+    constexpr std::string_view named = "$2::uuid IS NOT NULL";
+    for (std::size_t at = text.find(compared); at != std::string::npos; at = text.find(compared)) {
+        text.replace(at, compared.size(), named);
+    }
+    return text;
+}
+
+void remember_fence(const std::string& owner, Offset next_offset) {
+    const std::lock_guard lock(memory_mutex);
+    memory[owner] = next_offset;
+}
+
+Offset remembered_fence(const std::string& owner, Offset otherwise) {
+    const std::lock_guard lock(memory_mutex);
+    const auto found = memory.find(owner);
+    return found == memory.end() ? otherwise : found->second;
+}
+
+bool select_says_committed(const Connection& lost, const Digest& key) {
+    Connection connection(lost.options());
+    const QueryResult generations = connection.query(sql::explain_generations, {});
+    const std::vector<Digest> keys{key};
+    for (int row = 0; row < generations.rows(); ++row) {
+        const std::string table(generations.text(row, 4));
+        const QueryResult claims = connection.query(explain_statement(generations.text(row, 5)),
+                                                    Parameters{}.digests(keys), {{"table", table}});
+        if (claims.rows() > 0) return true;
+    }
+    return false;
+}
+
+std::string without_rotation_lock(std::string_view migration) {
+    std::string text(migration);
+    if (!mutant(Mutant::sealed_without_the_lock)) return text;
+    constexpr std::string_view lock = "PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);";
+    const std::size_t rotation = text.find("FUNCTION {schema}.rotate_ledger(");
+    const std::size_t at = text.find(lock, rotation);
+    if (rotation != std::string::npos && at != std::string::npos) text.erase(at, lock.size());
+    return text;
+}
+
+void pass_all_watermarks(Connection& connection) { connection.query(sql::pass_all_watermarks, {}); }
+
+}  // namespace onceward

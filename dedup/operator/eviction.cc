@@ -1,0 +1,50 @@
+#include "dedup/operator/eviction.h"
+
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+// Runs one statement in a transaction with that lock_timeout; returns nullopt if it did not get its
+// locks.
+std::optional<QueryResult> in_one_try(Connection& connection, std::string_view statement,
+                                      const Parameters& parameters,
+                                      std::chrono::milliseconds lock_timeout) {
+    try {
+        OwnedTransaction transaction(connection);
+        transaction.query(sql::retention_lock_timeout,
+                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
+        std::optional<QueryResult> result = transaction.query(statement, parameters);
+        transaction.commit();
+        return result;
+    } catch (const PostgresError& error) {
+        // A lock, a deadlock, or a table that retention has just dropped.
+        const std::string& code = error.sqlstate();
+        if (code != "55P03" && code != "40P01" && code != "42P01") throw;
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<int> evict(Connection& connection, int ledger, std::span<const Digest> digests,
+                         const std::string& reason, std::chrono::milliseconds lock_timeout) {
+    const std::optional<QueryResult> evicted =
+        in_one_try(connection, sql::evict_claims,
+                   Parameters{}.integer(ledger).digests(digests).text(reason), lock_timeout);
+    if (!evicted) return std::nullopt;
+    return evicted->rows();
+}
+
+std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
+                                          std::string_view tenant, const std::string& reason,
+                                          std::chrono::milliseconds lock_timeout) {
+    const std::optional<QueryResult> erased =
+        in_one_try(connection, sql::results_erase,
+                   Parameters{}.integer(ledger).bytes(tenant).text(reason), lock_timeout);
+    if (!erased) return std::nullopt;
+    return erased->is_null(0, 0) ? 0 : erased->integer(0, 0);
+}
+
+}  // namespace onceward

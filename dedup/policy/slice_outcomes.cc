@@ -1,0 +1,133 @@
+#include "dedup/policy/slice_outcomes.h"
+
+#include <algorithm>
+
+namespace onceward {
+namespace {
+
+using OnConflict = RejectPolicy::OnConflict;
+
+Partition partition_of(const FenceMove& move) { return move.span.partition; }
+
+// What came before it with its idempotency key has landed, or holds the others up itself.
+bool hot(const Message& message) { return message.rejection->kind == Rejection::Kind::hot_key; }
+
+class Sorter {
+  public:
+    Sorter(const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish,
+           SliceOutcomes& sorted)
+        : policy_(policy), order_(order), finish_(finish), sorted_(sorted) {}
+
+    void take(Message& message, const std::optional<Verdict>& verdict) {
+        const Partition partition = message.record.partition;
+        if (move_ == nullptr || partition_of(*move_) != partition) {
+            move_ = &*std::ranges::find(sorted_.moves, partition, partition_of);
+        }
+        Totals& totals = move_->totals;
+        if (stood_behind(message, order_)) {
+            sorted_.again = true;
+        } else if (message.rejection) {
+            if (message.rejection->kind == Rejection::Kind::behind) ++sorted_.behind;
+            if (hot(message)) sorted_.hot.push_back(&message);
+            reject(message);
+            ++totals.dead_lettered;
+        } else if (message.skipped) {
+            ++totals.skipped;
+        } else {
+            claimed(message, *verdict);
+        }
+    }
+
+  private:
+    void claimed(Message& message, Verdict verdict) {
+        switch (verdict) {
+            case Verdict::fresh: fresh(message); break;
+            case Verdict::duplicate: ++move_->totals.duplicates; break;
+            case Verdict::conflict: conflict(message); break;
+        }
+    }
+
+    void fresh(Message& message) {
+        if (message.deferred) finish_(message);
+        const bool by_key = policy_.order == RejectPolicy::Order::by_key;
+        if (const auto first = by_key ? order_.first(message) : std::nullopt) {
+            message.rejection = behind(*first);
+        }
+        // DANGER: this transaction holds a claim of it by now, and must not commit that.
+        if (message.rejection || message.skipped) {
+            sorted_.again = true;
+            return;
+        }
+        sorted_.fresh.push_back(&message);
+        ++move_->totals.applied;
+    }
+
+    void conflict(Message& message) {
+        ++move_->totals.conflicts;
+        sorted_.conflicts.push_back(&message);
+        if (policy_.conflict_action() == OnConflict::ignore) return;
+        message.rejection = Rejection{Rejection::Kind::conflict,
+                                      "the key was used before with another fingerprint", "", 1};
+        reject(message);
+    }
+
+    void reject(const Message& message) {
+        sorted_.rejected.push_back(&message);
+        if (!hot(message)) order_.rejected(message);
+    }
+
+    const RejectPolicy& policy_;
+    KeyOrder& order_;
+    const FinishMessage& finish_;
+    SliceOutcomes& sorted_;
+    FenceMove* move_ = nullptr;  // of the partition of the message before
+};
+
+}  // namespace
+
+SliceOutcomes::SliceOutcomes(std::span<const Span> spans) {
+    for (const Span& span : spans) moves.push_back({span, {}});
+}
+
+SliceOutcomes::~SliceOutcomes() {
+    for (Message* message : conflicts) message->rejection.reset();
+}
+
+SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
+                         const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish) {
+    SliceOutcomes sorted(slice.spans);
+    Sorter sorter(policy, order, finish, sorted);
+    for (std::size_t i = 0; i < slice.messages.size(); ++i) {
+        sorter.take(*slice.messages[i], verdicts[i]);
+    }
+    return sorted;
+}
+
+void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
+                    std::span<const ClaimAnswer> answers, const BatchContext& context) {
+    for (Message* message : sorted.conflicts) {
+        if (!message->rejection) continue;
+        const DistinctClaims::Met met = folded.met(*message, answers);
+        EarlierClaim& earlier = sorted.earlier.emplace_back(EarlierClaim{met.fingerprint, {}});
+        if (met.first != nullptr) {
+            const Record& record = met.first->record;
+            earlier.places = {{context.consumer_group, context.topic, record.partition,
+                               record.offset, record.offset}};
+        }
+        message->rejection->earlier = &earlier;
+    }
+}
+
+std::optional<std::size_t> halts_at(const Slice& slice, const RejectPolicy& policy) {
+    const bool rejects = policy.action == RejectPolicy::Action::halt;
+    const bool conflicts = policy.conflict_action() == OnConflict::halt;
+    if (!rejects && !conflicts) return std::nullopt;
+    for (std::size_t i = 0; i < slice.messages.size(); ++i) {
+        const std::optional<Rejection>& rejection = slice.messages[i]->rejection;
+        if (!rejection) continue;
+        if (rejection->kind == Rejection::Kind::conflict ? conflicts : rejects) return i;
+    }
+    return std::nullopt;
+}
+
+}  // namespace onceward

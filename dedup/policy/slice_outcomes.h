@@ -1,0 +1,61 @@
+#pragma once
+// What one transaction does with each message of its slice, by the ledger's verdicts and the
+// topic's policy. Pure, but for what `finish` does to deferred messages. Used by one thread;
+// borrows the messages.
+
+#include <deque>
+#include <functional>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dedup/claims/distinct_claims.h"
+#include "dedup/fence/fence.h"
+#include "dedup/message/batch.h"
+#include "dedup/policy/key_order.h"
+#include "dedup/policy/topic_policy.h"
+
+namespace onceward {
+
+struct SliceOutcomes {
+    std::vector<const Message*> fresh;
+    std::vector<const Message*> rejected;
+    std::vector<const Message*> duplicates;  // only where their results are wanted
+    // In this attempt; among the rejected as well, unless they are ignored.
+    std::vector<Message*> conflicts;
+    std::vector<FenceMove> moves;
+    // The rejected messages that are not at fault themselves: followers of another one, and further
+    // copies of what came too often.
+    std::int64_t behind = 0;
+    std::vector<const Message*> hot;
+    bool again = false;  // a presumption or an order of keys did not hold: claim again
+    std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
+
+    explicit SliceOutcomes(std::span<const Span> spans);
+    // Never copied: the copy's end would take back the verdicts.
+    SliceOutcomes(SliceOutcomes&&) = default;
+    std::int64_t at_fault() const {
+        return static_cast<std::int64_t>(rejected.size() - hot.size()) - behind;
+    }
+    // A verdict holds for one attempt: the next one asks the ledger again.
+    ~SliceOutcomes();
+};
+
+// Decodes a deferred message; may set its rejection, or skip it.
+using FinishMessage = std::function<void(Message&)>;
+
+// `verdicts`: one for each message, nullopt for those that claim nothing. REQUIRES: `order` was
+// read if the policy's order is by key.
+SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
+                         const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
+
+// Tells the rejected conflicts what they met; places only where that is in the same slice.
+void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
+                    std::span<const ClaimAnswer> answers, const BatchContext& context);
+
+// The first message of the slice at which the policy halts the topic; nullopt if the topic
+// continues.
+std::optional<std::size_t> halts_at(const Slice& slice, const RejectPolicy& policy);
+
+}  // namespace onceward

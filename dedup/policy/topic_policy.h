@@ -1,0 +1,46 @@
+#pragma once
+// What a topic does with messages that cannot be applied. Plain values.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace onceward {
+
+// Within a window, of the messages with one idempotency key only the first `most` are processed;
+// further ones go to the dead letters. Windows follow one another, `within` long, by the messages'
+// own timestamps.
+struct HotKeyPolicy {
+    std::int64_t most = 0;  // 0: any number; else each message costs two look-ups in memory
+    std::chrono::milliseconds within{60'000};  // above 0
+};
+
+struct RejectPolicy {
+    enum class Action : std::uint8_t { dead_letter, halt } action = Action::dead_letter;
+    // A message whose key was claimed with another fingerprint: by `action`, unless it is said. An
+    // ignored one is counted as a conflict, and nothing else is left of it.
+    enum class OnConflict : std::uint8_t { dead_letter, ignore, halt };
+    std::optional<OnConflict> on_conflict = std::nullopt;
+    // Beyond this share of rejected messages within `window`, and at least `cap_minimum` of them,
+    // the topic halts: a bad deploy must not empty a topic into the dead letters. 1.0 never halts.
+    double cap_share = 0.5;
+    std::chrono::seconds cap_window{60};
+    std::int64_t cap_minimum = 1000;
+    // How often a message that is tried alone is tried again before it goes to the dead letters, if
+    // what refused it may pass (may_pass() in dedup/policy/failure.h). Its partition waits
+    // meanwhile.
+    int retries = 0;
+    // The first pause; each further one is twice as long, up to five minutes, and jittered.
+    std::chrono::milliseconds retry_backoff{1000};
+    // by_key: what follows a dead letter with the same record key goes to the dead letters too,
+    // until that letter is resolved. Costs one read of the open dead letters in each transaction.
+    enum class Order : std::uint8_t { by_partition, by_key } order = Order::by_partition;
+    HotKeyPolicy hot_key = {};
+
+    OnConflict conflict_action() const {
+        if (on_conflict) return *on_conflict;
+        return action == Action::halt ? OnConflict::halt : OnConflict::dead_letter;
+    }
+};
+
+}  // namespace onceward

@@ -1,0 +1,78 @@
+#pragma once
+// What becomes of a sink's results in the processor's transaction: stored with the claims, and
+// replayed to duplicates as replies. One object for each worker and topic, used by the writer's
+// thread; borrows the store and the replies. Failures are PostgresErrors, and SinkMismatch where a
+// sink answers for another number of messages than it was given.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dedup/message/message.h"
+#include "dedup/results/replies.h"
+#include "dedup/results/result_store.h"
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+
+// What a topic's requests are answered with.
+struct ReplyOptions {
+    std::string topic;  // '': no replies
+    // Headers of the request that its reply carries over.
+    std::vector<std::string> correlation_headers = default_correlation_headers();
+    static std::vector<std::string> default_correlation_headers() {
+        return {"correlation-id", "kafka_correlationId", "traceparent"};
+    }
+};
+
+struct ResultReplayOptions {
+    ResultLimits limits;
+    ReplyOptions reply;
+    // Most bytes of results that a worker remembers for this topic. Larger saves look-ups of what
+    // is replayed often.
+    std::size_t cache_bytes = 4 * 1024 * 1024;
+};
+
+// About the most bytes of a reply besides its result: a longer record key is left out, and so are
+// longer headers of the request.
+inline constexpr std::size_t reply_bytes_beside = 128 * 1024;
+
+// The reply to one request. Pure.
+Reply reply_to(const Message& request, const MessageResult& result, bool replayed,
+               const ReplyOptions& options, const BatchContext& context);
+
+class ResultReplay {
+  public:
+    // `replies`: null if no replies are sent.
+    ResultReplay(ResultReplayOptions options, BatchContext context, ResultStore& store,
+                 Replies* replies);
+    // An attempt begins. In this order, of which `take` belongs to the sink's own failures:
+    void begin();
+    // The sink's results of these messages, which it has just written. One that is too large is a
+    // data error (54000) where the policy is to reject it.
+    void take(Sink& sink, std::span<const Message* const> fresh);
+    // Stores them; replies to these messages and to the duplicates.
+    void store(Transaction& transaction, std::span<const Message* const> fresh,
+               std::span<const Message* const> duplicates);
+    // Replays answers to duplicates whose result was not there yet. Called after the claims'
+    // confirm() and before their settle(): with settle()'s lock held nothing large may be read.
+    void replay_rest(Transaction& transaction);
+    // Called after the claims' settle().
+    Settlement settle(Transaction& transaction);
+    void committed();
+    void connection_lost();
+
+  private:
+    // Replies to those whose result is there; the others stay in `open_`.
+    void replay(Transaction& transaction, std::vector<Reply>& replies);
+    void send(Transaction& transaction, std::span<const Reply> replies) const;
+    ResultReplayOptions options_;
+    BatchContext context_;
+    ResultStore& store_;
+    Replies* replies_;
+    std::vector<MessageResult> results_;  // of the attempt's fresh messages
+    std::vector<const Message*> open_;    // duplicates whose result is not known yet
+};
+
+}  // namespace onceward

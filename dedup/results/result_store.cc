@@ -1,0 +1,209 @@
+#include "dedup/results/result_store.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+MessageResult::Kind kind_of(std::string_view text) {
+    return text == to_text(MessageResult::Kind::failed) ? MessageResult::Kind::failed
+                                                        : MessageResult::Kind::done;
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size())) {
+        text.replace(at, what.size(), with);
+    }
+}
+
+}  // namespace
+
+bool ResultStore::State::lists(std::int64_t generation) const {
+    return std::ranges::find(generations, generation) != generations.end();
+}
+
+ResultStore::ResultStore(int ledger, StoreKind store, std::size_t cache_bytes)
+    : ledger_(ledger), store_(store), cache_(cache_bytes) {}
+
+void ResultStore::begin() {
+    put_into_.reset();
+    stored_.clear();
+}
+
+ResultStore::State ResultStore::look(Connection& connection) {
+    const QueryResult rows =
+        connection.prepared(sql::results_state, Parameters{}.integer(ledger_), {}, true);
+    State state;
+    for (int row = 0; row < rows.rows(); ++row) {
+        state.generations.push_back(rows.binary_integer(row, 0));
+        if (rows.binary_integer(row, 1) == 1) state.open = state.generations.back();
+        // DANGER: a claim that was taken out may have been applied again, with another result; and
+        // erased results of a tenant must not be returned.
+        if (rows.binary_integer(row, 2) != evictions_ || rows.binary_integer(row, 3) != erasures_) {
+            cache_.clear();
+            evictions_ = rows.binary_integer(row, 2);
+            erasures_ = rows.binary_integer(row, 3);
+        }
+    }
+    if (state.generations != known_generations_) {
+        // Statements of dropped tables must not gather.
+        if (!known_generations_.empty()) connection.forget_prepared();
+        known_generations_ = state.generations;
+    }
+    return state;
+}
+
+void ResultStore::put(Transaction& transaction, std::span<const Stored> results) {
+    if (results.empty()) return;
+    // DANGER: a `lease` ledger's transactions do not hold its lock otherwise. If a generation were
+    // sealed between this read and the COMMIT, its results would be dropped before the keys that
+    // they belong to, and an erasure of a tenant would miss what is not committed yet.
+    if (store_ == StoreKind::lease) {
+        transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+    }
+    const State state = look(transaction.connection());
+    if (!state.open) {
+        throw std::runtime_error("the ledger has no place for results; it is prepared again");
+    }
+    // In one order in all transactions: with a log's claims, two that store the same key meet here.
+    std::vector<std::size_t> order(results.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, {}, [&](std::size_t at) { return results[at].digest; });
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> attempts;
+    std::vector<std::optional<std::string_view>> tenants, kinds, headers, bodies;
+    std::vector<std::int32_t> statuses;
+    std::vector<std::string> header_texts;
+    header_texts.reserve(results.size());
+    for (const std::size_t at : order) {
+        const Stored& stored = results[at];
+        digests.push_back(stored.digest);
+        attempts.push_back(stored.attempt);
+        tenants.emplace_back(stored.tenant);
+        kinds.emplace_back(to_text(stored.result.kind));
+        statuses.push_back(stored.result.status);
+        headers.emplace_back(header_texts.emplace_back(headers_json(stored.result.headers)));
+        bodies.emplace_back(stored.result.body);
+    }
+    const std::string ledger = std::to_string(ledger_);
+    const std::string generation = std::to_string(*state.open);
+    transaction.prepared(sql::results_insert,
+                         Parameters{}
+                             .digests(digests)
+                             .optional_digests(attempts)
+                             .byte_strings(tenants)
+                             .texts(kinds)
+                             .small_integers(statuses)
+                             .texts(headers)
+                             .byte_strings(bodies),
+                         {{"ledger", ledger}, {"generation", generation}});
+    put_into_ = state.open;
+    for (const Stored& stored : results) stored_.insert_or_assign(stored.digest, stored.result);
+}
+
+std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const State& state,
+                                                std::span<const Digest> digests) const {
+    std::vector<Row> found;
+    if (digests.empty() || state.generations.empty()) return found;
+    std::string statement;
+    for (const std::int64_t generation : state.generations) {
+        if (!statement.empty()) statement += " UNION ALL ";
+        std::string part(sql::results_probe);
+        replace_all(part, "{generation}", std::to_string(generation));
+        statement += part;
+    }
+    try {
+        const std::string ledger = std::to_string(ledger_);
+        const QueryResult rows = connection.prepared(statement, Parameters{}.digests(digests),
+                                                     {{"ledger", ledger}}, true);
+        for (int row = 0; row < rows.rows(); ++row) {
+            Row& read = found.emplace_back();
+            read.place = static_cast<std::size_t>(rows.binary_integer(row, 0) - 1);
+            read.generation = rows.binary_integer(row, 1);
+            MessageResult& result = read.found.result;
+            result.kind = kind_of(rows.text(row, 2));
+            result.status = static_cast<int>(rows.binary_integer(row, 3));
+            result.headers = headers_from_json(rows.text(row, 4));
+            result.body = rows.text(row, 5);
+            if (!rows.is_null(row, 6)) read.found.attempt = rows.binary_digest(row, 6);
+        }
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "42P01") throw;
+        try_again("a generation of results was dropped while we looked");
+    }
+    // A key whose lease was deleted and recreated may have a result in an older generation as well:
+    // the newest comes last, and counts.
+    std::ranges::stable_sort(found, {}, &Row::generation);
+    return found;
+}
+
+std::vector<std::optional<MessageResult>> ResultStore::get(Transaction& transaction,
+                                                           std::span<const Digest> digests) {
+    return get(transaction.connection(), digests);
+}
+
+std::vector<std::optional<MessageResult>> ResultStore::get(Connection& connection,
+                                                           std::span<const Digest> digests) {
+    std::vector<std::optional<MessageResult>> found(digests.size());
+    if (digests.empty()) return found;
+    const State state = look(connection);
+    std::vector<std::size_t> places;
+    std::vector<Digest> wanted;
+    for (std::size_t at = 0; at < digests.size(); ++at) {
+        const ResultCache::Entry* known = cache_.find(digests[at]);
+        // DANGER: a generation that is gone took its claims with it. Another worker may have
+        // applied the key again since.
+        if (known != nullptr && state.lists(known->generation)) {
+            found[at] = known->result;
+            continue;
+        }
+        places.push_back(at);
+        wanted.push_back(digests[at]);
+    }
+    for (Row& row : read(connection, state, wanted)) {
+        const Digest& digest = wanted[row.place];
+        // DANGER: what this transaction stored itself is seen as well, and not committed.
+        if (!stored_.contains(digest)) cache_.put(digest, {row.generation, row.found.result});
+        found[places[row.place]] = std::move(row.found.result);
+    }
+    return found;
+}
+
+std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
+                                                    const Digest& digest) {
+    Connection& connection = transaction.connection();
+    const State state = look(connection);
+    std::vector<Row> rows = read(connection, state, {&digest, 1});
+    if (rows.empty()) return std::nullopt;
+    return std::move(rows.back().found);
+}
+
+// With the others the ledger's lock, held since before put(), keeps rotation away.
+Settlement ResultStore::settle(Transaction& transaction) {
+    if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
+    // DANGER: after the claims' settle(), which holds the ledger's lock by now.
+    const QueryResult open =
+        transaction.prepared(sql::results_open, Parameters{}.integer(ledger_), {}, true);
+    const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;
+    return same ? Settlement::settled : Settlement::again;
+}
+
+void ResultStore::committed() {
+    if (put_into_) {
+        for (auto& [digest, result] : stored_) cache_.put(digest, {*put_into_, std::move(result)});
+    }
+    begin();
+}
+
+void ResultStore::connection_lost() {
+    begin();
+    cache_.clear();
+    known_generations_.clear();
+}
+
+}  // namespace onceward

@@ -1,0 +1,85 @@
+#pragma once
+// The results of a ledger's claims, in generations that expire with them. One object for each
+// session; used by one thread. What it remembers was committed, and is used only together with what
+// the database says at that moment of generations, evictions and erasures: it can never say more
+// than the database. Failures are PostgresErrors; 40001 if a generation was dropped meanwhile.
+//
+// The order of a transaction: begin(), then any put() and get(), settle() after the claims' own
+// settle(), and committed() once COMMIT was answered.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dedup/claims/claim_store.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/results/result_cache.h"
+#include "dedup/sink/message_result.h"
+
+namespace onceward {
+
+class ResultStore {
+  public:
+    struct Stored {
+        Digest digest;
+        std::string tenant;
+        MessageResult result;
+        std::optional<Digest> attempt = {};  // random, chosen by the writer
+    };
+    struct Found {
+        MessageResult result;
+        std::optional<Digest> attempt;
+    };
+
+    // `ledger` as register_ledger() gave it, with stores_results. `cache_bytes`: most that is
+    // remembered; 0 asks the database each time.
+    ResultStore(int ledger, StoreKind store, std::size_t cache_bytes = 0);
+
+    // A transaction begins: what the one before stored counts only if committed() was said.
+    void begin();
+    // REQUIRES: the transaction claims these digests, each once.
+    void put(Transaction& transaction, std::span<const Stored> results);
+    // In the order of the digests; nullopt for a digest without a result.
+    std::vector<std::optional<MessageResult>> get(Transaction& transaction,
+                                                  std::span<const Digest> digests);
+    std::vector<std::optional<MessageResult>> get(Connection& connection,
+                                                  std::span<const Digest> digests);
+    // With who stored it; never from memory.
+    std::optional<Found> find(Transaction& transaction, const Digest& digest);
+    // `again`: the ledger was rotated since put(), so that the claims are in another generation
+    // than their results and would outlive them.
+    Settlement settle(Transaction& transaction);
+    void committed();
+    // DANGER: a fail-over may have lost what was committed. Forgets all.
+    void connection_lost();
+
+  private:
+    struct State {
+        std::vector<std::int64_t> generations;
+        std::optional<std::int64_t> open;
+        bool lists(std::int64_t generation) const;
+    };
+    struct Row {
+        std::size_t place = 0;
+        std::int64_t generation = 0;
+        Found found;
+    };
+    State look(Connection& connection);
+    std::vector<Row> read(Connection& connection, const State& state,
+                          std::span<const Digest> digests) const;
+
+    int ledger_;
+    StoreKind store_;
+    ResultCache cache_;
+    // of the last look
+    std::vector<std::int64_t> known_generations_;
+    std::int64_t evictions_ = 0;
+    std::int64_t erasures_ = 0;
+    // of the transaction under way
+    std::optional<std::int64_t> put_into_;
+    std::unordered_map<Digest, MessageResult> stored_;
+};
+
+}  // namespace onceward

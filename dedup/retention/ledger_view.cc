@@ -1,0 +1,100 @@
+#include "dedup/retention/ledger_view.h"
+
+#include <algorithm>
+
+#include "dedup/retention/retention_rules.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t largest_counted = 8LL * 1024 * 1024;
+// Up to this many rows of a `lease` ledger are counted; larger ones are estimated from a sample.
+constexpr std::int64_t most_leases_counted = 100'000;
+
+}  // namespace
+
+ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
+                        std::int64_t bytes, StoreKind store) {
+    if (bytes == 0) return {};
+    // A generation of a `lease` ledger has the results of its effects alone.
+    if (bytes > largest_counted || store == StoreKind::lease) {
+        return {estimated_claims(bytes, store), false};
+    }
+    const std::string ledger_text = std::to_string(ledger);
+    const std::string generation_text = std::to_string(generation);
+    try {
+        const QueryResult count =
+            connection.query(store == StoreKind::log ? sql::log_claims_count : sql::claims_count,
+                             {}, {{"ledger", ledger_text}, {"generation", generation_text}});
+        return {count.integer(0, 0), true};
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "42P01") throw;  // retention has dropped it meanwhile
+        return {};
+    }
+}
+
+std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
+                                     const std::optional<std::string>& group) {
+    const QueryResult rows =
+        connection.query(sql::ledger_sizes, Parameters{}.optional_text(name).optional_text(group));
+    std::vector<LedgerView> ledgers;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto text = [&](int column) { return std::string(rows.text(row, column)); };
+        const int number = static_cast<int>(rows.integer(row, 0));
+        const bool is_new = ledgers.empty() || ledgers.back().ledger != number;
+        const auto age = std::chrono::seconds(rows.integer(row, 13));
+        if (is_new) {
+            ledgers.push_back({.ledger = number,
+                               .name = text(1),
+                               .store = text(2),
+                               .reach = text(3),
+                               .retention_text = text(4),
+                               .retention = std::chrono::seconds(rows.integer(row, 5)),
+                               .oldest = text(7),
+                               .oldest_age = age});
+        }
+        LedgerView& view = ledgers.back();
+        const StoreKind store = view.store == "log" ? StoreKind::log : StoreKind::table;
+        ++view.generations;
+        const ClaimCount count =
+            rows.is_null(row, 9)
+                ? count_claims(connection, number, rows.integer(row, 6), rows.integer(row, 10),
+                               store)
+                : ClaimCount{rows.integer(row, 9),
+                             view.store != "lease" || rows.integer(row, 9) < most_leases_counted};
+        view.claims += count.claims;
+        view.claims_counted = view.claims_counted && count.counted;
+        view.bytes += rows.integer(row, 11);
+        // greatest() passes over the null of a generation that is not sealed.
+        view.held_back = std::max(view.held_back, std::chrono::seconds(rows.integer(row, 12)));
+        view.leases_held += rows.integer(row, 14);
+        view.leases_waiting += rows.integer(row, 15);
+        view.oldest_lease =
+            std::max(view.oldest_lease, std::chrono::seconds(rows.integer(row, 16)));
+        view.takes_requests = rows.boolean(row, 17);
+    }
+    return ledgers;
+}
+
+std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {
+    const QueryResult rows =
+        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
+    std::vector<RetentionHolder> holders;
+    for (int row = 0; row < rows.rows(); ++row) {
+        RetentionHolder holder;
+        holder.group = rows.text(row, 0);
+        holder.topic = rows.text(row, 1);
+        holder.partition = rows.integer(row, 2);
+        if (!rows.is_null(row, 3)) holder.watermark = std::string(rows.text(row, 3));
+        if (!rows.is_null(row, 4)) {
+            holder.replay = rows.integer(row, 4);
+            holder.started_by = rows.text(row, 5);
+            holder.started_at = rows.text(row, 6);
+        }
+        holders.push_back(std::move(holder));
+    }
+    return holders;
+}
+
+}  // namespace onceward

@@ -1,0 +1,76 @@
+#pragma once
+// What a ledger holds and what keeps it from letting go, for operators and metrics. Nothing here
+// decides anything. Plain values; who asks uses one thread, and failures are PostgresErrors.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct LedgerView {
+    int ledger = 0;
+    std::string name;
+    std::string store;
+    std::string reach;
+    std::string retention_text;
+    std::chrono::seconds retention{0};
+    std::int64_t generations = 0;
+    std::int64_t claims = 0;
+    // False: some of its tables are large, and theirs are estimated.
+    bool claims_counted = true;
+    std::int64_t bytes = 0;  // with indexes
+    std::string oldest;      // when its oldest generation began
+    std::chrono::seconds oldest_age{0};
+    // How long the oldest sealed generation, or ended lease, has been kept beyond its retention, by
+    // the wall clock. Half a minute is usual: watermarks follow the clock at that distance.
+    std::chrono::seconds held_back{0};
+    // For a `lease` ledger: keys that a worker is processing, keys that were released or whose
+    // worker is gone, and since when the oldest of them has been open.
+    std::int64_t leases_held = 0;
+    std::int64_t leases_waiting = 0;
+    std::chrono::seconds oldest_lease{0};
+    // Whether requests claim in it, of routes or of once(): what has no log, and no fence that
+    // counts what was applied.
+    bool takes_requests = false;
+};
+
+// By name: the one that is named, those that the group feeds, or all.
+std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
+                                     const std::optional<std::string>& group);
+
+struct ClaimCount {
+    std::int64_t claims = 0;
+    bool counted = true;
+};
+
+// Claims of a generation whose table is of that size: counted while it is small, which takes some
+// milliseconds, and otherwise estimated from the size. REQUIRES: no transaction is open.
+ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
+                        std::int64_t bytes, StoreKind store);
+
+// What the ledger's retention waits for; a partition of -1 means the list of partitions.
+struct RetentionHolder {
+    std::string group;
+    std::string topic;
+    std::int64_t partition = 0;
+    std::optional<std::string> watermark;
+    // The number of an open replay, if one holds everything back; then `partition` has no meaning.
+    std::optional<std::int64_t> replay;
+    std::string started_by;
+    std::string started_at;
+    // What `onceward groups retire` takes.
+    std::string name() const {
+        return replay ? group + " replay " + std::to_string(*replay) : group;
+    }
+};
+
+// The oldest first, no more than `limit`.
+std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit);
+
+}  // namespace onceward

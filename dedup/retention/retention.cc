@@ -1,0 +1,319 @@
+#include "dedup/retention/retention.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <random>
+
+#include "dedup/base/logging.h"
+#include "dedup/base/mutants.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/retention/ledger_view.h"
+#include "dedup/retention/retention_rules.h"
+#include "dedup/server/server_check.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t drops_in_one_look = 16;
+// Rows in one statement, and statements in one look: what is left waits for the next one.
+constexpr std::int64_t leases_in_one_step = 2000;
+constexpr int steps_in_one_look = 20;
+
+// Waits for locks, deadlocks and cancelled statements: another look will do.
+bool is_busy(const PostgresError& error) {
+    return error.sqlstate() == "55P03" || error.sqlstate() == "40P01" ||
+           error.sqlstate() == "57014";
+}
+
+// The right to look at a ledger, for as long as this object lives. Held by the session and not by a
+// transaction, since a look is several of them; given back after each look, so that no process can
+// be the leader and frozen for long.
+class Leadership {
+  public:
+    Leadership(Connection& connection, int ledger) : connection_(connection), ledger_(ledger) {
+        held_ = connection_.query(sql::retention_leader, key()).boolean(0, 0);
+    }
+    Leadership(const Leadership&) = delete;
+    ~Leadership() {
+        if (!held_) return;
+        try {
+            connection_.query(sql::retention_leader_release, key());
+        } catch (const PostgresError&) {
+            // The session is gone, and its locks with it.
+        }
+    }
+    bool held() const { return held_; }
+
+  private:
+    Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
+    Connection& connection_;
+    int ledger_;
+    bool held_ = false;
+};
+
+// One short transaction with a lock_timeout of its own; false where a lock was not to be had in
+// time.
+template <class Work>
+bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock_timeout,
+                          Work work) {
+    try {
+        OwnedTransaction transaction(connection);
+        transaction.query(sql::retention_lock_timeout,
+                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
+        work(transaction);
+        transaction.commit();
+        return true;
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+        return false;
+    }
+}
+
+}  // namespace
+
+RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(options)) {
+    options_.connection.application_name += " retention";
+}
+
+RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
+    RetentionReport report;
+    const QueryResult known =
+        connection.query(sql::retention_ledger, Parameters{}.text(options.name));
+    if (known.rows() == 0) return report;
+    const int ledger = static_cast<int>(known.integer(0, 0));
+    const Leadership leadership(connection, ledger);
+    if (!leadership.held()) return report;
+    report.looked = true;
+    rotate(connection, options, ledger, report);
+    expire(connection, options, ledger, report);
+    seal(connection, options, ledger, report);
+    return report;
+}
+
+void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, int ledger,
+                          RetentionReport& report) {
+    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    if (state.rows() == 0) return;
+    const ClaimCount count = count_claims(connection, ledger, state.integer(0, 0),
+                                          state.integer(0, 2), options.store);
+    const CurrentGeneration current{state.integer(0, 0),
+                                    std::chrono::milliseconds(state.integer(0, 1)), count.claims};
+    const Rotation due = rotation_due(current, options);
+    if (due == Rotation::keep) return;
+    report.rotated =
+        in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
+            transaction.query(sql::retention_rotate,
+                              Parameters{}.integer(ledger).integer(current.generation));
+        });
+    report.busy = report.busy || !report.rotated;
+    if (report.rotated) {
+        log_info("ledger.rotated",
+                 {{"ledger", options.name},
+                  {"sealed", current.generation},
+                  {"because", to_text(due)},
+                  {count.counted ? "claims" : "claims_estimated", count.claims}});
+    }
+}
+
+// Last, because it takes its time.
+void RetentionJob::seal(Connection& connection, const LedgerOptions& options, int ledger,
+                        RetentionReport& report) {
+    if (options.store != StoreKind::log) return;
+    try {
+        SealingOptions sealing = options_.sealing;
+        sealing.lock_timeout = options_.lock_timeout;
+        const SealingReport done = seal_oldest(connection, ledger, sealing);
+        report.sealed = done.sealed;
+        // DANGER: in transactions after the one that published, as with what has expired.
+        drop_sealed_logs(connection, ledger, sealing);
+        if (!done.sealed) return;
+        log_info(
+            "ledger.sealed",
+            {{"ledger", options.name}, {"generation", done.generation}, {"claims", done.claims}});
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+        report.busy = true;
+    }
+}
+
+void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
+                          RetentionReport& report) {
+    if constexpr (mutants_built) {
+        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
+    }
+    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const bool known = state.rows() == 1;
+    const bool expired = known && state.integer(0, 3) > 0;
+    const bool leases_expired = known && state.integer(0, 6) > 0;
+    const bool may_purge =
+        !options.purge_hours ||
+        (known && within(*options.purge_hours, std::chrono::minutes(state.integer(0, 5))));
+    report.waits_for_hours = (expired || leases_expired) && !may_purge;
+    // Ask for the lock only if something has expired: everybody queues while somebody waits for it.
+    if (expired && may_purge) {
+        const bool done =
+            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
+                report.unlisted =
+                    transaction.query(sql::retention_unlist, Parameters{}.integer(ledger)).rows();
+            });
+        if (!done) report.unlisted = 0;
+        report.busy = report.busy || !done;
+    }
+    const auto overdue = std::max(options.rotate_after, std::chrono::milliseconds(3'600'000));
+    report.held_back =
+        known && !expired && !leases_expired && state.integer(0, 4) > overdue.count();
+    if (report.held_back) warn_of_holders(connection, options, ledger);
+    // DANGER: the tables go in transactions after the one that unlisted them. A transaction that
+    // has read one of them and waits for the ledger's lock would deadlock with a DROP under that
+    // lock.
+    if (may_purge) {
+        drop_unlisted(connection, ledger, report);
+        delete_leases(connection, options, ledger, report);
+    }
+    if (report.unlisted > 0 || report.dropped > 0) {
+        log_info("ledger.expired", {{"ledger", options.name},
+                                    {"generations", report.unlisted},
+                                    {"tables_dropped", report.dropped}});
+    }
+}
+
+void RetentionJob::drop_unlisted(Connection& connection, int ledger, RetentionReport& report) {
+    const QueryResult unlisted = connection.query(
+        sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
+    for (int row = 0; row < unlisted.rows(); ++row) {
+        bool dropped = false;
+        const bool done =
+            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
+                dropped = transaction
+                              .query(sql::retention_drop,
+                                     Parameters{}.integer(ledger).integer(unlisted.integer(row, 0)))
+                              .boolean(0, 0);
+            });
+        report.busy = report.busy || !done;
+        report.dropped += done && dropped ? 1 : 0;
+    }
+}
+
+// Rows that are updated in place are in no generation that could be dropped.
+void RetentionJob::delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
+                                 RetentionReport& report) {
+    if (options.store != StoreKind::lease) return;
+    for (int step = 0; step < steps_in_one_look; ++step) {
+        const std::int64_t gone =
+            connection
+                .query(sql::retention_leases,
+                       Parameters{}.integer(ledger).integer(leases_in_one_step))
+                .integer(0, 0);
+        report.leases += gone;
+        if (gone < leases_in_one_step) break;
+    }
+    if (report.leases > 0) {
+        log_info("ledger.expired", {{"ledger", options.name}, {"leases", report.leases}});
+    }
+}
+
+void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& options,
+                                   int ledger) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_warning_) return;
+    next_warning_ = now + std::chrono::minutes(10);
+    for (const RetentionHolder& holder : retention_holders(connection, ledger, 5)) {
+        log_warning("ledger.held_back", {{"ledger", options.name},
+                                         {"group", holder.name()},
+                                         {"topic", holder.topic},
+                                         {"partition", holder.partition},
+                                         {"watermark", holder.watermark.value_or("none")}});
+    }
+}
+
+RetentionCounts RetentionJob::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+}
+
+void RetentionJob::count(const RetentionReport& report) {
+    const std::lock_guard lock(mutex_);
+    counts_.busy += report.busy ? 1 : 0;
+    counts_.rotated += report.rotated ? 1 : 0;
+    counts_.sealed += report.sealed ? 1 : 0;
+    counts_.expired += report.unlisted;
+    counts_.leases += report.leases;
+}
+
+// False where there was none; the next look tries again.
+bool RetentionJob::connect(std::optional<Connection>& connection) {
+    if (connection) return true;
+    try {
+        connection.emplace(options_.connection);
+        check_server(*connection);
+        const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
+        connection->query(sql::retention_session,
+                          Parameters{}.text(std::to_string(idle.count()) + "ms"));
+        return true;
+    } catch (const PostgresError& error) {
+        log_warning("ledger.retention_failed",
+                    {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
+    } catch (const ServerRefused& error) {
+        // Somebody has to change the server; until then each look says so.
+        log_warning("ledger.retention_failed", {{"error", error.what()}});
+    }
+    connection.reset();
+    return false;
+}
+
+bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
+                                const LedgerOptions& ledger) {
+    try {
+        count(look(*connection, ledger));
+        return true;
+    } catch (const PostgresError& error) {
+        log_warning(
+            "ledger.retention_failed",
+            {{"ledger", ledger.name}, {"sqlstate", error.sqlstate()}, {"error", error.summary()}});
+    } catch (const std::exception& error) {
+        // Such as no memory for a segment's filter: the messages go on without retention.
+        log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
+    }
+    // Whatever it was, nothing of that session may affect the ledgers that follow.
+    connection.reset();
+    const std::lock_guard lock(mutex_);
+    ++counts_.failed_ledgers[ledger.name];
+    return false;
+}
+
+void RetentionJob::look_at_all(std::optional<Connection>& connection) {
+    const auto begin = std::chrono::steady_clock::now();
+    bool failed = false;
+    for (const LedgerOptions& ledger : options_.ledgers) {
+        // If the server does not answer, each of the other ledgers would wait for its time-out as
+        // well.
+        if (!connect(connection)) {
+            failed = true;
+            break;
+        }
+        failed = !look_or_warn(connection, ledger) || failed;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const std::lock_guard lock(mutex_);
+    ++counts_.runs;
+    counts_.failures += failed ? 1 : 0;
+    counts_.seconds += took.count();
+    if (!failed) counts_.last_success = std::chrono::system_clock::now();
+}
+
+void RetentionJob::run(std::stop_token stop) {
+    std::optional<Connection> connection;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::minstd_rand random(std::random_device{}());
+    std::uniform_real_distribution<double> share(0.0, 1.0);
+    while (!stop.stop_requested()) {
+        look_at_all(connection);
+        std::unique_lock lock(mutex);
+        stopped.wait_for(lock, stop, jittered(options_.every, share(random)), [] { return false; });
+    }
+}
+
+}  // namespace onceward

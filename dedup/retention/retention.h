@@ -1,0 +1,80 @@
+#pragma once
+// Rotates ledgers, seals logs and drops what has expired, by the log's time. One thread and one
+// connection for each process, besides its workers; only one process at a time works on a ledger.
+// Exactness does not depend on it: while it is down, claims only stay longer. Failures inside run()
+// are logged and tried again; a ledger that fails does not delay the others.
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/retention/retention_counts.h"
+#include "dedup/retention/sealing.h"
+
+namespace onceward {
+
+struct RetentionOptions {
+    ConnectionOptions connection;
+    std::vector<LedgerOptions> ledgers;
+    // Time between two looks at each ledger, jittered by a quarter. Longer makes generations
+    // outgrow their limits.
+    std::chrono::milliseconds every{10'000};
+    // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
+    // while a rotation waits; a shorter time stalls them less, and may need more tries under load.
+    std::chrono::milliseconds lock_timeout{1'000};
+    SealingOptions sealing{};
+};
+
+// What one look at a ledger did.
+struct RetentionReport {
+    bool looked = false;  // false: no such ledger yet, or another process is looking
+    bool rotated = false;
+    bool sealed = false;           // a log's generation became a segment
+    int unlisted = 0;              // generations that expired
+    int dropped = 0;               // their tables, and those that an earlier crash left
+    bool busy = false;             // a lock was not to be had in time; tried again at the next look
+    bool held_back = false;        // a generation is overdue, because a watermark does not move
+    bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
+    std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
+};
+
+class RetentionJob {
+  public:
+    explicit RetentionJob(RetentionOptions options);
+    // Until `stop` is requested.
+    void run(std::stop_token stop);
+    // One look at one ledger, in several short transactions. Throws PostgresError, but never for a
+    // lock.
+    RetentionReport look(Connection& connection, const LedgerOptions& ledger);
+    // Thread-safe.
+    RetentionCounts counts() const;
+
+  private:
+    bool connect(std::optional<Connection>& connection);
+    // False where it failed: that is logged and counted, and the session is given up.
+    bool look_or_warn(std::optional<Connection>& connection, const LedgerOptions& ledger);
+    void look_at_all(std::optional<Connection>& connection);
+    void count(const RetentionReport& report);
+    void rotate(Connection& connection, const LedgerOptions& options, int ledger,
+                RetentionReport& report);
+    void seal(Connection& connection, const LedgerOptions& options, int ledger,
+              RetentionReport& report);
+    void expire(Connection& connection, const LedgerOptions& options, int ledger,
+                RetentionReport& report);
+    void drop_unlisted(Connection& connection, int ledger, RetentionReport& report);
+    void delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
+                       RetentionReport& report);
+    void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
+    RetentionOptions options_;
+    std::chrono::steady_clock::time_point next_warning_{};
+    mutable std::mutex mutex_;
+    RetentionCounts counts_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,244 @@
+#include "dedup/retention/sealing.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "dedup/claims/log/log_batch.h"
+#include "dedup/claims/log/log_reader.h"
+#include "dedup/postgres/binary.h"
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t batches_at_once = 256;
+constexpr std::size_t claims_at_once = 100'000;
+constexpr std::string_view lock_not_available = "55P03";
+
+void limit_lock_wait(Transaction& transaction, const SealingOptions& options) {
+    transaction.query(sql::retention_lock_timeout,
+                      Parameters{}.text(std::to_string(options.lock_timeout.count()) + "ms"));
+}
+
+class Sealing {
+  public:
+    Sealing(Connection& connection, int ledger, std::int64_t generation, bool by_partition,
+            const SealingOptions& options)
+        : connection_(connection),
+          ledger_(ledger),
+          generation_(generation),
+          by_partition_(by_partition),
+          names_(ledger, generation),
+          options_(options) {}
+
+    SealingReport run() {
+        const std::optional<std::int64_t> evictions = begin();
+        if (!evictions) return {};
+        measure();
+        for (const FilterRange& filters : readings(parts_, options_.shard_claims)) {
+            std::vector<SealedClaim> claims = read(filters);
+            sort_claims(claims);
+            write(filters, claims);
+        }
+        for (int attempt = 1;; ++attempt) {
+            try {
+                if (!publish(*evictions)) return {};
+                return {true, generation_, written_};
+            } catch (const PostgresError& error) {
+                const bool locked = error.sqlstate() == lock_not_available;
+                if (!locked || attempt >= options_.publish_tries) throw;
+            }
+            // Sessions that queued after it go first.
+            std::this_thread::sleep_for(options_.lock_timeout / 4);
+        }
+    }
+
+  private:
+    // False: the generation went meanwhile, or a claim in it.
+    bool publish(std::int64_t evictions) {
+        OwnedTransaction transaction(connection_);
+        limit_lock_wait(transaction, options_);
+        transaction.query(sql::segment_copy_batches, {}, names_.names());
+        if (!publish(transaction, evictions).boolean(0, 0)) return false;
+        transaction.commit();
+        return true;
+    }
+
+    // Recreates the tables. Returns the ledger's count of evictions: a claim that is taken out from
+    // here on makes the segment worthless.
+    std::optional<std::int64_t> begin() {
+        OwnedTransaction transaction(connection_);
+        const QueryResult row =
+            transaction.query(by_partition_ ? sql::segment_begin_of_partitions : sql::segment_begin,
+                              Parameters{}.integer(ledger_).integer(generation_));
+        std::optional<std::int64_t> evictions;
+        if (!row.is_null(0, 0)) evictions = row.integer(0, 0);
+        transaction.commit();
+        return evictions;
+    }
+
+    void measure() {
+        const QueryResult extent = connection_.query(sql::segment_extent, {}, names_.names());
+        first_seq_ = extent.integer(0, 1);
+        if (!by_partition_) {
+            parts_.push_back({.claims = extent.integer(0, 0)});
+            return cut(parts_, 0, options_.shard_claims);
+        }
+        const QueryResult rows =
+            connection_.query(sql::segment_extent_of_partitions, {}, names_.names());
+        for (int row = 0; row < rows.rows(); ++row) {
+            const PartExtent part{.number = row + 1,
+                                  .source = static_cast<int>(rows.integer(row, 0)),
+                                  .partition = static_cast<int>(rows.integer(row, 1)),
+                                  .claims = rows.integer(row, 2)};
+            part_of_[{part.source, part.partition}] = parts_.size();
+            parts_.push_back(part);
+        }
+        // DANGER: not from 0; see segment_parts.
+        cut(parts_, 1, options_.shard_claims);
+    }
+
+    std::vector<SealedClaim> read(const FilterRange& filters) const {
+        std::vector<SealedClaim> claims;
+        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+        std::int64_t last = 0;
+        while (true) {
+            const QueryResult page = connection_.prepared(
+                sql::segment_read, Parameters{}.integer(last).integer(batches_at_once),
+                names_.names(), true);
+            for (int row = 0; row < page.rows(); ++row) {
+                last = page.binary_integer(row, 0);
+                take(page, row, filters, claims);
+            }
+            if (page.rows() < batches_at_once) return claims;
+        }
+    }
+
+    const PartExtent& part_of(const QueryResult& page, int row) const {
+        if (!by_partition_) return parts_.front();
+        return parts_[part_of_.at({static_cast<int>(page.binary_integer(row, 3)),
+                                   static_cast<int>(page.binary_integer(row, 4))})];
+    }
+
+    void take(const QueryResult& page, int row, const FilterRange& filters,
+              std::vector<SealedClaim>& claims) const {
+        const PartExtent& part = part_of(page, row);
+        const auto batch = static_cast<std::uint32_t>(page.binary_integer(row, 0) - first_seq_);
+        const std::span<const Digest> digests = digests_in(page.text(row, 1));
+        const std::span<const Digest> fingerprints =
+            page.is_null(row, 2) ? std::span<const Digest>{} : digests_in(page.text(row, 2));
+        for (std::size_t i = 0; i < digests.size(); ++i) {
+            const int filter = onceward::filter_of(part, digests[i]);
+            if (filter < filters.begin || filter >= filters.end) continue;
+            const Digest fingerprint =
+                fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i];
+            claims.push_back({digests[i], fingerprint, batch, part.number});
+        }
+    }
+
+    void write(const FilterRange& filters, const std::vector<SealedClaim>& claims) {
+        OwnedTransaction transaction(connection_);
+        transaction.copy_begin(by_partition_ ? sql::segment_copy_of_partitions : sql::segment_copy,
+                               names_.names());
+        transaction.copy_send(binary::copy_header);
+        constexpr std::size_t step = claims_at_once / block_digests * block_digests;
+        std::span<const SealedClaim> rest = claims;
+        while (!rest.empty()) {
+            // No block is of two parts.
+            const auto next =
+                std::ranges::upper_bound(rest, rest.front().part, {}, &SealedClaim::part);
+            const auto count =
+                std::min<std::size_t>(step, static_cast<std::size_t>(next - rest.begin()));
+            transaction.copy_send(block_rows(rest.first(count)));
+            rest = rest.subspan(count);
+        }
+        transaction.copy_send(binary::copy_trailer);
+        transaction.copy_end();
+        write_filters(transaction, filters, claims);
+        transaction.commit();
+        written_ += static_cast<std::int64_t>(claims.size());
+    }
+
+    // Sorted by part and digest, the claims are in the order of the filters.
+    void write_filters(Transaction& transaction, const FilterRange& filters,
+                       std::span<const SealedClaim> claims) {
+        std::vector<Digest> digests;
+        for (int filter = filters.begin; filter < filters.end; ++filter) {
+            digests.clear();
+            while (!claims.empty() && filter_of(claims.front()) == filter) {
+                digests.push_back(claims.front().digest);
+                claims = claims.subspan(1);
+            }
+            transaction.query(sql::segment_filter_insert,
+                              Parameters{}.integer(filter).bytes(FuseFilter(digests).stored()),
+                              names_.names());
+        }
+    }
+
+    int filter_of(const SealedClaim& claim) const {
+        const std::size_t part = by_partition_ ? static_cast<std::size_t>(claim.part - 1) : 0;
+        return onceward::filter_of(parts_[part], claim.digest);
+    }
+
+    QueryResult publish(Transaction& transaction, std::int64_t evictions) const {
+        Parameters parameters;
+        parameters.integer(ledger_).integer(generation_).integer(evictions);
+        if (!by_partition_) {
+            parameters.integer(written_).integer(parts_.front().shard_bits);
+            return transaction.query(sql::segment_publish, parameters);
+        }
+        std::vector<std::int32_t> sources, partitions, bits, filters;
+        std::vector<std::int64_t> claims;
+        for (const PartExtent& part : parts_) {
+            sources.push_back(part.source);
+            partitions.push_back(part.partition);
+            claims.push_back(part.claims);
+            bits.push_back(part.shard_bits);
+            filters.push_back(part.first_filter);
+        }
+        parameters.small_integers(sources).small_integers(partitions).integers(claims);
+        parameters.small_integers(bits).small_integers(filters);
+        return transaction.query(sql::segment_publish_of_partitions, parameters);
+    }
+
+    Connection& connection_;
+    int ledger_;
+    std::int64_t generation_;
+    bool by_partition_;
+    LogNames names_;
+    const SealingOptions& options_;
+    std::int64_t first_seq_ = 0;
+    std::vector<PartExtent> parts_;
+    // By source and partition: the place in parts_.
+    std::map<std::pair<int, int>, std::size_t> part_of_;
+    std::int64_t written_ = 0;
+};
+
+}  // namespace
+
+SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options) {
+    const QueryResult oldest = connection.query(sql::segment_due, Parameters{}.integer(ledger));
+    if (oldest.rows() == 0) return {};
+    return Sealing(connection, ledger, oldest.integer(0, 0), oldest.boolean(0, 1), options).run();
+}
+
+int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& options) {
+    int dropped = 0;
+    const QueryResult logs = connection.query(sql::segment_logs_left, Parameters{}.integer(ledger));
+    for (int row = 0; row < logs.rows(); ++row) {
+        OwnedTransaction transaction(connection);
+        limit_lock_wait(transaction, options);
+        dropped += transaction
+                       .query(sql::segment_drop_log,
+                              Parameters{}.integer(ledger).integer(logs.integer(row, 0)))
+                       .boolean(0, 0);
+        transaction.commit();
+    }
+    return dropped;
+}
+
+}  // namespace onceward

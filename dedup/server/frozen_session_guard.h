@@ -1,0 +1,89 @@
+#pragma once
+// Ends frozen workers that hold what this process waits for: no timeout of the server frees the
+// locks of a session whose client froze inside COPY, inside a pipeline or while not reading a large
+// answer. One object for each process, with a session and a thread of its own; thread-safe. It
+// throws nothing after its construction: a lost session is recreated, and until then no session is
+// ended.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct FrozenSessionGuardOptions {
+    ConnectionOptions connection;
+    // A session of ours that waits longer than this for any lock is looked after, and a holder's
+    // transaction must be older than this before it is ended. Default 5 s. Shorter frees a frozen
+    // worker's partitions sooner and ends workers that were only slow (they reconnect, nothing is
+    // lost). At most half the session's lock_timeout counts, since a wait that was given up has no
+    // holder any more.
+    std::chrono::milliseconds limit{5'000};
+    // Between two looks. Default 1 s; each costs one small query while nothing waits.
+    std::chrono::milliseconds look_every{1'000};
+    // A holder is ended when it did not stir for this long. Default 2 s.
+    std::chrono::milliseconds still_for{2'000};
+    // Called with each new session, before its first check. If it throws, that is a failure, and
+    // the session is recreated. Does nothing by default. Must not block.
+    std::function<void(Connection&)> fit{};
+};
+
+class FrozenSessionGuard {
+  public:
+    explicit FrozenSessionGuard(FrozenSessionGuardOptions options);
+    ~FrozenSessionGuard();
+    FrozenSessionGuard(const FrozenSessionGuard&) = delete;
+    FrozenSessionGuard& operator=(const FrozenSessionGuard&) = delete;
+
+    // The sessions to look after, by Connection::pid(). Register each new session, and take it out
+    // when it ends.
+    void watch(int pid);
+    void forget(int pid);
+
+    // Sessions ended, and holders of other roles that were alerted on, since the start; for
+    // metrics.
+    std::uint64_t ended() const;
+    std::uint64_t alerts() const;
+    // What its own session, which looks each `look_every`, last met with PostgreSQL, or for how
+    // long a look has been without an answer, from five seconds on; none while it answers.
+    std::optional<std::string> failure() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Holder {
+        std::string state;
+        Clock::time_point since;  // when it was first seen in this state
+        bool alerted = false;
+    };
+    using Session = std::pair<int, std::string>;  // pid and start of the backend
+
+    void run();
+    void look(const std::set<int>& pids);
+    void judge(const Session& session, Holder& holder, bool own, bool frozen);
+    void end(const Session& session, const std::string& state);
+
+    FrozenSessionGuardOptions options_;
+    std::optional<Connection> connection_;  // of the thread alone
+    // of the thread alone: who was in the way at the last look
+    std::map<Session, Holder> holders_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::set<int> watched_;
+    std::uint64_t ended_ = 0;
+    std::uint64_t alerts_ = 0;
+    std::optional<std::string> failure_ = "not connected yet";
+    std::optional<Clock::time_point> looking_since_;
+    bool stopping_ = false;
+    std::thread thread_;  // the last member: it uses the others
+};
+
+}  // namespace onceward

@@ -1,0 +1,84 @@
+#pragma once
+// The life cycle of our own schema: numbered migrations up and down, each in one transaction under
+// an advisory lock, so that two runs at once are safe. Not thread-safe beyond its Connection. What
+// the operator must put right is a MigrationError whose text says how; what PostgreSQL says is a
+// PostgresError, and nothing of that migration stays.
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+class MigrationError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct MigrationStatus {
+    enum class Standing {
+        applied,
+        pending,
+        changed,  // applied, with a text that differs from this program's
+        unknown,  // applied by a newer program
+    };
+    int number = 0;
+    std::string name;
+    Standing standing = Standing::pending;
+    std::string applied_at;  // as PostgreSQL prints it; '' while pending
+};
+std::string_view to_text(MigrationStatus::Standing standing);
+
+// Letters a-z, digits and `_`, not beginning with a digit or `pg_`, at most 40 bytes: the name is
+// unquoted in all SQL.
+bool valid_schema_name(std::string_view schema);
+
+// The highest migration that this program knows.
+int expected_version();
+
+// All migrations that either the program or the schema knows, by number. All pending where there is
+// no schema yet.
+std::vector<MigrationStatus> migration_status(Connection& connection);
+
+// Applies what is pending; the numbers applied. Refuses changed and unknown migrations.
+std::vector<int> migrate_up(Connection& connection);
+
+// DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead
+// letters are lost.
+std::vector<int> migrate_down(Connection& connection, int target);
+
+// Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
+void grant_worker(Connection& connection, std::string_view role);
+
+// The same for who pauses topics, moves fences and retires groups
+// (schemas/roles/operator_role.sql).
+void grant_operator(Connection& connection, std::string_view role);
+
+// Throws a MigrationError unless the schema has exactly the version that this program expects;
+// `newer`: or a later one, which a process meets that runs during an upgrade.
+enum class NewerSchema : std::uint8_t { refused, taken };
+void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused);
+
+// For a component that opens one session after another: the first one decides whether this program
+// fits, and after it a newer schema is accepted. Used by one thread.
+class SchemaCheck {
+  public:
+    void operator()(Connection& connection) {
+        require_version(connection, fitted_ ? NewerSchema::taken : NewerSchema::refused);
+        fitted_ = true;
+    }
+
+  private:
+    bool fitted_ = false;
+};
+
+// Everything after migration `after` as a script for psql, bookkeeping included; with the grants
+// where a role is named.
+std::string migration_script(std::string_view schema, int after,
+                             const std::optional<std::string>& role);
+
+}  // namespace onceward

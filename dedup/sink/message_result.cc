@@ -1,0 +1,116 @@
+#include "dedup/sink/message_result.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "dedup/sink/http_header_rules.h"
+
+namespace onceward {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
+
+std::size_t bytes_of(const ResultHeaders& headers) {
+    std::size_t bytes = 0;
+    for (const auto& [name, value] : headers) bytes += name.size() + value.size();
+    return bytes;
+}
+
+// As it comes back from the table, whose JSON has no other bytes: a replay is like the first
+// answer.
+std::string as_stored(const std::string& value) {
+    const nlohmann::json text = value;
+    return nlohmann::json::parse(
+               text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+        .get<std::string>();
+}
+
+bool is_plain(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+std::string text_of(const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+std::string_view to_text(MessageResult::Kind kind) {
+    switch (kind) {
+        case MessageResult::Kind::done: return "done";
+        case MessageResult::Kind::failed: return "failed";
+    }
+    return "";
+}
+
+std::vector<std::string> ResultLimits::default_headers() {
+    return {"content-type",
+            "content-encoding",
+            "content-language",
+            "content-disposition",
+            "location",
+            "content-location",
+            "etag",
+            "last-modified",
+            "link"};
+}
+
+ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::string> allowed) {
+    std::vector<std::string> wanted;
+    for (const std::string& name : allowed) wanted.push_back(lower(name));
+    const std::vector<std::string> of_the_hop = names_of_the_hop(headers);
+    const auto in = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    ResultHeaders kept;
+    for (const auto& [name, value] : headers) {
+        std::string small = lower(name);
+        if (!in(wanted, small) || in(of_the_hop, small) || is_never_stored(small)) continue;
+        if (!valid_header_name(small) || !valid_header_value(value)) continue;
+        kept.emplace_back(std::move(small),
+                          std::ranges::all_of(value, is_plain) ? value : as_stored(value));
+    }
+    return kept;
+}
+
+std::optional<MessageResult> storable(MessageResult result, const ResultLimits& limits) {
+    result.headers = kept_headers(result.headers, limits.headers);
+    if (bytes_of(result.headers) + result.body.size() <= limits.max_bytes) return result;
+    switch (limits.on_too_large) {
+        case ResultLimits::TooLarge::reject: return std::nullopt;
+        case ResultLimits::TooLarge::drop_body: break;
+    }
+    result.headers = {{std::string(dropped_header), std::to_string(result.body.size())}};
+    result.body.clear();
+    return result;
+}
+
+std::string headers_json(const ResultHeaders& headers) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& [name, value] : headers) list.push_back({{"name", name}, {"value", value}});
+    return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+ResultHeaders headers_from_json(std::string_view json) {
+    const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+    ResultHeaders headers;
+    if (parsed.is_object()) {
+        for (const auto& [name, value] : parsed.items()) headers.emplace_back(name, text_of(value));
+        return headers;
+    }
+    if (!parsed.is_array()) throw std::runtime_error("a result's headers are no list");
+    for (const nlohmann::json& header : parsed) {
+        if (!header.is_object() || !header.contains("name") || !header.contains("value")) {
+            throw std::runtime_error("a result's header has no name or no value");
+        }
+        headers.emplace_back(text_of(header["name"]), text_of(header["value"]));
+    }
+    return headers;
+}
+
+}  // namespace onceward

@@ -1,0 +1,148 @@
+#include "gateway/checks/key_header.h"
+
+#include <algorithm>
+
+#include "gateway/checks/structured_field.h"
+
+namespace onceward {
+namespace {
+
+// DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
+bool plain_character(char c) { return c > 0x20 && c < 0x7F && c != ',' && c != '"'; }
+
+// A character that a string in RFC 8941 may contain, including the blank.
+bool quotable_character(char c) { return c >= 0x20 && c < 0x7F; }
+
+std::optional<std::string> plain_text(std::string_view value) {
+    if (!std::ranges::all_of(value, plain_character)) return std::nullopt;
+    return std::string(value);
+}
+
+std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
+    switch (format) {
+        case KeyFormat::structured: return structured_string(value);
+        case KeyFormat::plain: return plain_text(value);
+        case KeyFormat::either:
+            return value.starts_with('"') ? structured_string(value) : plain_text(value);
+    }
+    return std::nullopt;
+}
+
+bool is_uuid(std::string_view text) {
+    if (text.size() != 36) return false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool dash = at == 8 || at == 13 || at == 18 || at == 23;
+        const char c = text[at];
+        const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (dash ? c != '-' : !hex) return false;
+    }
+    return true;
+}
+
+std::string key_name_at(const KeyHeaderOptions& options, const KeyPlace& place) {
+    switch (place.kind) {
+        case KeyPlace::Kind::header: return options.header;
+        case KeyPlace::Kind::field: return "The key at " + place.field;
+        case KeyPlace::Kind::item: return "`key`";
+    }
+    return {};
+}
+
+std::string missing_at(const KeyHeaderOptions& options, const KeyPlace& place) {
+    switch (place.kind) {
+        case KeyPlace::Kind::header:
+            return "This operation needs the header " + options.header + ".";
+        case KeyPlace::Kind::field: return "The body has no key at " + place.field + ".";
+        case KeyPlace::Kind::item: return "Each item needs a member `key`.";
+    }
+    return {};
+}
+
+// A header that came; where the keys are elsewhere, its client has to know.
+std::string not_expected_beside(const KeyHeaderOptions& options, const KeyPlace& place) {
+    if (options.use != KeyUse::forbidden) {
+        switch (place.kind) {
+            case KeyPlace::Kind::header: break;
+            case KeyPlace::Kind::field: return "The key is in the body, at " + place.field + ".";
+            case KeyPlace::Kind::item: return "The keys are in the body: each item's `key`.";
+        }
+    }
+    return "This operation takes no " + options.header + "; nothing would be kept under it.";
+}
+
+// Each byte of an ASCII header is a character.
+std::string lengths_of(const KeyHeaderOptions& options, const KeyPlace& place) {
+    const std::string least = std::to_string(options.length_min);
+    const std::string most = std::to_string(options.length_max);
+    return (least == most ? most : least + " to " + most) +
+           (place.kind == KeyPlace::Kind::header ? " characters" : " bytes");
+}
+
+}  // namespace
+
+std::string canonical_key(std::string text, const KeyHeaderOptions& options) {
+    return options.uuid ? lower_case(std::move(text)) : text;
+}
+
+std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options) {
+    if (text.size() < options.length_min) return KeyFault::too_short;
+    if (text.size() > options.length_max) return KeyFault::too_long;
+    if (text.find('\0') != std::string_view::npos) return KeyFault::malformed;
+    if (options.uuid && !is_uuid(text)) return KeyFault::no_uuid;
+    return std::nullopt;
+}
+
+std::optional<KeyFault> check_key_for_header(std::string_view text,
+                                             const KeyHeaderOptions& options) {
+    const bool fits = options.format == KeyFormat::plain
+                          ? std::ranges::all_of(text, plain_character)
+                          : std::ranges::all_of(text, quotable_character);
+    if (!fits) return KeyFault::malformed;
+    return check_key_text(text, options);
+}
+
+KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options) {
+    const std::vector<std::string_view> values = values_of(headers, options.header);
+    if (options.use == KeyUse::forbidden) {
+        if (values.empty()) return {};
+        return {.key = std::nullopt, .fault = KeyFault::not_expected};
+    }
+    if (values.empty()) {
+        if (options.use == KeyUse::optional) return {};
+        return {.key = std::nullopt, .fault = KeyFault::missing};
+    }
+    if (values.size() > 1) return {.key = std::nullopt, .fault = KeyFault::repeated};
+    if (values.front().empty()) return {.key = std::nullopt, .fault = KeyFault::malformed};
+    std::optional<std::string> text = text_of(values.front(), options.format);
+    if (!text) return {.key = std::nullopt, .fault = KeyFault::malformed};
+    if (const auto fault = check_key_text(*text, options)) {
+        return {.key = std::nullopt, .fault = fault};
+    }
+    return {.key = RequestKey{.text = canonical_key(std::move(*text), options),
+                              .written = std::string(values.front())},
+            .fault = {}};
+}
+
+std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyPlace& place) {
+    const std::string name = key_name_at(options, place);
+    switch (fault) {
+        case KeyFault::missing: return missing_at(options, place);
+        case KeyFault::not_expected: return not_expected_beside(options, place);
+        case KeyFault::repeated: return name + " was sent more than once.";
+        case KeyFault::malformed:
+            // JSON has quotes of its own; its one fault is a character that is no text here.
+            if (place.kind != KeyPlace::Kind::header) return name + " must be without U+0000.";
+            if (options.format == KeyFormat::structured) {
+                return name + " must be a string in double quotes (RFC 8941).";
+            }
+            return name +
+                   " must be printable ASCII without blanks and commas, or a string in double "
+                   "quotes (RFC 8941).";
+        case KeyFault::too_short:
+        case KeyFault::too_long: return name + " must have " + lengths_of(options, place) + ".";
+        case KeyFault::no_uuid: return name + " must be a UUID.";
+    }
+    return {};
+}
+
+}  // namespace onceward

@@ -1,0 +1,79 @@
+#include "gateway/checks/key_set_cache.h"
+
+#include "dedup/base/logging.h"
+
+namespace onceward {
+
+KeySetCache::KeySetCache(KeySetCacheOptions options) : options_(std::move(options)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+KeySetCache::~KeySetCache() {
+    thread_.request_stop();
+    thread_.join();
+    for (const auto& then : waiting_) then();
+}
+
+std::shared_ptr<const KeySet> KeySetCache::current() const {
+    const std::lock_guard lock(mutex_);
+    return keys_;
+}
+
+bool KeySetCache::outdated() const {
+    const std::lock_guard lock(mutex_);
+    return outdated_;
+}
+
+void KeySetCache::refreshed(std::function<void()> then) {
+    {
+        const std::lock_guard lock(mutex_);
+        const bool young = fetched_ && Clock::now() - *fetched_ < options_.pause;
+        if (!young) {
+            waiting_.push_back(std::move(then));
+            wake_.notify_all();
+            return;
+        }
+    }
+    then();
+}
+
+void KeySetCache::run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        fetch();
+        std::unique_lock lock(mutex_);
+        const auto next = Clock::now() + (keys_ ? options_.every : options_.pause);
+        wake_.wait_until(lock, stop, next, [&] { return !waiting_.empty(); });
+        // A fetch that was asked for keeps the pause all the same.
+        if (fetched_) {
+            wake_.wait_until(lock, stop, *fetched_ + options_.pause, [] { return false; });
+        }
+    }
+}
+
+void KeySetCache::fetch() {
+    std::optional<std::string> text;
+    std::string why = "no answer";
+    std::vector<std::function<void()>> waiting;
+    try {
+        text = options_.fetch();
+    } catch (const std::exception& error) {
+        why = error.what();
+    }
+    std::optional<KeySet> keys;
+    if (text) keys = KeySet::parse(*text);
+    const bool parsed = keys.has_value();
+    if (text && !parsed) why = "what came is no key set";
+    {
+        const std::lock_guard lock(mutex_);
+        if (keys) keys_ = std::make_shared<const KeySet>(std::move(*keys));
+        outdated_ = !parsed;
+        fetched_ = Clock::now();
+        waiting.swap(waiting_);
+    }
+    if (!parsed && !told_) log_warning("http.key_set_unavailable", {{"error", why}});
+    if (parsed && told_) log_info("http.key_set_available");
+    told_ = !parsed;
+    for (const auto& then : waiting) then();
+}
+
+}  // namespace onceward

@@ -1,0 +1,144 @@
+#include "gateway/checks/signature.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
+#include <charconv>
+#include <stdexcept>
+
+namespace onceward {
+namespace {
+
+constexpr std::size_t hex_length = 64;
+
+// What a header says: the time, where one is signed, and signatures of which one has to fit.
+struct Signed {
+    std::string_view time;
+    std::vector<std::string_view> signatures;
+};
+
+std::optional<Signed> read_stripe(std::string_view value) {
+    Signed found;
+    while (!value.empty()) {
+        std::string_view part = value.substr(0, value.find(','));
+        value.remove_prefix(std::min(part.size() + 1, value.size()));
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        if (part.starts_with("t=")) {
+            // DANGER: with two times, one could be judged and the other signed.
+            if (!found.time.empty()) return std::nullopt;
+            found.time = part.substr(2);
+        } else if (part.starts_with("v1=")) {
+            found.signatures.push_back(part.substr(3));
+        }
+    }
+    if (found.time.empty() || found.signatures.empty()) return std::nullopt;
+    return found;
+}
+
+std::string_view without_prefix(std::string_view value) {
+    constexpr std::string_view prefix = "sha256=";
+    return value.starts_with(prefix) ? value.substr(prefix.size()) : value;
+}
+
+// DANGER: constant time. A comparison that ends at the first difference reveals how much of a guess
+// is right.
+bool equal(std::string_view expected, std::string_view given) {
+    if (given.size() != expected.size()) return false;
+    std::string lower(given);
+    for (char& c : lower) {
+        if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return CRYPTO_memcmp(expected.data(), lower.data(), expected.size()) == 0;
+}
+
+std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc{} || end != text.data() + text.size() || count < 0) return std::nullopt;
+    return std::chrono::seconds(count);
+}
+
+SignatureVerdict judge(const SignatureOptions& options, const Signed& found, std::string_view body,
+                       std::chrono::seconds now) {
+    std::optional<std::chrono::seconds> time;
+    std::string text;
+    if (!found.time.empty()) {
+        time = seconds_of(found.time);
+        if (!time) return SignatureVerdict::malformed;
+        text = std::string(found.time) + ".";
+    }
+    text += body;
+    bool good = false;
+    for (const Secret& secret : options.secrets) {
+        if (secret.empty()) continue;  // An empty secret is one that everybody knows.
+        const std::string expected = hmac_sha256(secret.reveal(), text);
+        for (const std::string_view signature : found.signatures) {
+            good = equal(expected, signature) || good;
+        }
+    }
+    if (!good) return SignatureVerdict::wrong;
+    if (time && (*time < now - options.tolerance || *time > now + options.tolerance)) {
+        return SignatureVerdict::stale;
+    }
+    return SignatureVerdict::good;
+}
+
+}  // namespace
+
+std::string hmac_sha256(std::string_view secret, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> raw;
+    unsigned int length = 0;
+    if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+             reinterpret_cast<const unsigned char*>(text.data()), text.size(), raw.data(),
+             &length) == nullptr) {
+        throw std::runtime_error("OpenSSL failed to compute an HMAC");
+    }
+    constexpr char digits[] = "0123456789abcdef";
+    std::string hex;
+    for (unsigned int i = 0; i < length; ++i) {
+        hex += digits[raw[i] >> 4];
+        hex += digits[raw[i] & 15];
+    }
+    return hex;
+}
+
+SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
+                                  std::string_view body, std::chrono::seconds now) {
+    using Scheme = SignatureOptions::Scheme;
+    std::string_view name = options.header;
+    if (options.scheme == Scheme::stripe) name = "Stripe-Signature";
+    if (options.scheme == Scheme::github) name = "X-Hub-Signature-256";
+    const std::vector<std::string_view> values = values_of(headers, name);
+    if (values.empty()) return SignatureVerdict::missing;
+    if (values.size() > 1) return SignatureVerdict::malformed;
+
+    Signed found;
+    switch (options.scheme) {
+        case Scheme::stripe: {
+            std::optional<Signed> read = read_stripe(values.front());
+            if (!read) return SignatureVerdict::malformed;
+            found = std::move(*read);
+            break;
+        }
+        case Scheme::github:
+            if (!values.front().starts_with("sha256=")) return SignatureVerdict::malformed;
+            found.signatures = {without_prefix(values.front())};
+            break;
+        case Scheme::hmac:
+            found.signatures = {without_prefix(values.front())};
+            if (!options.time_header.empty()) {
+                const auto time = only_value(headers, options.time_header);
+                if (!time || time->empty()) return SignatureVerdict::malformed;
+                found.time = *time;
+            }
+            break;
+    }
+    for (const std::string_view signature : found.signatures) {
+        if (signature.size() != hex_length) return SignatureVerdict::malformed;
+    }
+    return judge(options, found, body, now);
+}
+
+}  // namespace onceward

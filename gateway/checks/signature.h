@@ -1,0 +1,47 @@
+#pragma once
+// Whether a request was signed by whom it claims to come from: an HMAC-SHA256 over its raw body.
+// Pure, but for OpenSSL's own state; thread-safe. Secrets are never printed.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dedup/base/secret.h"
+#include "gateway/http/http.h"
+
+namespace onceward {
+
+struct SignatureOptions {
+    // stripe: `Stripe-Signature: t=TIME,v1=HEX,...` over `TIME.BODY`.
+    // github: `X-Hub-Signature-256: sha256=HEX` over the body.
+    // hmac: a header of your own with the signature in hex, a `sha256=` before it or not, over the
+    // body, or over `TIME.BODY` where a header has the time.
+    enum class Scheme : std::uint8_t { stripe, github, hmac } scheme = Scheme::hmac;
+    // Any of them will do, so that a secret can be changed without a gap.
+    std::vector<Secret> secrets;
+    // hmac: where the signature is, and the time (seconds since 1970 UTC); '' signs no time.
+    std::string header = "X-Signature";
+    std::string time_header{};
+    // How far the signed time may be from now, in either direction. A longer time tolerates worse
+    // clocks and later deliveries. Within the retention a repeated request is a duplicate in any
+    // case.
+    std::chrono::seconds tolerance{300};
+};
+
+enum class SignatureVerdict : std::uint8_t {
+    good,
+    missing,
+    malformed,  // not of the scheme's form
+    stale,      // well signed, but too long ago, or too far ahead
+    wrong,
+};
+
+SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
+                                  std::string_view body, std::chrono::seconds now);
+
+// The signature in lower-case hex, for tests and for clients.
+std::string hmac_sha256(std::string_view secret, std::string_view text);
+
+}  // namespace onceward

@@ -1,0 +1,169 @@
+// Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
+// query of its key.
+
+#include "dedup/sink/http_header_rules.h"
+#include "gateway/request_visit.h"
+#include "gateway/requests/bulk_request.h"
+#include "gateway/requests/record_headers.h"
+#include "gateway/requests/request_digest.h"
+
+namespace onceward {
+namespace {
+
+// The answers of a bulk, filled from the threads in which they arrive.
+struct BulkAnswers {
+    std::mutex mutex;
+    std::vector<BulkAnswer> all;
+    std::size_t open = 0;
+};
+
+// A request on its way to a sink or an upstream.
+template <class Visit>
+KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, HttpRequest request) {
+    const RouteOptions& options = visit.options();
+    KeyedRequest made;
+    made.route = visit.route->place;
+    made.tenant = visit.tenant;
+    made.digest = key ? request_digest(options, visit.tenant, *key) : random_digest();
+    if (key) made.key = *key;
+    if (key && options.fingerprint) made.fingerprint = request_fingerprint(request);
+    made.request = std::move(request);
+    return made;
+}
+
+// The function that responds adds the key itself.
+HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
+    if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
+    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), std::nullopt, options.key.header);
+}
+
+}  // namespace
+
+ProblemKind problem_of(KeyFault fault) {
+    switch (fault) {
+        case KeyFault::missing: return ProblemKind::key_missing;
+        case KeyFault::not_expected: return ProblemKind::key_not_expected;
+        case KeyFault::repeated:
+        case KeyFault::malformed:
+        case KeyFault::too_short:
+        case KeyFault::too_long:
+        case KeyFault::no_uuid: return ProblemKind::key_malformed;
+    }
+    return ProblemKind::key_malformed;
+}
+
+void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
+    TopicRecord record{.topic = target.topic, .key = {}, .payload = {}, .headers = {}};
+    if (visit->key) {
+        record.key = visit->key->text;
+        record.headers.emplace_back("Idempotency-Key", visit->key->text);
+    }
+    if (!visit->tenant.empty()) record.headers.emplace_back("onceward-tenant", visit->tenant);
+    for (const std::string& name : target.forwarded) {
+        // DANGER: consumers of the topic trust these headers, and the last of two wins: a client
+        // could choose its tenant.
+        if (is_own_header(name)) continue;
+        for (const std::string_view value : values_of(visit->request.headers, name)) {
+            record.headers.emplace_back(lower_case(name), std::string(value));
+        }
+    }
+    record.payload = std::move(visit->request.body);
+    parts_.topics->produce(std::move(record), [visit](EventFate fate) {
+        switch (fate) {
+            case EventFate::taken:
+                return visit->respond({.status = 202, .headers = {}, .body = {}});
+            case EventFate::too_large:
+                return visit->refuse({.kind = ProblemKind::body_too_large,
+                                      .detail = "The event is larger than its log takes."});
+            case EventFate::unknown: break;
+        }
+        visit->refuse({.kind = ProblemKind::unavailable,
+                       .detail = "Whether the event was taken is not known; send it again with the "
+                                 "same key.",
+                       .retry_after = std::chrono::seconds(5)});
+    });
+}
+
+void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
+    std::vector<KeyedRequest> requests;
+    std::optional<std::string> key;
+    if (visit->key) key = visit->key->text;
+    requests.push_back(keyed(*visit, key, std::move(visit->request)));
+    requests.front().parameters = visit->parameters;
+    target.submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
+        visit->respond(response_to(std::move(outcome), visit->options()));
+    });
+}
+
+void FrontDoor::to_status(const VisitPointer& visit) {
+    const Digest key = request_digest(visit->options(), visit->tenant, visit->key->text);
+    const bool upstream = std::holds_alternative<UpstreamTarget>(visit->options().target);
+    RequestTarget& target = upstream ? *parts_.upstreams : *parts_.sinks;
+    target.look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
+        visit->respond(status_response(outcome));
+    });
+}
+
+void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
+    const RouteOptions& options = visit->options();
+    BulkReading reading = read_bulk(visit->request.body, options.key, most_bulk_items);
+    if (!reading.fault.empty()) {
+        return visit->refuse({.kind = ProblemKind::malformed_request,
+                              .detail = "The body is not taken: " + reading.fault + "."});
+    }
+    const auto answers = std::make_shared<BulkAnswers>();
+    answers->all.resize(reading.items.size());
+    std::vector<KeyedRequest> requests;
+    std::vector<std::size_t> places;
+    const auto head = std::make_shared<const HttpHeaders>(
+        record_headers(std::move(visit->request.headers), visit->parameters));
+    for (std::size_t i = 0; i < reading.items.size(); ++i) {
+        BulkItem& item = reading.items[i];
+        answers->all[i].key = item.key;
+        if (!item.malformed.empty()) {
+            answers->all[i].response = to_response(
+                {.kind = ProblemKind::malformed_request, .detail = item.malformed});
+            continue;
+        }
+        if (item.fault) {
+            answers->all[i].response =
+                to_response({.kind = problem_of(*item.fault),
+                             .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
+            continue;
+        }
+        std::optional<std::chrono::seconds> wait;
+        if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
+        // The first one has the token that was taken for the request.
+        if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
+        if (wait) {
+            // An item has no header to say it in.
+            answers->all[i].response =
+                to_response({.kind = ProblemKind::too_many_requests,
+                             .detail = "Retry in " + std::to_string(wait->count()) + " seconds."});
+            continue;
+        }
+        HttpRequest request{.method = visit->request.method,
+                            .target = visit->request.target,
+                            .headers = {},
+                            .body = std::move(item.body)};
+        const std::optional<std::string> key =
+            item.key.empty() ? std::nullopt : std::optional(item.key);
+        requests.push_back(keyed(*visit, key, std::move(request)));
+        // DANGER: one head for all of them. A copy for each, and a request would take a thousand
+        // times the memory that it came in.
+        requests.back().request.target.clear();
+        requests.back().head = head;
+        places.push_back(i);
+    }
+    if (requests.empty()) return visit->respond(bulk_response(answers->all));
+    answers->open = requests.size();
+    parts_.sinks->submit(std::move(requests), [visit, answers, places = std::move(places)](
+                                                  std::size_t place, KeyedOutcome outcome) {
+        HttpResponse response = response_to(std::move(outcome), visit->options());
+        const std::lock_guard lock(answers->mutex);
+        answers->all[places[place]].response = std::move(response);
+        if (--answers->open == 0) visit->respond(bulk_response(answers->all));
+    });
+}
+
+}  // namespace onceward

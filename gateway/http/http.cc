@@ -1,0 +1,80 @@
+#include "gateway/http/http.h"
+
+#include <algorithm>
+
+#include "dedup/sink/http_header_rules.h"
+
+namespace onceward {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char letter = lower(c);
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+}  // namespace
+
+std::vector<std::string_view> values_of(const HttpHeaders& headers, std::string_view name) {
+    std::vector<std::string_view> values;
+    for (const auto& [known, value] : headers) {
+        if (same_header(known, name)) values.push_back(trimmed(value));
+    }
+    return values;
+}
+
+std::optional<std::string_view> only_value(const HttpHeaders& headers, std::string_view name) {
+    const std::vector<std::string_view> values = values_of(headers, name);
+    if (values.size() != 1) return std::nullopt;
+    return values.front();
+}
+
+std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
+
+std::optional<std::string> query_value(std::string_view target, std::string_view name) {
+    const auto question = target.find('?');
+    if (question == std::string_view::npos) return std::nullopt;
+    std::string_view rest = target.substr(question + 1);
+    while (!rest.empty()) {
+        const std::string_view pair = rest.substr(0, rest.find('&'));
+        rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+        const auto equals = pair.find('=');
+        if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+            return percent_decoded(pair.substr(equals + 1));
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] != '%') {
+            decoded += text[at];
+            continue;
+        }
+        const int high = at + 1 < text.size() ? hex_digit(text[at + 1]) : -1;
+        const int low = at + 2 < text.size() ? hex_digit(text[at + 2]) : -1;
+        if (high < 0 || low < 0) return std::nullopt;
+        decoded += static_cast<char>(high * 16 + low);
+        at += 2;
+    }
+    return decoded;
+}
+
+std::string lower_case(std::string text) {
+    for (char& c : text) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return text;
+}
+
+}  // namespace onceward

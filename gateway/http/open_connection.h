@@ -1,0 +1,107 @@
+#pragma once
+// What the connections of a server share: their limits, the interface that the server holds them
+// by, and how Boost's errors become problems. For server.cc alone, as stream_connection.h. Belongs
+// to the thread of the event loop; borrows what it refers to.
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/http.hpp>
+#include <ctime>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "dedup/sink/http_header_rules.h"
+#include "gateway/http/problem.h"
+#include "gateway/http/server.h"
+#include "gateway/http/waiting_connections.h"
+
+namespace onceward::serving {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using Tcp = asio::ip::tcp;
+using TlsStream = asio::ssl::stream<Tcp::socket>;
+
+// For an answer to leave, and for a TLS peer to say good-bye.
+constexpr auto write_time = std::chrono::seconds(30);
+constexpr auto handshake_time = std::chrono::seconds(10);
+constexpr auto farewell_time = std::chrono::seconds(2);
+constexpr auto cancel_again = std::chrono::milliseconds(100);
+constexpr std::size_t read_ahead = 64 * 1024;
+// Fields of a head: each costs more than the four bytes that it may be written in.
+constexpr std::size_t most_fields = 256;
+
+inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
+inline Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
+
+inline std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
+
+// RFC 9110, 5.6.7.
+inline std::string date_text() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 64> text{};
+    const std::size_t length =
+        std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    return {text.data(), length};
+}
+
+// DANGER: a header that is longer than 64 KiB throws in the event loop, which ends the process, and
+// ends it again with each replay of that answer.
+inline bool fits_a_head(std::string_view name, std::string_view value) {
+    constexpr std::size_t most = 65'000;
+    return !name.empty() && name.size() <= most && value.size() <= most &&
+           valid_header_value(value);
+}
+
+// An answer without a body, whatever a sink has made of it.
+inline bool bodyless(int status) { return status < 200 || status == 204 || status == 304; }
+
+class OpenConnection {
+  public:
+    virtual ~OpenConnection() = default;
+    virtual void start() = 0;
+    // No further request; closes now where none is under way.
+    virtual void drain() = 0;
+    // Ends, for somebody who waits for a connection: one that is idle at once, one whose request
+    // has not come whole with its 408.
+    virtual void give_way() = 0;
+    virtual bool in_body() const = 0;
+};
+
+// What the connections of a server share; all in its thread.
+struct Common {
+    const HttpLimits& limits;
+    const HttpServer::Handler& handler;
+    asio::io_context& loop;
+    std::set<OpenConnection*>& open;
+    const bool& draining;
+    std::function<void()> closed;
+    const HttpServer::Refused& refused;
+    WaitingConnections& idle;      // nothing of a request is lost with them
+    WaitingConnections& incoming;  // a request that has not come whole
+    const bool& crowded;           // somebody waits for a connection
+};
+
+inline std::optional<ProblemKind> problem_of(error_code error) {
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+        return ProblemKind::headers_too_large;
+    }
+    if (error == http::error::body_limit) return ProblemKind::body_too_large;
+    // What the peer cut off needs no answer, and who only hung up even less.
+    if (error == http::error::end_of_stream || error == http::error::partial_message) {
+        return std::nullopt;
+    }
+    if (error.category() == make_error_code(http::error::bad_method).category()) {
+        return ProblemKind::malformed_request;
+    }
+    return std::nullopt;
+}
+
+}  // namespace onceward::serving

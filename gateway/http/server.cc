@@ -1,0 +1,234 @@
+#include "gateway/http/server.h"
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <future>
+#include <thread>
+
+#include "dedup/base/logging.h"
+#include "gateway/http/log_gate.h"
+#include "gateway/http/stream_connection.h"
+
+namespace onceward {
+namespace {
+
+using namespace serving;
+
+constexpr auto accept_pause = std::chrono::milliseconds(100);  // out of file descriptors
+constexpr auto room_pause = std::chrono::milliseconds(50);     // no connection is to spare
+// A request that has not come whole after that gives way where somebody waits for its connection.
+constexpr auto slow_head = std::chrono::seconds(1);
+constexpr auto slow_body = std::chrono::seconds(5);
+
+std::optional<asio::ssl::context> tls_of(const ServerOptions& options) {
+    if (options.certificate_file.empty()) return std::nullopt;
+    asio::ssl::context context(asio::ssl::context::tls_server);
+    context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                        asio::ssl::context::no_tlsv1_1);
+    context.use_certificate_chain_file(options.certificate_file);
+    context.use_private_key_file(options.key_file, asio::ssl::context::pem);
+    return context;
+}
+
+// DANGER: the bytes of one connection must not end the process. Beast throws out of its parser for
+// a field above 64 KiB, and fields after a body have no other limit. The handler that should have
+// been called is gone, and its connection with it.
+void run_to_its_end(asio::io_context& loop) {
+    while (true) {
+        try {
+            loop.run();
+            return;
+        } catch (const std::exception& error) {
+            log_error("http.connection_failed", {{"error", error.what()}});
+        }
+    }
+}
+
+}  // namespace
+
+struct HttpServer::State {
+    State(const ServerOptions& options, Handler handle, Refused refuse)
+        : limits(options.limits),
+          handler(std::move(handle)),
+          refused(std::move(refuse)),
+          tls(tls_of(options)),
+          acceptor(loop),
+          pause(loop),
+          room(loop) {}
+
+    void listen(const ServerOptions& options) {
+        Tcp::resolver resolver(loop);
+        const auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                            Tcp::resolver::passive |
+                                                Tcp::resolver::numeric_service);
+        const Tcp::endpoint endpoint = found.begin()->endpoint();
+        acceptor.open(endpoint.protocol());
+        acceptor.set_option(asio::socket_base::reuse_address(true));
+        acceptor.bind(endpoint);
+        acceptor.listen();
+        port = acceptor.local_endpoint().port();
+        accept();
+    }
+
+    // Beyond the limit no connection is accepted: clients wait in the kernel's queue.
+    void accept() {
+        if (draining || accepting) return;
+        if (open.size() >= limits.connections) return watch_queue();
+        accepting = true;
+        acceptor.async_accept([this](error_code error, Tcp::socket socket) {
+            accepting = false;
+            if (!error) begin(std::move(socket));
+            if (!error || draining) return accept();
+            log_warning("http.accept_failed", {{"error", error.message()}});
+            pause.expires_after(accept_pause);
+            pause.async_wait([this](error_code cancelled) {
+                if (!cancelled) accept();
+            });
+        });
+    }
+
+    // Somebody may be waiting there, now or later.
+    void watch_queue() {
+        if (watching) return;
+        watching = true;
+        acceptor.async_wait(Tcp::acceptor::wait_read, [this](error_code error) {
+            watching = false;
+            if (error || draining) return;
+            if (open.size() < limits.connections) return accept();
+            crowded = true;
+            ++full;
+            if (const auto kept_back = full_lines.pass()) {
+                log_warning("http.connections_full",
+                            {{"connections", open.size()}, {"kept_back", *kept_back}});
+            }
+            make_room();
+        });
+    }
+
+    // For somebody who waits: the connection goes that has been idle longest, or else a request
+    // that comes slowly. Its end calls accept(). Where there is neither, the next answer closes its
+    // connection.
+    void make_room() {
+        if (OpenConnection* spare = idle.oldest()) {
+            ++closed_idle;
+            return spare->give_way();
+        }
+        const auto now = WaitingConnections::Clock::now();
+        for (const auto& [since, connection] : incoming.all()) {
+            if (now - since < slow_head) break;
+            if (connection->in_body() && now - since < slow_body) continue;
+            ++closed_slow;
+            return connection->give_way();
+        }
+        room.expires_after(room_pause);
+        room.async_wait([this](error_code cancelled) {
+            if (cancelled || draining || !crowded) return;
+            make_room();
+        });
+    }
+
+    void begin(Tcp::socket socket) {
+        crowded = false;
+        error_code ignored;
+        socket.set_option(Tcp::no_delay(true), ignored);
+        if (tls) {
+            std::make_shared<StreamConnection<TlsStream>>(common, std::move(socket), *tls)->start();
+        } else {
+            std::make_shared<StreamConnection<Tcp::socket>>(common, std::move(socket))->start();
+        }
+        open_now = open.size();
+    }
+
+    void drain() {
+        draining = true;
+        error_code ignored;
+        acceptor.close(ignored);
+        pause.cancel();
+        room.cancel();
+        // A connection that closes takes itself out of the set, though not before its reads return.
+        for (OpenConnection* connection : open) connection->drain();
+        look_whether_drained();
+    }
+
+    void closed() {
+        open_now = open.size();
+        if (stopped) return;
+        look_whether_drained();
+        accept();
+    }
+
+    void end() {
+        if (!thread.joinable()) return;
+        loop.stop();
+        thread.join();
+        stopped = true;
+    }
+
+    void look_whether_drained() {
+        if (!draining || !open.empty() || told) return;
+        told = true;
+        drained.set_value();
+    }
+
+    HttpLimits limits;
+    Handler handler;
+    Refused refused;
+    std::optional<asio::ssl::context> tls;
+    std::set<OpenConnection*> open;
+    WaitingConnections idle, incoming;
+    std::atomic<std::size_t> open_now{0};
+    std::atomic<std::int64_t> full{0}, closed_idle{0}, closed_slow{0};
+    LogGate full_lines;
+    bool crowded = false;   // somebody waits, and there are as many as there may be
+    bool watching = false;  // whether somebody waits
+    bool draining = false;
+    bool accepting = false;
+    bool stopped = false;  // the loop has ended
+    bool told = false;
+    std::uint16_t port = 0;
+    std::promise<void> drained;
+    Common common{limits, handler, loop, open, draining, [this] { closed(); },
+                  refused, idle, incoming, crowded};
+    // The connections that it still holds end with it, while all above is there.
+    asio::io_context loop{1};
+    Tcp::acceptor acceptor;
+    asio::steady_timer pause;
+    asio::steady_timer room;
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(loop);
+    std::thread thread;
+};
+
+HttpServer::HttpServer(const ServerOptions& options, Handler handler, Refused refused) try
+    : state_(std::make_unique<State>(options, std::move(handler), std::move(refused))) {
+    state_->listen(options);
+} catch (const boost::system::system_error& error) {
+    throw ServerError("cannot listen at " + options.host + ":" + std::to_string(options.port) +
+                      ": " + error.what());
+}
+
+void HttpServer::start() {
+    state_->thread = std::thread([state = state_.get()] { run_to_its_end(state->loop); });
+}
+
+std::uint16_t HttpServer::port() const { return state_->port; }
+
+ServerCounts HttpServer::counts() const {
+    return {.open = static_cast<std::int64_t>(state_->open_now.load()),
+            .full = state_->full,
+            .closed_idle = state_->closed_idle,
+            .closed_slow = state_->closed_slow};
+}
+
+void HttpServer::stop(std::chrono::milliseconds limit) {
+    if (!state_->thread.joinable()) return;
+    std::future<void> drained = state_->drained.get_future();
+    asio::post(state_->loop, [state = state_.get()] { state->drain(); });
+    if (drained.wait_for(limit) == std::future_status::timeout) {
+        log_warning("http.drain_overdue", {{"milliseconds", limit.count()}});
+    }
+    state_->end();
+}
+
+HttpServer::~HttpServer() { state_->end(); }
+
+}  // namespace onceward

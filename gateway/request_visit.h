@@ -1,0 +1,89 @@
+#pragma once
+// The inside of the front door, for its own files alone: a route with what it remembers, and a
+// request on its way. A visit belongs to one thread at a time, and is handed on whole.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dedup/base/logging.h"
+#include "gateway/front_door.h"
+#include "gateway/http/log_gate.h"
+#include "gateway/http/problem.h"
+
+namespace onceward {
+
+// A route, and what it remembers.
+struct FrontDoor::Route {
+    Route(const RouteOptions& route, std::size_t at) : options(route), place(at) {}
+    const RouteOptions& options;
+    std::size_t place;
+    std::size_t traffic = 0;   // its place there
+    bool asks_status = false;  // of that route's keys
+    LogGate full_lines, unauthorized_lines;
+    std::optional<TokenBuckets> tenants;
+    std::optional<TokenBuckets> keys;
+    RoutePattern pattern() const {
+        return asks_status ? RoutePattern{"GET", options.status_path} : options.pattern;
+    }
+};
+
+// A request on its way.
+struct FrontDoor::Visit {
+    HttpRequest request;
+    Answer answer;
+    Traffic* traffic = nullptr;
+    bool under_way = false;   // counted as one of its route's
+    bool access_log = false;
+    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    Route* route = nullptr;  // none: no route is for it
+    std::vector<std::pair<std::string, std::string>> parameters;
+    std::map<std::string, std::string> claims;
+    std::string tenant;
+    std::optional<RequestKey> key;
+
+    const RouteOptions& options() const { return route->options; }
+    void refuse(const Problem& problem) { respond(to_response(problem)); }
+    // Also a refusal says which of the client's requests it is about.
+    void respond(HttpResponse response) {
+        if (key && !key->written.empty()) {
+            response.headers.emplace_back(options().key.header, key->written);
+        }
+        const std::optional<std::size_t> place =
+            route == nullptr ? std::nullopt : std::optional(route->traffic);
+        const auto took = std::chrono::steady_clock::now() - begun;
+        if (under_way) traffic->end(*place);
+        under_way = false;
+        traffic->count(place, response, took);
+        if (access_log) write_access(response, took);
+        answer(std::move(response));
+    }
+    // A token or a signature that is not accepted. `reason`: nothing of the client's own.
+    void unauthorized(const Problem& problem, std::string_view reason) {
+        if (const auto kept_back = route->unauthorized_lines.pass()) {
+            log_warning("http.unauthorized", {{"route", operation_of(route->pattern())},
+                                              {"reason", reason},
+                                              {"kept_back", *kept_back}});
+        }
+        refuse(problem);
+    }
+    // Neither the target nor a header, which may hold secrets.
+    void write_access(const HttpResponse& response,
+                      std::chrono::steady_clock::duration took) const {
+        const std::string name = route == nullptr ? "" : operation_of(route->pattern());
+        const std::chrono::duration<double, std::milli> milliseconds = took;
+        log_info("http.request",
+                 {{"route", name},
+                  {"status", response.status},
+                  {"milliseconds", milliseconds.count()},
+                  {"replayed", only_value(response.headers, "Idempotent-Replayed").has_value()}});
+    }
+};
+
+// The problem that a fault of a key becomes.
+ProblemKind problem_of(KeyFault fault);
+
+}  // namespace onceward

@@ -1,0 +1,124 @@
+#include "gateway/requests/bulk_request.h"
+
+#include <simdjson.h>
+
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace onceward {
+namespace {
+
+// The item's two members; anything else is a misspelling of one of them. The text is JSON as a
+// whole, so that each value can be passed over. Returns what is wrong with the item.
+std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& has_key) {
+    simdjson::ondemand::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) return "The item is no object.";
+    std::string wrong;
+    bool has_body = false;
+    for (auto field : object) {
+        std::string_view name, raw;
+        simdjson::ondemand::value member;
+        // Not the value's own text: a value that was read in part could not be passed over.
+        if (field.unescaped_key().get(name) != simdjson::SUCCESS ||
+            field.value().get(member) != simdjson::SUCCESS) {
+            return "The item is no JSON.";
+        }
+        const bool key = name == "key" && !has_key, body = name == "body" && !has_body;
+        if (!key && !body) wrong = "An item has `key` and `body`, each once, and nothing else.";
+        if (key) {
+            has_key = true;
+            std::string_view text;
+            if (member.get_string().get(text) == simdjson::SUCCESS) {
+                item.key = text;
+            } else {
+                wrong = "The item's `key` is no text.";
+            }
+        } else if (body) {
+            has_body = true;
+            if (simdjson::to_json_string(member).get(raw) != simdjson::SUCCESS) {
+                return "The item is no JSON.";
+            }
+            item.body = raw;
+            while (!item.body.empty() &&
+                   std::isspace(static_cast<unsigned char>(item.body.back()))) {
+                item.body.pop_back();
+            }
+        }
+    }
+    if (!wrong.empty()) return wrong;
+    return has_body ? "" : "The item has no `body`.";
+}
+
+void read_item(simdjson::ondemand::value value, const KeyHeaderOptions& options, BulkItem& item) {
+    bool has_key = false;
+    item.malformed = members_of(value, item, has_key);
+    if (has_key) {
+        item.fault = check_key_text(item.key, options);
+    } else if (options.use == KeyUse::required) {
+        item.fault = KeyFault::missing;
+    }
+    if (item.fault || !item.malformed.empty()) item.key.clear();
+}
+
+}  // namespace
+
+BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items) {
+    // The whole text is checked first: on demand, what follows a fault is not seen.
+    if (!nlohmann::json::accept(json)) return {.fault = "it is no JSON"};
+    simdjson::ondemand::parser parser;
+    const simdjson::padded_string padded(json);
+    simdjson::ondemand::document document;
+    simdjson::ondemand::array array;
+    if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
+        document.get_array().get(array) != simdjson::SUCCESS) {
+        return {.fault = "it is no array of items"};
+    }
+    BulkReading reading;
+    for (auto element : array) {
+        simdjson::ondemand::value value;
+        if (element.get(value) != simdjson::SUCCESS) return {.fault = "it is no JSON"};
+        if (reading.items.size() == most_items) {
+            return {.fault = "it has more than " + std::to_string(most_items) + " items"};
+        }
+        BulkItem item;
+        read_item(value, key, item);
+        reading.items.push_back(std::move(item));
+    }
+    if (reading.items.empty()) return {.fault = "it has no items"};
+    return reading;
+}
+
+HttpResponse bulk_response(const std::vector<BulkAnswer>& answers) {
+    std::string body = "[";
+    for (const BulkAnswer& answer : answers) {
+        nlohmann::ordered_json head;
+        if (!answer.key.empty()) head["key"] = answer.key;
+        head["status"] = answer.response.status;
+        if (only_value(answer.response.headers, "Idempotent-Replayed") == "true") {
+            head["replayed"] = true;
+        }
+        if (const auto type = only_value(answer.response.headers, "Content-Type")) {
+            head["type"] = *type;
+        }
+        using Handler = nlohmann::json::error_handler_t;
+        std::string text = head.dump(-1, ' ', false, Handler::replace);
+        if (!answer.response.body.empty()) {
+            const std::string& own = answer.response.body;
+            text.back() = ',';
+            text += "\"body\":";
+            // As it is, so that no number loses a digit.
+            text += nlohmann::json::accept(own)
+                        ? own
+                        : nlohmann::json(own).dump(-1, ' ', false, Handler::replace);
+            text += '}';
+        }
+        body += (body.size() > 1 ? "," : "") + text;
+    }
+    HttpResponse response;
+    response.status = 207;
+    response.headers = {{"Content-Type", "application/json"}};
+    response.body = body + "]";
+    return response;
+}
+
+}  // namespace onceward

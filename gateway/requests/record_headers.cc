@@ -1,0 +1,26 @@
+#include "gateway/requests/record_headers.h"
+
+#include "dedup/sink/http_header_rules.h"
+
+namespace onceward {
+
+HttpHeaders record_headers(HttpHeaders headers,
+                           std::vector<std::pair<std::string, std::string>> parameters) {
+    for (auto& [name, value] : headers) {
+        for (char& c : name) {
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        }
+    }
+    // DANGER: columns and the outbox believe these, so that a client would choose its tenant. Its
+    // key is its own to name.
+    std::erase_if(headers, [](const auto& header) {
+        return is_own_header(header.first) && !same_variable(header.first, "idempotency-key");
+    });
+    // No header that a client can send contains braces.
+    for (auto& [name, value] : parameters) {
+        headers.emplace_back("{" + name + "}", std::move(value));
+    }
+    return headers;
+}
+
+}  // namespace onceward

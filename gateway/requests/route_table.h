@@ -1,0 +1,53 @@
+#pragma once
+// Which route a request goes to, by method and path. Immutable once made, so thread-safe; pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace onceward {
+
+struct RoutePattern {
+    std::string method;  // such as `POST`
+    std::string path;    // such as `/orders/{id}`
+};
+
+// Why this cannot be a pattern; '' where it can.
+std::string fault_of(const RoutePattern& pattern);
+
+// What the keys of a route are keys of: `POST /orders/{id}`. The pattern and not the path, so that
+// a key sent to two orders is one key, and meets its conflict.
+std::string operation_of(const RoutePattern& pattern);
+
+// Whether some request fits both, and neither is the more exact one.
+bool ambiguous(const RoutePattern& one, const RoutePattern& two);
+
+class RouteTable {
+  public:
+    // REQUIRES: no pattern has a fault, no two are ambiguous.
+    explicit RouteTable(const std::vector<RoutePattern>& patterns);
+
+    struct Match {
+        enum class Kind : std::uint8_t { found, no_such_path, other_method };
+        Kind kind = Kind::no_such_path;
+        std::size_t route = 0;  // found: the pattern's place
+        // found: name and percent-decoded text of each `{name}`
+        std::vector<std::pair<std::string, std::string>> parameters{};
+        std::string allow{};  // other_method: the methods that there are, as `Allow` has them
+    };
+    // If several paths fit, one with a word wins over one with a `{name}` at the first place where
+    // they differ. Then the method.
+    Match match(std::string_view method, std::string_view path) const;
+
+  private:
+    struct Route {
+        std::string method;
+        std::vector<std::string> segments;
+    };
+    std::vector<Route> routes_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,58 @@
+#pragma once
+// What the routes answered, counted, for the process's metrics. Thread-safe.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/http/http.h"
+#include "gateway/http/request_room.h"
+#include "gateway/requests/route_options.h"
+
+namespace onceward {
+
+// How long requests took, as a histogram has it.
+struct RequestTimes {
+    static constexpr std::array<double, 14> bounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                   0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 30.0};
+    std::array<std::int64_t, bounds.size() + 1> counts{};  // the last one: longer than all bounds
+    double sum = 0;                                        // seconds
+    void observe(double seconds);
+};
+
+struct RouteTraffic {
+    // `POST /orders/{id}`, `GET /order-keys` of a status path; '' of requests for no route, and of
+    // what the server answers by itself
+    std::string route;
+    std::map<int, std::int64_t> statuses;  // requests, by the status of their answer
+    std::int64_t replayed = 0;             // those that got an earlier request's answer
+    double seconds = 0;                    // from their last byte to their answer, in sum
+    RequestTimes times{};                  // the same, each
+    std::int64_t under_way = 0;            // that have no answer yet
+    std::int64_t full = 0;                 // refused, as too many were
+};
+
+class Traffic {
+  public:
+    // Counted in the order of the front door's table: the routes, then their status paths.
+    explicit Traffic(const GatewayOptions& options);
+    // False where too many requests of the route are under way: this one is to be refused.
+    bool begin(std::size_t place);
+    void end(std::size_t place);
+    // `place`: the route's; none for none.
+    void count(std::optional<std::size_t> place, const HttpResponse& response,
+               std::chrono::steady_clock::duration took);
+    std::vector<RouteTraffic> read() const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<RouteTraffic> routes_;  // one more than there are
+    RequestRoom room_;
+};
+
+}  // namespace onceward

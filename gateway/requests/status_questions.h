@@ -1,0 +1,85 @@
+#pragma once
+// Queries for the status of keys that wait for PostgreSQL, which may never answer: each is answered
+// once, when it was read or at its deadline, and those that were handed out to be read are still
+// here. Not thread-safe: its user's mutex guards it. The answers are sent without the mutex.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dedup/message/digest.h"
+#include "gateway/requests/key_status.h"
+
+namespace onceward {
+
+class StatusQuestion {
+  public:
+    using Then = std::function<void(StatusOutcome)>;
+    using Clock = std::chrono::steady_clock;
+    StatusQuestion(const Digest& key, Then then, Clock::time_point deadline)
+        : key_(key), then_(std::move(then)), deadline_(deadline) {}
+    const Digest& key() const { return key_; }
+    Clock::time_point deadline() const { return deadline_; }
+    bool told() const { return told_; }
+    // Does nothing if it was answered before. Callable from any thread.
+    void tell(StatusOutcome outcome) {
+        if (!told_.exchange(true)) then_(std::move(outcome));
+    }
+
+  private:
+    Digest key_;
+    Then then_;
+    Clock::time_point deadline_;
+    std::atomic<bool> told_{false};
+};
+
+class StatusQuestions {
+  public:
+    using Clock = StatusQuestion::Clock;
+    using Pointer = std::shared_ptr<StatusQuestion>;
+
+    // False: `most` wait already, and this one was not taken (`then` is left as it was).
+    bool ask(const Digest& key, StatusQuestion::Then& then, Clock::time_point deadline,
+             std::size_t most) {
+        forget_told();
+        if (open_.size() >= most) return false;
+        open_.push_back(std::make_shared<StatusQuestion>(key, std::move(then), deadline));
+        unread_.push_back(open_.back());
+        return true;
+    }
+    bool none_unread() const { return unread_.empty(); }
+    std::vector<Pointer> take_unread() { return std::exchange(unread_, {}); }
+    // Those whose answer remains unknown, in the order of their deadlines.
+    std::vector<Pointer> take_overdue(Clock::time_point now) {
+        std::vector<Pointer> overdue;
+        while (!open_.empty() && (open_.front()->told() || open_.front()->deadline() <= now)) {
+            if (!open_.front()->told()) overdue.push_back(open_.front());
+            open_.pop_front();
+        }
+        return overdue;
+    }
+    std::vector<Pointer> take_all() {
+        unread_.clear();
+        const std::deque<Pointer> all = std::exchange(open_, {});
+        return {all.begin(), all.end()};
+    }
+    std::optional<Clock::time_point> next_deadline() const {
+        if (open_.empty()) return std::nullopt;
+        return open_.front()->deadline();
+    }
+
+  private:
+    void forget_told() {
+        while (!open_.empty() && open_.front()->told()) open_.pop_front();
+    }
+    std::deque<Pointer> open_;     // all that may still be unanswered; their deadlines ascend
+    std::vector<Pointer> unread_;  // of them
+};
+
+}  // namespace onceward

@@ -1,0 +1,374 @@
+#include "gateway/to_sink/sink_batcher.h"
+
+#include <algorithm>
+
+#include "dedup/base/logging.h"
+#include "gateway/requests/request_digest.h"
+
+namespace onceward {
+namespace {
+
+// Between the tries of a request whose key another process works on.
+constexpr std::chrono::milliseconds held_for{50};
+// How long after its deadline a request in a transaction is answered, unless the transaction
+// answers first.
+constexpr std::chrono::seconds grace{1};
+// That many batches fit into a request's deadline, or into the limit of a statement.
+constexpr int batches = 20;
+
+}  // namespace
+
+struct SinkBatcher::Queued {
+    WaitingRequest request;
+    Asking asking;
+    std::uint64_t group = 0;
+    Clock::time_point next_try{};
+    bool told = false;  // at its deadline, in a batch that has not ended
+};
+
+namespace {
+
+// The first deadline of those that were not answered yet.
+template <class Batch>
+std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
+    std::optional<std::chrono::steady_clock::time_point> first;
+    for (const auto* queued : batch) {
+        if (queued->told || (first && *first <= queued->request.deadline + grace)) continue;
+        first = queued->request.deadline + grace;
+    }
+    return first;
+}
+
+}  // namespace
+
+// A request that arrives while a batch runs must be answered long before its deadline, so that a
+// batch may take only a small share of it.
+SinkBatcher::SinkBatcher(SinkBatcherOptions options)
+    : options_(std::move(options)),
+      size_(options_.batch,
+            std::min(options_.longest_request, options_.postgres.statement_timeout) / batches) {
+    options_.originals = [this](std::span<const Digest> keys) { tell_originals(keys); };
+    worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+SinkBatcher::~SinkBatcher() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    worker_.request_stop();
+    worker_.join();
+    watcher_.request_stop();
+    watcher_.join();
+    for (auto* left : {&queue_, &held_}) {
+        for (auto& queued : *left) {
+            answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
+                   ask_again_soon());
+        }
+    }
+    tell(questions_.take_all(), nullptr);
+}
+
+void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
+    const auto shared = std::make_shared<const Then>(std::move(then));
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t group = ++last_group_;
+        const auto now = Clock::now();
+        const bool room =
+            !stopping_ && queue_.size() + held_.size() + requests.size() <= options_.waiting;
+        for (std::size_t place = 0; place < requests.size(); ++place) {
+            const Asking asking{shared, place};
+            std::optional<KeyedOutcome> outcome = ask_again_soon();
+            if (room) outcome = admit(std::move(requests[place]), asking, group, now);
+            if (outcome) refused.emplace_back(asking, std::move(*outcome));
+        }
+    }
+    for (auto& [asking, outcome] : refused) asking.tell(std::move(outcome));
+}
+
+// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
+// of its arrival.
+std::optional<KeyedOutcome> SinkBatcher::admit(KeyedRequest request, const Asking& asking,
+                                               std::uint64_t group, Clock::time_point arrived) {
+    const auto now = Clock::now();
+    // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
+    const auto known = groups_.find(request.digest);
+    const bool own = known != groups_.end() && known->second == group;
+    const auto until = arrived + std::min(options_.wait, options_.longest_request);
+    const auto deadline = arrived + options_.longest_request;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
+    const KeysInFlight::Admission admission =
+        in_flight_.admit(request.digest, request.fingerprint, wait, now);
+    switch (admission.kind) {
+        case KeysInFlight::Admission::Kind::run: {
+            groups_[request.digest] = group;
+            auto queued = std::make_unique<Queued>();
+            queued->request.at.request = std::move(request);
+            queued->request.at.attempt = random_digest();
+            queued->asking = asking;
+            queued->group = group;
+            queued->request.deadline = deadline;
+            queued->request.wait_until = until;
+            queue_.push_back(std::move(queued));
+            wake_.notify_one();
+            if (queue_.size() == 1) wake_watch_.notify_one();
+            return std::nullopt;
+        }
+        case KeysInFlight::Admission::Kind::wait:
+            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case KeysInFlight::Admission::Kind::behind:
+            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), group, arrived});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case KeysInFlight::Admission::Kind::in_flight:
+            return KeyedAnswer{.state = KeyState::in_flight};
+    }
+    return std::nullopt;
+}
+
+std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const auto work = [&] { return !queue_.empty() || !questions_.none_unread(); };
+    if (held_.empty()) {
+        wake_.wait(lock, stop, work);
+    } else {
+        wake_.wait_until(lock, stop, held_.front()->next_try, work);
+    }
+    std::vector<std::unique_ptr<Queued>> batch;
+    // What was submitted together stays together.
+    while (!queue_.empty() &&
+           (batch.size() < size_.next() || queue_.front()->group == batch.back()->group)) {
+        batch.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    gather_held(batch);
+    for (const auto& queued : batch) running_.push_back(queued.get());
+    running_deadline_ = first_deadline(running_);
+    if (running_deadline_) wake_watch_.notify_one();
+    return batch;
+}
+
+// Takes those that have waited long enough and must be answered, and one to be tried: a try may
+// take its whole patience, and the next batch waits for it. REQUIRES: the mutex is held.
+void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
+    const auto now = Clock::now();
+    bool tries = false;
+    for (auto& queued : held_) {
+        const bool over = queued->request.wait_until <= now;
+        if (!over && (tries || queued->next_try > now)) continue;
+        tries = tries || !over;
+        batch.push_back(std::move(queued));
+    }
+    std::erase(held_, nullptr);
+}
+
+void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
+    std::vector<Digest> elsewhere;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& queued : batch) {
+            if (queued->request.done) continue;
+            std::erase(running_, queued.get());
+            queued->next_try = Clock::now() + held_for;
+            elsewhere.push_back(queued->request.at.request.digest);
+            held_.push_back(std::move(queued));
+        }
+        std::erase(batch, nullptr);
+    }
+    // Only an original makes others wait: it has claimed the key and not committed.
+    tell_originals(elsewhere);
+}
+
+void SinkBatcher::tell_originals(std::span<const Digest> keys) {
+    ToldLater told;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Digest& key : keys) {
+            take_for_original(in_flight_, waiting_, key, Clock::now(), told);
+        }
+    }
+    onceward::tell(told);
+}
+
+void SinkBatcher::run(const std::stop_token& stop) {
+    std::unique_ptr<SinkSession> session;
+    while (!stop.stop_requested()) {
+        std::vector<std::unique_ptr<Queued>> batch = gather(stop);
+        try {
+            if (!session) session = std::make_unique<SinkSession>(options_, stop);
+            std::vector<WaitingRequest*> requests;
+            for (const auto& queued : batch) requests.push_back(&queued->request);
+            const auto begun = Clock::now();
+            if (!requests.empty()) session->carry_out(requests);
+            size_.took(requests.size(), Clock::now() - begun);
+            hold_unfinished(batch);
+        } catch (const std::exception& error) {
+            // What is not PostgreSQL's: a schema of another version, a ledger with another store,
+            // a format that cannot be set up.
+            log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
+        }
+        answer_all(batch);
+        std::vector<StatusQuestions::Pointer> questions;
+        {
+            const std::lock_guard lock(mutex_);
+            questions = questions_.take_unread();
+        }
+        if (!questions.empty()) tell(questions, session.get());
+    }
+}
+
+void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
+    StatusOutcome outcome = ask_again_soon();
+    {
+        const std::lock_guard lock(mutex_);
+        // What runs may be a repeat: then its ledger knows what became of the key.
+        StatusQuestion::Then asked = [this, key, then](StatusOutcome known) {
+            bool runs = false;
+            {
+                const std::lock_guard running(mutex_);
+                runs = in_flight_.runs(key);
+            }
+            then(runs ? while_looked_up(std::move(known)) : std::move(known));
+        };
+        if (in_flight_.runs_original(key)) {
+            outcome = KeyStatus{.state = KeyStatus::State::in_flight};
+        } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
+                                                options_.waiting)) {
+            wake_.notify_one();
+            wake_watch_.notify_one();
+            return;
+        }
+    }
+    then(std::move(outcome));
+}
+
+// After a batch and in its session: what it reports was committed.
+void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
+                       SinkSession* session) {
+    std::vector<Digest> keys;
+    for (const auto& question : questions) keys.push_back(question->key());
+    std::optional<std::vector<StatusOutcome>> known;
+    if (session != nullptr) known = session->look(keys);
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        if (known) {
+            questions[i]->tell(std::move((*known)[i]));
+        } else {
+            questions[i]->tell(ask_again_soon());
+        }
+    }
+}
+
+void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
+    {
+        // From here on nobody else answers them.
+        const std::lock_guard lock(mutex_);
+        running_.clear();
+        running_deadline_.reset();
+    }
+    for (auto& queued : requests) {
+        if (!queued->request.done) queued->request.at.outcome = ask_again_later();
+        answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
+               std::move(queued->request.at.outcome));
+    }
+}
+
+// Those that waited get the same answer: to them it is a repeat. The next ones get their turn.
+// `asking`: null if it was already answered otherwise.
+void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
+    std::vector<Asking> waited;
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        groups_.erase(key);
+        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
+            Waiting one = std::move(waiting_.extract(waiter).mapped());
+            if (!one.request) {
+                waited.push_back(std::move(one.asking));
+                continue;
+            }
+            std::optional<KeyedOutcome> told = ask_again_soon();
+            if (!stopping_)
+                told = admit(std::move(*one.request), one.asking, one.group, one.arrived);
+            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
+        }
+    }
+    KeyedOutcome repeated = outcome;
+    if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
+        if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
+    }
+    if (asking != nullptr) asking->tell(std::move(outcome));
+    for (const Asking& other : waited) other.tell(repeated);
+    for (auto& [other, told] : refused) other.tell(std::move(told));
+}
+
+// REQUIRES: the mutex is held.
+std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const {
+    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
+        next = queue_.front()->request.deadline;
+    }
+    if (running_deadline_ && (!next || *running_deadline_ < *next)) next = running_deadline_;
+    const auto of_question = questions_.next_deadline();
+    if (of_question && (!next || *of_question < *next)) next = of_question;
+    return next;
+}
+
+// Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
+// nothing, for ever. Their keys stay in flight until it ends. REQUIRES: the mutex is held.
+std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
+    std::vector<Asking> late;
+    if (!running_deadline_ || *running_deadline_ > now) return late;
+    for (Queued* queued : running_) {
+        if (queued->told || queued->request.deadline + grace > now) continue;
+        queued->told = true;
+        late.push_back(queued->asking);
+    }
+    running_deadline_ = first_deadline(running_);
+    return late;
+}
+
+// What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
+std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Clock::time_point now) {
+    std::vector<std::unique_ptr<Queued>> overdue;
+    while (!queue_.empty() &&
+           (queue_.front()->request.deadline <= now ||
+            (!overdue.empty() && queue_.front()->group == overdue.back()->group))) {
+        overdue.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    return overdue;
+}
+
+// A batch may take long; a request that waits for it, or for its turn after it, must not wait
+// longer than it asked to.
+void SinkBatcher::watch(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto next = next_deadline();
+        const auto changed = [&] { return next_deadline() != next; };
+        if (next) {
+            wake_watch_.wait_until(lock, stop, *next, changed);
+        } else {
+            wake_watch_.wait(lock, stop, changed);
+        }
+        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
+        const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
+        const auto questions = questions_.take_overdue(Clock::now());
+        std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
+        lock.unlock();
+        onceward::tell(late);
+        for (const Asking& one : of_batch) one.tell(ask_again_later());
+        tell(questions, nullptr);
+        for (const auto& one : overdue) {
+            answer(one->request.at.request.digest, &one->asking, ask_again_soon());
+        }
+        lock.lock();
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,254 @@
+#include "gateway/to_sink/sink_session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <random>
+
+#include "dedup/base/logging.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/ledger/make_store.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
+#include "gateway/requests/record_headers.h"
+#include "gateway/requests/request_digest.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds longest_pause = 2s;
+// The size of the cache of results, for repeats.
+constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
+// How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
+// while it does all others of this batch wait as well, and the route's next ones.
+constexpr std::chrono::milliseconds usual_patience = 50ms;
+
+// 50 ms, doubled each time, jittered.
+std::chrono::milliseconds pause_after(int failures) {
+    thread_local std::minstd_rand random(std::random_device{}());
+    const auto whole =
+        std::min(longest_pause, std::chrono::milliseconds(50 << std::min(failures, 6)));
+    return std::chrono::milliseconds(std::uniform_int_distribution<std::chrono::milliseconds::rep>(
+        whole.count() / 2, whole.count())(random));
+}
+
+// Where a session counts its requests from: anywhere, so that no other has the same numbers, and
+// far enough from the end.
+std::int64_t random_number() {
+    const Digest random = random_digest();
+    std::uint64_t number = 0;
+    std::memcpy(&number, random.bytes.data(), sizeof number);
+    return static_cast<std::int64_t>(number >> 2);
+}
+
+}  // namespace
+
+// The last try may begin just before the deadline, and look at the claims at its end.
+std::chrono::milliseconds longest_request(const SinkBatcherOptions& options) {
+    return options.longest_request + options.postgres.statement_timeout;
+}
+
+SinkSession::SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop)
+    : options_(options), stop_(stop), intake_(options.intake()), sequence_(random_number()) {}
+
+SinkSession::~SinkSession() { disconnect(); }
+
+void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
+    Parts parts(1);
+    for (WaitingRequest* waiting : requests) {
+        if (!waiting->elsewhere) parts.front().push_back(waiting);
+    }
+    for (WaitingRequest* waiting : requests) {
+        if (waiting->elsewhere) parts.push_back({waiting});
+    }
+    patience_ = parts.front().empty() ? short_patience : usual_patience;
+    searching_ = false;
+    int failures = 0;
+    while (!parts.empty()) {
+        give_up_overdue(parts.front());
+        if (parts.front().empty()) {
+            parts.pop_front();
+            continue;
+        }
+        switch (attempt(parts)) {
+            case Step::next: failures = 0; break;
+            case Step::again: wait(pause_after(failures++)); break;
+        }
+    }
+}
+
+std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Digest> keys) try {
+    if (!connection_) connect();
+    return told(keys);
+} catch (const std::exception& error) {
+    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    disconnect();
+    return std::nullopt;
+}
+
+// The claims are asked only of what has no result.
+std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
+    results_->begin();
+    std::vector<std::optional<MessageResult>> found = results_->get(*connection_, keys);
+    std::vector<StatusOutcome> outcomes(keys.size());  // unknown
+    std::vector<Digest> open;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (found[i]) continue;
+        open.push_back(keys[i]);
+        places.push_back(i);
+    }
+    std::vector<bool> claimed;
+    if (!open.empty()) claimed = claims_->known(*connection_, open);
+    if (std::ranges::find(claimed, true) != claimed.end()) {
+        // DANGER: read the results again, after the claims. A request that was committed between
+        // the two reads has its answer, and its owner must not hear that it is gone.
+        const auto later = results_->get(*connection_, open);
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            found[places[i]] = later[i];
+            if (claimed[i]) outcomes[places[i]] = Problem{.kind = ProblemKind::answer_gone};
+        }
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (!found[i]) continue;
+        outcomes[i] = KeyStatus{.state = KeyStatus::State::completed,
+                                .status = response_of(*found[i]).status};
+    }
+    return outcomes;
+}
+
+// What a record has; its views are of the request.
+Record SinkSession::record_of(KeyedRequest& request) {
+    Record record;
+    record.offset = Offset{++sequence_};
+    record.timestamp = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    record.payload = request.request.body;
+    if (!request.key.empty()) record.key = request.key;
+    if (!request.head) {
+        request.head = std::make_shared<const HttpHeaders>(
+            record_headers(std::move(request.request.headers), std::move(request.parameters)));
+    }
+    for (const auto& [name, value] : *request.head) record.headers.push_back({name, value});
+    if (!request.tenant.empty()) record.headers.push_back({"onceward-tenant", request.tenant});
+    return record;
+}
+
+bool SinkSession::decode(WaitingRequest& waiting) {
+    RequestInBatch& at = waiting.at;
+    intake_.take(record_of(at.request), at.chunk);
+    Message& message = at.message();
+    message.digest = at.request.digest;
+    message.fingerprint = at.request.fingerprint;
+    message.key_text = at.request.key;
+    if (!message.rejection) return true;
+    // Nothing of it was claimed, so that a corrected one passes under the same key.
+    const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
+    // It names columns and quotes no values.
+    log_info("http.rejected", {{"route", options_.name},
+                               {"digest", hex(message.digest)},
+                               {"error", message.rejection->reason}});
+    at.outcome = Problem{.kind = ProblemKind::rejected,
+                         .detail = unreadable ? message.rejection->reason
+                                              : "A value is missing, or is not of its type."};
+    waiting.done = true;
+    return false;
+}
+
+void SinkSession::decode_all(std::vector<WaitingRequest*>& part) {
+    std::erase_if(part, [this](WaitingRequest* waiting) {
+        if (waiting->decoded) return false;
+        waiting->decoded = true;
+        return !decode(*waiting);
+    });
+}
+
+void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(part, [&](WaitingRequest* waiting) {
+        const bool waited = waiting->elsewhere && waiting->wait_until <= now;
+        if (!waited && waiting->deadline > now && !stop_.stop_requested()) return false;
+        waiting->at.outcome = ask_again_soon();
+        if (waited) waiting->at.outcome = KeyedAnswer{.state = KeyState::in_flight};
+        return waiting->done = true;
+    });
+}
+
+SinkSession::Step SinkSession::attempt(Parts& parts) try {
+    if (!connection_) connect();
+    // Only now: a sink encodes by what it has seen of its target.
+    decode_all(parts.front());
+    if (parts.front().empty()) {
+        parts.pop_front();
+        return Step::next;
+    }
+    if (searching_) return search(parts);
+    std::vector<RequestInBatch*> requests;
+    for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
+    if (transaction_->attempt(*connection_, requests, patience_) == Settlement::again) {
+        return Step::next;
+    }
+    for (WaitingRequest* waiting : parts.front()) waiting->done = true;
+    parts.pop_front();
+    repeated_ = 0;
+    last_sqlstate_.clear();
+    return Step::next;
+} catch (const PostgresError& error) {
+    return failed(error, parts);
+} catch (const ResultMismatch& error) {
+    return mismatched(error.what(), parts);
+} catch (const SinkMismatch& error) {
+    return stopped(error.what(), parts);
+}
+
+void SinkSession::connect() {
+    auto connection = std::make_unique<Connection>(options_.postgres);
+    check_server(*connection);
+    require_schema_(*connection);
+    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
+    // ledger's now: claims would go to a foreign ledger.
+    const RegisteredLedger registered = register_requests(
+        *connection, options_.ledger, options_.service, options_.name, longest_request(options_));
+    if (!claims_ || registered != registered_) {
+        transaction_.reset();  // It borrows the stores.
+        registered_ = registered;
+        claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
+        results_ =
+            std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);
+        std::optional<int> table;
+        if (options_.ledger.store == StoreKind::table) table = registered.ledger;
+        transaction_ = std::make_unique<SinkTransaction>(
+            SinkTransaction::Parts{.claims = *claims_,
+                                   .results = *results_,
+                                   .sink = *intake_.sink,
+                                   .context = {options_.service, options_.name},
+                                   .limits = options_.limits,
+                                   .table = table,
+                                   .observer = options_.observer,
+                                   .originals = options_.originals});
+    }
+    intake_.sink->prepare(*connection);
+    connection_ = std::move(connection);
+    if (options_.session_opened) options_.session_opened(connection_->pid());
+}
+
+// Memory never outlives its session: a fail-over may have lost what it knows of.
+void SinkSession::disconnect() {
+    if (claims_) claims_->connection_lost();
+    if (results_) results_->connection_lost();
+    if (!connection_) return;
+    if (options_.session_closed) options_.session_closed(connection_->pid());
+    connection_.reset();
+}
+
+void SinkSession::wait(std::chrono::milliseconds pause) const {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, stop_, pause, [] { return false; });
+}
+
+}  // namespace onceward

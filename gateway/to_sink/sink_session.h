@@ -1,0 +1,137 @@
+#pragma once
+// A route's session with PostgreSQL, and its way through a batch. It tries a batch again after a
+// passing failure, on a new session after a lost one, without the requests that are refused, and in
+// halves if a request waits for another process or all of them are too slow together. Used by one
+// thread. Exceptions other than PostgresError and SinkMismatch are passed on: a schema of another
+// version, a ledger with another store.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "dedup/claims/log/log_windows.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/server/migration.h"
+#include "dedup/sink/message_result.h"
+#include "gateway/to_sink/sink_transaction.h"
+
+namespace onceward {
+
+// A sink, and what makes messages for it of records: the gateway knows no decoder.
+struct SinkIntake {
+    std::unique_ptr<Sink> sink;
+    // Adds the message to the chunk, encoded, or rejected. No key is extracted.
+    std::function<void(Record, Chunk&)> take;
+};
+
+struct SinkBatcherOptions {
+    ConnectionOptions postgres;
+    LedgerOptions ledger;  // its reach is global
+    std::string service;   // takes the place of a consumer group: the configuration's `group`
+    std::string name;      // the route's operation
+    ResultLimits limits;
+    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+    // A request that is not carried out by then is answered with 503. Claims are kept longer by as
+    // much.
+    std::chrono::milliseconds longest_request{30'000};
+    // Most requests in a transaction; more holds more locks. Fewer where they are slow.
+    std::size_t batch = 500;
+    // Most that wait for one; further ones get a 503 at once.
+    std::size_t waiting = 10'000;
+    std::shared_ptr<LogWindows> log_windows;  // the process's
+    // Made in the batcher's thread, and used there.
+    std::function<SinkIntake()> intake;
+    // The sessions, for the process's guard.
+    std::function<void(int pid)> session_opened = {};
+    std::function<void(int pid)> session_closed = {};
+    // A batch ran into statement_timeout.
+    std::function<void()> timed_out = {};
+    StepObserver* observer = nullptr;  // may be null
+    // The batcher's own: see SinkTransaction::Parts.
+    std::function<void(std::span<const Digest>)> originals = {};
+};
+
+// The time from a request's arrival to the last check of its claims. The watermark of the route's
+// feed is the clock minus this time.
+std::chrono::milliseconds longest_request(const SinkBatcherOptions& options);
+
+// A request that waits for its batch, or is in one.
+struct WaitingRequest {
+    RequestInBatch at;
+    std::chrono::steady_clock::time_point deadline;
+    // Until then it waits for another process that works on its key; not after the deadline.
+    std::chrono::steady_clock::time_point wait_until{};
+    bool decoded = false;
+    bool elsewhere = false;  // another process works on its key, or did so just now
+    bool done = false;       // its outcome is final
+};
+
+class SinkSession {
+  public:
+    // How long a batch's claims wait for another process's claims once one of them had to: until
+    // the waiting request is alone, and in its further tries.
+    static constexpr std::chrono::milliseconds short_patience{10};
+
+    // Both outlive it. Once a stop is requested what is not in a transaction is given up.
+    SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
+    ~SinkSession();
+    SinkSession(const SinkSession&) = delete;
+    SinkSession& operator=(const SinkSession&) = delete;
+
+    // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
+    // to be given again.
+    void carry_out(const std::vector<WaitingRequest*>& requests);
+    // What became of these keys, as far as it is committed; nullopt if PostgreSQL does not answer.
+    std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);
+
+  private:
+    std::vector<StatusOutcome> told(std::span<const Digest> keys);
+    enum class Step : std::uint8_t { next, again };
+    // What is still to be tried, in order; the front is the next transaction.
+    using Parts = std::deque<std::vector<WaitingRequest*>>;
+    Record record_of(KeyedRequest& request);
+    bool decode(WaitingRequest& waiting);
+    void decode_all(std::vector<WaitingRequest*>& part);
+    void give_up_overdue(std::vector<WaitingRequest*>& part) const;
+    Step attempt(Parts& parts);
+    Step failed(const PostgresError& error, Parts& parts);
+    bool begin_search(const Parts& parts);
+    Step search(Parts& parts);
+    void refuse(WaitingRequest& waiting, const Refusal& refusal) const;
+    Step too_slow(Parts& parts);
+    Step held_up(Parts& parts);
+    static bool halve(Parts& parts);
+    std::optional<Step> reconsidered();
+    Step reject(const PostgresError& error, Parts& parts);
+    Step stopped(const std::string& why, Parts& parts);
+    Step mismatched(const std::string& why, Parts& parts);
+    void connect();
+    void disconnect();
+    void wait(std::chrono::milliseconds pause) const;
+
+    const SinkBatcherOptions& options_;
+    const std::stop_token& stop_;
+    SinkIntake intake_;
+    RegisteredLedger registered_;
+    std::unique_ptr<ClaimStore> claims_;  // of that ledger, as the results
+    std::unique_ptr<ResultStore> results_;
+    std::unique_ptr<SinkTransaction> transaction_;
+    std::unique_ptr<Connection> connection_;
+    SchemaCheck require_schema_;
+    std::int64_t sequence_;
+    std::string last_sqlstate_;
+    int repeated_ = 0;
+    std::chrono::milliseconds patience_{0};  // with another's claim
+    RefusalSearch search_;
+    bool searching_ = false;  // the next attempt searches for what the sink refuses
+};
+
+}  // namespace onceward

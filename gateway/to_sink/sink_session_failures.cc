@@ -1,0 +1,178 @@
+// What happens to the requests of a failed transaction: another try, a try without those that the
+// sink refuses, or smaller batches.
+
+#include <algorithm>
+
+#include "dedup/base/logging.h"
+#include "gateway/to_sink/sink_session.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::string_view lock_not_to_be_had = "55P03";
+constexpr std::string_view statement_cancelled = "57014";
+
+}  // namespace
+
+// Returns whether the next attempt at the first part searches for the requests that the sink
+// refuses. False if it is a single request or was searched just before.
+bool SinkSession::begin_search(const Parts& parts) {
+    searching_ = !searching_ && parts.front().size() > 1;
+    return searching_;
+}
+
+SinkSession::Step SinkSession::search(Parts& parts) {
+    std::vector<RequestInBatch*> requests;
+    for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
+    const auto refusals =
+        transaction_->search(*connection_, requests, patience_, search_, repeated_);
+    if (!refusals) return Step::next;
+    searching_ = false;
+    if (const auto step = reconsidered()) return *step;
+    if (refusals->empty()) {
+        // They are refused only together, or no longer at all.
+        halve(parts);
+        return Step::next;
+    }
+    auto next = refusals->begin();
+    std::erase_if(parts.front(), [&](WaitingRequest* waiting) {
+        if (next == refusals->end() || next->message != &waiting->at.message()) return false;
+        refuse(*waiting, *next++);
+        return waiting->done = true;
+    });
+    return Step::next;
+}
+
+void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
+    const std::string digest = hex(waiting.at.request.digest);
+    if (refusal.action == FailureAction::stop) {
+        // Somebody may repair the function or table, and then the same request passes.
+        log_error("http.request_refused",
+                  {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
+        waiting.at.outcome = ask_again_later();
+        return;
+    }
+    // PostgreSQL's own words may quote the values of rows.
+    log_info("http.rejected",
+             {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
+    waiting.at.outcome = Problem{.kind = ProblemKind::rejected,
+                                 .detail = "The request violates a constraint of its target."};
+}
+
+SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {
+    if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
+        return held_up(parts);
+    }
+    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
+    last_sqlstate_ = error.sqlstate();
+    if (error.sqlstate() == statement_cancelled) {
+        log_warning("http.statement_timeout",
+                    {{"route", options_.name}, {"requests", parts.front().size()}});
+    }
+    // Without a session it was none of the batch's statements.
+    const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
+    const FailureAction action = classify(error.diagnosis(), origin, repeated_);
+    if (action == FailureAction::stop && origin == Origin::sink && begin_search(parts)) {
+        return Step::next;
+    }
+    if (action != FailureAction::reject) searching_ = false;
+    switch (action) {
+        case FailureAction::retry:
+            if (origin == Origin::sink && error.sqlstate() == statement_cancelled) {
+                return too_slow(parts);
+            }
+            return Step::again;
+        case FailureAction::reconnect:
+            // DANGER: in doubt. Never asked by SELECT: the same requests again, and a claim
+            // whose result carries our own attempt is this one's.
+            for (WaitingRequest* waiting : parts.front()) {
+                waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
+            }
+            log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
+            disconnect();
+            return Step::again;
+        case FailureAction::reject: return reject(error, parts);
+        case FailureAction::stop: return stopped(error.summary(), parts);
+    }
+    return Step::again;
+}
+
+// Another process has claimed one of these keys and has not committed or rolled back yet. Only
+// claiming each key on its own shows which one.
+SinkSession::Step SinkSession::held_up(Parts& parts) {
+    patience_ = short_patience;
+    if (halve(parts)) return Step::next;
+    WaitingRequest& alone = *parts.front().front();
+    alone.elsewhere = true;
+    // The claim in its way may be its own: the server may still be working on its COMMIT.
+    if (alone.at.in_doubt) alone.wait_until = alone.deadline;
+    give_up_overdue(parts.front());
+    parts.pop_front();
+    return Step::next;
+}
+
+// Returns false if the first part is a single request.
+bool SinkSession::halve(Parts& parts) {
+    if (parts.front().size() < 2) return false;
+    const std::vector<WaitingRequest*> part = std::move(parts.front());
+    parts.pop_front();
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    parts.emplace_front(middle, part.end());
+    parts.emplace_front(part.begin(), middle);
+    return true;
+}
+
+// The sink may have met the row of a duplicate that another process has just committed. Returns the
+// step to go on with in that case, or if PostgreSQL does not answer; else nullopt.
+std::optional<SinkSession::Step> SinkSession::reconsidered() {
+    try {
+        if (claims_->reconsider(*connection_)) return Step::next;
+        return std::nullopt;
+    } catch (const PostgresError&) {
+        disconnect();
+        return Step::again;
+    }
+}
+
+SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) {
+    if (const auto step = reconsidered()) return *step;
+    if (begin_search(parts) || halve(parts)) return Step::next;
+    WaitingRequest& alone = *parts.front().front();
+    parts.pop_front();
+    refuse(alone, {&alone.at.message(), FailureAction::reject, error.sqlstate(),
+                   error.diagnosis().message, error.summary()});
+    alone.done = true;
+    return Step::next;
+}
+
+// Together these requests take longer than a statement may: fewer are tried.
+SinkSession::Step SinkSession::too_slow(Parts& parts) {
+    if (options_.timed_out) options_.timed_out();
+    return halve(parts) ? Step::next : Step::again;
+}
+
+// A missing table or privilege: no request caused it, and no retry repairs it.
+SinkSession::Step SinkSession::stopped(const std::string& why, Parts& parts) {
+    log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
+    for (WaitingRequest* waiting : parts.front()) {
+        waiting->at.outcome = ask_again_later();
+        waiting->done = true;
+    }
+    parts.pop_front();
+    disconnect();
+    return Step::next;
+}
+
+// What the sink's target answered for some of them cannot be sent or stored as an answer.
+SinkSession::Step SinkSession::mismatched(const std::string& why, Parts& parts) {
+    if (begin_search(parts)) return Step::next;
+    searching_ = false;
+    for (WaitingRequest* waiting : parts.front()) {
+        refuse(*waiting, {&waiting->at.message(), FailureAction::stop, "", why, why});
+        waiting->done = true;
+    }
+    parts.pop_front();
+    return Step::next;
+}
+
+}  // namespace onceward

@@ -1,0 +1,89 @@
+#pragma once
+// The transaction of a batch of requests: claims, sink, results, settle, COMMIT. Like the
+// processor's (dedup/processor.h), except for what a request does not have: no partitions, hence no
+// fences and no dead letters; the sender of a bad request gets the error. One object for each
+// session, used by one thread; borrows its parts. Failures are PostgresErrors.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dedup/base/step_observer.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/message/message.h"
+#include "dedup/policy/failure.h"
+#include "dedup/policy/refusal_search.h"
+#include "dedup/results/result_store.h"
+#include "dedup/sink/sink.h"
+#include "gateway/requests/keyed_request.h"
+
+namespace onceward {
+
+// A request among those of a batch. It stays where it is: its message has views of it.
+struct RequestInBatch {
+    KeyedRequest request;
+    Chunk chunk;             // the request as a message, the only one
+    Digest attempt;          // random; stored with its result
+    bool in_doubt = false;   // a COMMIT with it had no answer
+    KeyedOutcome outcome{};  // of the last attempt; counts once that was committed
+    // REQUIRES: it was made.
+    Message& message() { return chunk.messages.front(); }
+    const Message& message() const { return chunk.messages.front(); }
+};
+
+class SinkTransaction {
+  public:
+    struct Parts {
+        ClaimStore& claims;
+        ResultStore& results;
+        Sink& sink;
+        BatchContext context;
+        ResultLimits limits;
+        // The ledger's number where it is a table: a claim waits there for a transaction that has
+        // claimed the key and is not at its end. A log finds such a one at its own end.
+        std::optional<int> table{};
+        StepObserver* observer = nullptr;  // may be null
+        // May be empty. Told the keys that are claimed now for the first time, before their sink.
+        std::function<void(std::span<const Digest>)> originals = {};
+    };
+    explicit SinkTransaction(Parts parts) : parts_(std::move(parts)) {}
+
+    // `again`: what was presumed did not hold; nothing of it landed. REQUIRES: no two of them have
+    // the same digest, none is rejected. Where a claim waits for longer than `patience` it fails
+    // (55P03) while claiming().
+    Settlement attempt(Connection& connection, std::span<RequestInBatch* const> requests,
+                       std::chrono::milliseconds patience);
+    // Finds the requests that the sink refuses, as RefusalSearch::run() says, and rolls back.
+    // Returns nullopt if a presumed claim did not hold.
+    std::optional<std::vector<Refusal>> search(Connection& connection,
+                                               std::span<RequestInBatch* const> requests,
+                                               std::chrono::milliseconds patience,
+                                               RefusalSearch& search, int earlier);
+    bool claiming() const { return claiming_; }
+    // Whose statement ran last.
+    Origin origin() const { return origin_; }
+
+  private:
+    struct Claimed {
+        std::vector<RequestInBatch*> fresh;
+        std::vector<RequestInBatch*> known;
+    };
+    void begin(Connection& connection);
+    OwnedTransaction::Begin how() const;
+    std::optional<Claimed> sort(Transaction& transaction, std::span<RequestInBatch* const> requests,
+                                std::chrono::milliseconds patience);
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+                                                  std::span<const Claim> claims,
+                                                  std::chrono::milliseconds patience);
+    void write(Transaction& transaction, std::span<RequestInBatch* const> fresh);
+    // Answers with those whose result is not there.
+    std::vector<RequestInBatch*> replay(Transaction& transaction,
+                                        std::span<RequestInBatch* const> known);
+    Parts parts_;
+    Origin origin_ = Origin::ours;
+    bool claiming_ = false;
+};
+
+}  // namespace onceward

@@ -1,0 +1,295 @@
+#include "gateway/to_upstream/upstream_requests.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "dedup/base/logging.h"
+#include "gateway/to_upstream/upstream_rules.h"
+
+namespace onceward {
+namespace {
+
+// Between the looks at a key that another process has in flight.
+constexpr std::chrono::milliseconds looked_for_again{50};
+// The pause between two tries to release a claim in doubt.
+constexpr std::chrono::seconds let_go_again{1};
+
+}  // namespace
+
+UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(std::move(options)) {
+    options_.calls = &calls_;
+    options_.original = [this](const Digest& key) { tell_original(key); };
+    for (std::size_t i = 0; i < options_.upstream.concurrency; ++i) {
+        workers_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    }
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+UpstreamRequests::~UpstreamRequests() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    for (std::jthread& worker : workers_) worker.request_stop();
+    for (std::jthread& worker : workers_) worker.join();
+    watcher_.request_stop();
+    watcher_.join();
+    for (const Queued& queued : queue_) {
+        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
+    }
+    for (const Queued& queued : held_) {
+        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
+    }
+}
+
+void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
+    const auto shared = std::make_shared<const Then>(std::move(then));
+    const auto now = Clock::now();
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+        const Asking asking{shared, place};
+        std::optional<KeyedOutcome> outcome;
+        if (may_go_on(requests[place].request.target)) {
+            const std::lock_guard lock(mutex_);
+            outcome = admit(std::move(requests[place]), asking, now);
+        } else {
+            outcome =
+                Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not taken."};
+        }
+        if (outcome) asking.tell(std::move(*outcome));
+    }
+}
+
+void UpstreamRequests::look(std::size_t, const Digest& key,
+                            std::function<void(StatusOutcome)> then) {
+    UpstreamStatus* status = nullptr;
+    bool running = false, original = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
+        if (!stopping_) status = status_.get();
+        running = in_flight_.runs(key);
+        original = in_flight_.runs_original(key);
+    }
+    if (status == nullptr) return then(ask_again_soon());
+    status->look(key, [running, original, then = std::move(then)](StatusOutcome known) {
+        if (original) return then(while_running(std::move(known)));
+        then(running ? while_looked_up(std::move(known)) : std::move(known));
+    });
+}
+
+// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
+// of its arrival. REQUIRES: the mutex is held.
+std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking,
+                                                    Clock::time_point arrived) {
+    const auto now = Clock::now();
+    if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();
+    const auto until = arrived + std::min(options_.wait, options_.patience);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+    const KeysInFlight::Admission admission =
+        in_flight_.admit(request.digest, request.fingerprint, wait, now);
+    switch (admission.kind) {
+        case KeysInFlight::Admission::Kind::run:
+            queue_.push_back({std::move(request), asking, arrived + options_.patience, until});
+            wake_.notify_one();
+            if (queue_.size() == 1) wake_watch_.notify_one();
+            return std::nullopt;
+        case KeysInFlight::Admission::Kind::wait:
+            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case KeysInFlight::Admission::Kind::behind:
+            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), arrived});
+            wake_watch_.notify_one();
+            return std::nullopt;
+        case KeysInFlight::Admission::Kind::in_flight:
+            return KeyedAnswer{.state = KeyState::in_flight};
+    }
+    return std::nullopt;
+}
+
+// Held ones first where their time has come: they are few, and a look is short.
+UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        if (!in_doubt_.empty() && next_let_go_ <= Clock::now()) {
+            Work work{.in_doubt = in_doubt_.front()};
+            in_doubt_.pop_front();
+            if (!queue_.empty() || !held_.empty()) wake_.notify_one();
+            return work;
+        }
+        std::deque<Queued>* ready = nullptr;
+        if (!held_.empty() && held_.front().next_try <= Clock::now()) {
+            ready = &held_;
+        } else if (!queue_.empty()) {
+            ready = &queue_;
+        }
+        if (ready != nullptr) {
+            Work work{.request = std::move(ready->front())};
+            ready->pop_front();
+            // This thread may be in a call from now on, and have had the word of another request.
+            if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
+            return work;
+        }
+        const auto work = [&] { return !queue_.empty(); };
+        if (held_.empty() && in_doubt_.empty()) {
+            wake_.wait(lock, stop,
+                       [&] { return work() || !held_.empty() || !in_doubt_.empty(); });
+            continue;
+        }
+        auto next = in_doubt_.empty() ? Clock::time_point::max() : next_let_go_;
+        if (!held_.empty()) next = std::min(next, held_.front().next_try);
+        wake_.wait_until(lock, stop, next, work);
+    }
+    return {};
+}
+
+void UpstreamRequests::tell_original(const Digest& key) {
+    ToldLater told;
+    {
+        const std::lock_guard lock(mutex_);
+        take_for_original(in_flight_, waiting_, key, Clock::now(), told);
+    }
+    onceward::tell(told);
+}
+
+// Nothing was called for it, and its client was asked to send it again.
+void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
+    const std::lock_guard lock(mutex_);
+    in_doubt_.push_back(claim);
+    next_let_go_ = Clock::now() + let_go_again;
+    wake_.notify_one();
+}
+
+// False where it has waited long enough.
+bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
+    const auto next = Clock::now() + looked_for_again;
+    if (!carried.elsewhere || next >= queued.wait_until) return false;
+    queued.request = std::move(*carried.elsewhere);
+    queued.known = std::move(carried.outcome);
+    queued.next_try = next;
+    const std::lock_guard lock(mutex_);
+    held_.push_back(std::move(queued));
+    wake_.notify_one();
+    wake_watch_.notify_one();
+    return true;
+}
+
+bool UpstreamRequests::let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
+                              const std::stop_token& stop) try {
+    if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
+    return session->let_go(claim);
+} catch (const std::exception& error) {
+    log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
+    session.reset();
+    return false;
+}
+
+void UpstreamRequests::run(const std::stop_token& stop) {
+    std::unique_ptr<UpstreamSession> session;
+    while (Work work = next_work(stop)) {
+        if (work.in_doubt) {
+            if (!let_go(*work.in_doubt, session, stop)) let_go_later(*work.in_doubt);
+            continue;
+        }
+        std::optional<Queued>& queued = work.request;
+        const Digest key = queued->request.digest;
+        // DANGER: its client has given up, or is being asked to send it again right now.
+        if (queued->deadline <= Clock::now()) {
+            answer(key, queued->asking, came_too_late());
+            continue;
+        }
+        UpstreamSession::Carried carried{.outcome = ask_again_later()};
+        try {
+            if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
+            carried = session->carry_out(std::move(queued->request), queued->deadline);
+        } catch (const std::exception& error) {
+            // What is not PostgreSQL's: a schema of another version, a ledger with another store.
+            log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
+            session.reset();
+        }
+        const std::optional<ClaimInDoubt> in_doubt = carried.in_doubt;
+        if (!hold(*queued, carried)) answer(key, queued->asking, std::move(carried));
+        if (in_doubt) let_go_later(*in_doubt);
+    }
+}
+
+// Those that waited get the same answer: a stored answer is a repeat to them. The next ones get
+// their turn.
+void UpstreamRequests::answer(const Digest& key, const Asking& asking,
+                              UpstreamSession::Carried carried) {
+    std::vector<Asking> waited;
+    std::vector<std::pair<Asking, KeyedOutcome>> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
+            Waiting one = std::move(waiting_.extract(waiter).mapped());
+            if (!one.request) {
+                waited.push_back(std::move(one.asking));
+                continue;
+            }
+            auto told = admit(std::move(*one.request), one.asking, one.arrived);
+            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
+        }
+    }
+    KeyedOutcome repeated = carried.outcome;
+    if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
+        if (carried.stored) answered->state = KeyState::replayed;
+    }
+    asking.tell(std::move(carried.outcome));
+    for (const Asking& other : waited) other.tell(repeated);
+    for (auto& [other, told] : refused) other.tell(std::move(told));
+}
+
+// REQUIRES: the mutex is held.
+std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadline() const {
+    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
+        next = queue_.front().deadline;
+    }
+    for (const Queued& held : held_) {
+        if (!next || held.wait_until < *next) next = held.wait_until;
+    }
+    return next;
+}
+
+// Together with the answer for each. REQUIRES: the mutex is held.
+std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
+    std::vector<Queued> overdue;
+    while (!queue_.empty() && queue_.front().deadline <= now) {
+        overdue.push_back(std::move(queue_.front()));
+        overdue.back().known = ask_again_soon();
+        queue_.pop_front();
+    }
+    const auto waited = [&](const Queued& held) { return held.wait_until <= now; };
+    const auto late = std::ranges::stable_partition(held_, std::not_fn(waited));
+    std::ranges::move(late, std::back_inserter(overdue));
+    held_.erase(late.begin(), late.end());
+    return overdue;
+}
+
+// A call may take long; a request that waits for it, or for its turn after it, must not wait longer
+// than it asked to.
+void UpstreamRequests::watch(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto next = next_deadline();
+        const auto changed = [&] { return next_deadline() != next; };
+        if (next) {
+            wake_watch_.wait_until(lock, stop, *next, changed);
+        } else {
+            wake_watch_.wait(lock, stop, changed);
+        }
+        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
+        std::vector<Queued> overdue = take_overdue(Clock::now());
+        if (late.empty() && overdue.empty()) continue;
+        lock.unlock();
+        onceward::tell(late);
+        for (Queued& one : overdue) {
+            answer(one.request.digest, one.asking, {.outcome = std::move(one.known)});
+        }
+        lock.lock();
+    }
+}
+
+}  // namespace onceward

@@ -1,0 +1,94 @@
+#pragma once
+// Carries requests to an upstream, each by itself. One for each route, with a thread, a session and
+// a client for each call that may be under way. Thread-safe; every request is answered once. One
+// that waited for its turn as long as `patience` gets an answer that says so, and is never called.
+// Of several with one key in this process one is carried out, and the others wait or get 409; one
+// whose key another process has in flight is tried again for as long as it waits.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/requests/asking.h"
+#include "gateway/requests/keyed_request.h"
+#include "gateway/to_upstream/upstream_session.h"
+#include "gateway/to_upstream/upstream_status.h"
+
+namespace onceward {
+
+class UpstreamRequests final : public RequestTarget {
+  public:
+    explicit UpstreamRequests(UpstreamRequestOptions options);
+    // What still waits gets a 503; calls under way are waited for, up to their time-out.
+    ~UpstreamRequests() override;
+    // Each in transactions of its own.
+    void submit(std::vector<KeyedRequest> requests, Then then) override;
+    void look(std::size_t route, const Digest& key,
+              std::function<void(StatusOutcome)> then) override;
+    std::int64_t calls_under_way() const { return calls_; }
+    const std::string& name() const { return options_.name; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    struct Queued {
+        KeyedRequest request;
+        Asking asking;
+        Clock::time_point deadline;
+        Clock::time_point wait_until;  // for others of its key
+        // For a request whose key another process has in flight.
+        Clock::time_point next_try{};
+        KeyedOutcome known{};  // its answer at the last try
+    };
+    // Waits for the answer of the running one; with a request, for its turn after another one with
+    // its key.
+    struct Waiting {
+        Asking asking;
+        std::optional<KeyedRequest> request{};
+        Clock::time_point arrived{};
+    };
+    static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
+    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
+                                      Clock::time_point arrived);
+    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
+    void run(const std::stop_token& stop);
+    // Neither of the two where a stop is requested.
+    struct Work {
+        std::optional<Queued> request{};
+        std::optional<ClaimInDoubt> in_doubt{};
+        explicit operator bool() const { return request || in_doubt; }
+    };
+    Work next_work(const std::stop_token& stop);
+    void tell_original(const Digest& key);
+    bool let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
+                const std::stop_token& stop);
+    void let_go_later(const ClaimInDoubt& claim);
+    bool hold(Queued& queued, UpstreamSession::Carried& carried);
+    std::vector<Queued> take_overdue(Clock::time_point now);
+    std::optional<Clock::time_point> next_deadline() const;
+    void watch(const std::stop_token& stop);
+
+    UpstreamRequestOptions options_;
+    std::atomic<std::int64_t> calls_{0};
+    std::mutex mutex_;
+    std::condition_variable_any wake_;        // work
+    std::condition_variable_any wake_watch_;  // a deadline
+    std::deque<Queued> queue_;                // nearly in the order of their deadlines
+    std::deque<Queued> held_;  // elsewhere in flight; in the order of their next tries
+    // Claims whose call never began: they are released again and again until PostgreSQL answers.
+    std::deque<ClaimInDoubt> in_doubt_;
+    Clock::time_point next_let_go_{};
+    KeysInFlight in_flight_;
+    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
+    bool stopping_ = false;
+    std::unique_ptr<UpstreamStatus> status_;  // made for the first question
+    std::vector<std::jthread> workers_;
+    std::jthread watcher_;  // the last members: they use the others
+};
+
+}  // namespace onceward

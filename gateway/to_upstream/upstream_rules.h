@@ -1,0 +1,69 @@
+#pragma once
+// What a route to an upstream decides without I/O: which requests and headers go on, what a call's
+// end means, and what becomes of the key. Pure; thread-safe.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dedup/leases/leases.h"
+#include "dedup/sink/message_result.h"
+#include "gateway/requests/keyed_request.h"
+#include "gateway/requests/route_options.h"
+#include "gateway/to_upstream/upstream_client.h"
+
+namespace onceward {
+
+// How a call ended, as far as its effect goes.
+enum class CallEnd : std::uint8_t {
+    final_answer,  // 2xx, 3xx, and 4xx other than 408, 425 and 429
+    turned_down,   // the upstream's word that it may be tried again: see UpstreamTarget::free_on
+    never_sent,    // no byte of the request left
+    in_doubt,      // another failure, such as 500 or 504: it may have taken effect all the same
+    unknown,       // it was sent, and no whole answer came
+};
+CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream);
+
+// What becomes of the key then.
+enum class KeyFate : std::uint8_t {
+    stored,    // with the answer, which is replayed
+    released,  // the next request with it calls again, at once
+    held,      // until the lease's end
+};
+KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream);
+
+// The answer to a request that does not own its key; `stored`: the stored answer of that key.
+KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstream,
+                        const std::optional<MessageResult>& stored);
+
+// A key's lease, as a status query finds it.
+struct LeaseSeen {
+    bool in_flight = false;             // it has no end yet
+    std::chrono::milliseconds left{0};  // of the lease
+    int status = 0;                     // of the answer, where it has an end
+};
+KeyStatus status_of_lease(const LeaseSeen& lease);
+
+// What a call's end is stored as. REQUIRES: final_answer.
+MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
+// The answer to a request whose result is not stored. `lease`: how long a held one lasts.
+KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
+                       const ResultLimits& limits, std::chrono::milliseconds lease);
+// The answer to a request without a key: nothing of it is stored, however the call ended.
+KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits);
+
+// The headers of the request that are forwarded to the upstream: none that is never forwarded
+// (dedup/sink/http_header_rules.h), none whose name the upstream may take for another's (`X_Tenant`
+// and `X-Tenant`), no key, and no credentials except those in `named`.
+HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
+                              std::span<const std::string> named);
+
+// Whether the target stays what the route's pattern took it for: it is a path, no part of it but
+// the last is empty, and none is `.` or `..`, has a slash, a backslash or a control character,
+// written plainly, in percent signs or in those of percent signs.
+bool may_go_on(std::string_view target);
+
+}  // namespace onceward

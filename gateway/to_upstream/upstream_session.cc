@@ -1,0 +1,320 @@
+#include "gateway/to_upstream/upstream_session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "dedup/base/logging.h"
+#include "dedup/ledger/ledger.h"
+#include "dedup/policy/failure.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/server/migration.h"
+#include "dedup/server/server_check.h"
+#include "gateway/requests/answers.h"
+#include "gateway/requests/request_digest.h"
+#include "gateway/to_upstream/upstream_rules.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view statement_timeout = "57014";
+
+class CallUnderWay {
+  public:
+    explicit CallUnderWay(std::atomic<std::int64_t>* calls) : calls_(calls) {
+        if (calls_ != nullptr) ++*calls_;
+    }
+    ~CallUnderWay() {
+        if (calls_ != nullptr) --*calls_;
+    }
+    CallUnderWay(const CallUnderWay&) = delete;
+    CallUnderWay& operator=(const CallUnderWay&) = delete;
+
+  private:
+    std::atomic<std::int64_t>* calls_;
+};
+
+// A stop does not wait for the whole pause.
+void pause_before_next(const std::stop_token& stop, int failures) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, stop, std::chrono::milliseconds(50 << std::min(failures, 5)),
+                   [] { return false; });
+}
+
+}  // namespace
+
+UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop)
+    : options_(options), stop_(stop), client_(options.client()) {}
+
+UpstreamSession::~UpstreamSession() { disconnect(); }
+
+Leases UpstreamSession::leases_of(const Attempt& attempt) const {
+    return Leases(registered_.value(), options_.ledger.lease, attempt.token);
+}
+
+// The lines of this function are in the only order that loses nothing.
+UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
+                                                    Clock::time_point deadline) {
+    if (request.key.empty()) return carry_without_key(std::move(request));
+    Attempt attempt{.request = std::move(request), .token = random_digest()};
+    commit_in_doubt_ = false;
+    std::optional<KeyedOutcome> other;
+    // DANGER: no call without a lease that outlasts it: a claim that took long is made again. No
+    // call after the deadline either: its client is asked to send the request again.
+    bool claimed = false;
+    const bool asked = until(deadline, [&] {
+        other = claim(attempt);
+        claimed = !other && Clock::now() + options_.upstream.timeout < attempt.held_until;
+        if (!other && !claimed) try_again("the claim took half of its lease");
+    });
+    if (!asked || (claimed && Clock::now() >= deadline)) {
+        // Nothing was called; a claim that is in doubt, or came too late, is let go.
+        Carried carried{.outcome = ask_again_later()};
+        const bool free = claimed ? release(attempt, Clock::now()) : !commit_in_doubt_;
+        if (!free) {
+            carried.in_doubt =
+                ClaimInDoubt{attempt.request.digest, attempt.request.fingerprint, attempt.token};
+        }
+        return carried;
+    }
+    if (other) {
+        Carried carried{.outcome = std::move(*other)};
+        const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
+        const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
+        if (runs && options_.original) options_.original(attempt.request.digest);
+        if (runs) carried.elsewhere = std::move(attempt.request);
+        return carried;
+    }
+    if (options_.original) options_.original(attempt.request.digest);
+    reached(options_.observer, Step::after_claims);
+    UpstreamAnswer answer = call(attempt);
+    reached(options_.observer, Step::after_sink);
+    const CallEnd end = end_of(answer, options_.upstream);
+    if (end != CallEnd::final_answer) log_end(attempt, answer);
+    const auto patience = Clock::now() + options_.patience;
+    std::optional<Carried> carried;
+    switch (fate_of(end, options_.upstream)) {
+        case KeyFate::stored: {
+            const MessageResult result = result_of(std::move(answer), options_.limits);
+            until(patience, [&] { carried = store(attempt, result); });
+            // It has taken effect, and that is not written down: in flight until the lease ends.
+            return carried ? std::move(*carried) : Carried{.outcome = ask_again_later()};
+        }
+        case KeyFate::released: release(attempt, patience); break;
+        case KeyFate::held: break;
+    }
+    return {.outcome = passed_on(std::move(answer), options_.upstream, options_.limits,
+                                 options_.ledger.lease)};
+}
+
+// Nobody can repeat it: a stored answer would serve no one, and a lease without an end would be in
+// flight until somebody intervened.
+UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
+    Attempt attempt{.request = std::move(request), .token = {}};
+    UpstreamAnswer answer = call(attempt);
+    if (end_of(answer, options_.upstream) != CallEnd::final_answer) log_end(attempt, answer);
+    return {.outcome = passed_on_without_key(std::move(answer), options_.limits)};
+}
+
+void UpstreamSession::log_end(const Attempt& attempt, const UpstreamAnswer& answer) const {
+    log_warning("http.upstream", {{"route", options_.name},
+                                  {"digest", hex(attempt.request.digest)},
+                                  {"status", answer.status},
+                                  {"sent", answer.carried},
+                                  {"failure", answer.failure}});
+}
+
+// Returns nullopt if the key belongs to this attempt from now on.
+std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
+    const KeyedRequest& request = attempt.request;
+    const auto asked = Clock::now();
+    reached(options_.observer, Step::before_begin);
+    Leases leases = leases_of(attempt);
+    results_->begin();
+    OwnedTransaction transaction(*connection_);
+    const LeaseAnswer answer = leases.claim_request(
+        transaction, request.digest, request.fingerprint, options_.upstream.honours_key);
+    if (answer.verdict != LeaseVerdict::mine) {
+        std::optional<MessageResult> stored;
+        const bool ended =
+            answer.verdict == LeaseVerdict::done || answer.verdict == LeaseVerdict::failed;
+        if (ended) stored = results_->get(transaction, {&request.digest, 1}).front();
+        KeyedOutcome told = outcome_of(answer, options_.upstream, stored);
+        const auto* problem = std::get_if<Problem>(&told);
+        if (problem != nullptr && problem->kind == ProblemKind::outcome_unknown) {
+            // Somebody has to look, and frees it by its digest.
+            log_warning("http.outcome_unknown",
+                        {{"route", options_.name}, {"digest", hex(request.digest)}});
+        }
+        return told;
+    }
+    if (answer.taken_over) {
+        log_warning("http.lease_taken_over",
+                    {{"route", options_.name}, {"digest", hex(request.digest)}});
+    }
+    attempt.held_until = asked + options_.ledger.lease;
+    // DANGER: a COMMIT that is cancelled in its wait for a standby commits all the same, and a
+    // fail-over loses it: with it the lease of a call that is under way.
+    transaction.prepared(sql::sink_no_timeout);
+    transaction.commit();
+    return std::nullopt;
+}
+
+bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline) {
+    return until(deadline, [&] {
+        leases_of(attempt).release_request(*connection_, attempt.request.digest);
+    });
+}
+
+// DANGER: claimed again under the same token first. Its COMMIT may still be under way in the
+// server, where no release sees it: the claim waits for its end, and then the release finds it.
+bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
+    return until(Clock::now(), [&] {
+        Leases leases(registered_.value(), options_.ledger.lease, claim.token);
+        OwnedTransaction transaction(*connection_);
+        leases.claim_request(transaction, claim.key, claim.fingerprint, false);
+        leases.release_request(*connection_, claim.key);
+        transaction.commit();
+    });
+}
+
+UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
+    const CallUnderWay counted(options_.calls);
+    HttpRequest& request = attempt.request.request;
+    try {
+        client_->begin({.method = request.method,
+                        .target = request.target,
+                        .headers = forwarded_headers(request.headers, options_.key_header,
+                                                     options_.upstream.forwarded),
+                        .body = std::move(request.body),
+                        .key = attempt.request.digest});
+    } catch (const std::exception& error) {
+        // The client takes no such call: nothing was sent.
+        return {.failure = error.what()};
+    }
+    while (true) {
+        if (auto answer = client_->wait(options_.ledger.lease / 3)) return std::move(*answer);
+        if (!attempt.request.key.empty()) extend(attempt);
+    }
+}
+
+// The heartbeat. If it fails or waits, the call continues in the client's own thread: the lease
+// that is held outlasts it in any case.
+void UpstreamSession::extend(Attempt& attempt) try {
+    if (!connection_) connect();
+    const LeaseTries mine{attempt.request.digest, 0};
+    const auto asked = Clock::now();
+    if (!leases_of(attempt).extend(*connection_, {&mine, 1}).empty()) {
+        attempt.held_until = asked + options_.ledger.lease;
+    }
+} catch (const std::exception& error) {
+    log_warning("http.lease_not_extended", {{"route", options_.name}, {"error", error.what()}});
+    disconnect();
+}
+
+UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
+                                                const MessageResult& result) {
+    const KeyedRequest& request = attempt.request;
+    const Carried answered{
+        .outcome = KeyedAnswer{.state = KeyState::fresh, .result = response_of(result)},
+        .stored = true};
+    Leases leases = leases_of(attempt);
+    results_->begin();
+    OwnedTransaction transaction(*connection_);
+    const LeaseEnd end{.digest = request.digest,
+                       .failed = result.kind == MessageResult::Kind::failed,
+                       .counted = true,
+                       .status = result.status,
+                       .reason = {}};
+    if (leases.finish(transaction, {&end, 1}, true).empty()) {
+        // DANGER: the lease is no longer mine. Either a COMMIT of ours whose answer was lost took
+        // effect, which the attempt id stored with the answer shows; or another process has taken
+        // the key over, and a stale owner changes nothing.
+        const auto known = results_->find(transaction, request.digest);
+        if (known && known->attempt == attempt.token) return answered;
+        log_warning("http.lease_lost", {{"route", options_.name}, {"digest", hex(request.digest)}});
+        return {.outcome = KeyedAnswer{.state = KeyState::in_flight}};
+    }
+    const ResultStore::Stored stored{request.digest, request.tenant, result, attempt.token};
+    results_->put(transaction, {&stored, 1});
+    if (results_->settle(transaction) == Settlement::again) try_again("the ledger was rotated");
+    transaction.prepared(sql::sink_no_timeout);
+    reached(options_.observer, Step::before_commit);
+    transaction.commit();
+    reached(options_.observer, Step::after_commit);
+    results_->committed();
+    return answered;
+}
+
+bool UpstreamSession::until(Clock::time_point deadline, const std::function<void()>& step) {
+    for (int failures = 0; !stop_.stop_requested() || failures == 0; ++failures) {
+        try {
+            if (!connection_) connect();
+            step();
+            repeated_ = 0;
+            last_sqlstate_.clear();
+            return true;
+        } catch (const PostgresError& error) {
+            if (!passes(error)) return false;
+        }
+        if (Clock::now() >= deadline) return false;
+        pause_before_next(stop_, failures);
+    }
+    return false;
+}
+
+// Whether the same again is worth a try.
+bool UpstreamSession::passes(const PostgresError& error) {
+    if (error.diagnosis().in_doubt) commit_in_doubt_ = true;
+    if (error.sqlstate() == statement_timeout) {
+        log_warning("http.statement_timeout", {{"route", options_.name}});
+    }
+    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
+    last_sqlstate_ = error.sqlstate();
+    switch (classify(error.diagnosis(), Origin::ours, repeated_)) {
+        case FailureAction::retry: return true;
+        case FailureAction::reconnect:
+            // DANGER: a COMMIT may be in doubt. Never asked by SELECT: the same step again, under
+            // the same token.
+            log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
+            disconnect();
+            return true;
+        case FailureAction::reject:
+        case FailureAction::stop: break;
+    }
+    log_error("http.route_stopped", {{"route", options_.name}, {"error", error.summary()}});
+    disconnect();
+    return false;
+}
+
+void UpstreamSession::connect() {
+    auto connection = std::make_unique<Connection>(options_.postgres);
+    check_server(*connection);
+    require_schema_(*connection);
+    const auto longest =
+        2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;
+    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
+    // ledger's now: leases and results would go to a foreign ledger.
+    const RegisteredLedger registered = register_requests(
+        *connection, options_.ledger, options_.service, options_.name, longest);
+    if (registered_ != registered) {
+        registered_ = registered;
+        results_ = std::make_unique<ResultStore>(registered_->ledger, options_.ledger.store);
+    }
+    connection_ = std::move(connection);
+    if (options_.session_opened) options_.session_opened(connection_->pid());
+}
+
+void UpstreamSession::disconnect() {
+    if (results_) results_->connection_lost();
+    if (!connection_) return;
+    if (options_.session_closed) options_.session_closed(connection_->pid());
+    connection_.reset();
+}
+
+}  // namespace onceward

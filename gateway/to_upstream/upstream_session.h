@@ -1,0 +1,119 @@
+#pragma once
+// A request to an upstream, from claim to stored answer: claim and lease in one transaction, the
+// call, its end and its answer in another. One object for each thread, with a session and a client
+// of its own. Exceptions other than PostgresError are passed on: a schema of another version, a
+// ledger with another store. Whatever happens to it, what was begun is in flight in the ledger
+// until its lease ends.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "dedup/base/step_observer.h"
+#include "dedup/leases/leases.h"
+#include "dedup/ledger/ledger_options.h"
+#include "dedup/postgres/connection.h"
+#include "dedup/results/result_store.h"
+#include "dedup/server/migration.h"
+#include "dedup/sink/message_result.h"
+#include "gateway/requests/keyed_request.h"
+#include "gateway/requests/route_options.h"
+#include "gateway/to_upstream/upstream_client.h"
+
+namespace onceward {
+
+struct UpstreamRequestOptions {
+    ConnectionOptions postgres;
+    LedgerOptions ledger;  // `lease`, with results
+    std::string service;   // takes the place of a consumer group: the configuration's `group`
+    std::string name;      // the route's operation
+    ResultLimits limits;
+    std::string key_header;
+    UpstreamTarget upstream;
+    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+    // How long PostgreSQL is waited for, to claim a key and again to write its end.
+    std::chrono::milliseconds patience{30'000};
+    // Most that wait for a call; further ones get a 503 at once.
+    std::size_t waiting = 10'000;
+    // Made in the thread that uses it.
+    std::function<std::unique_ptr<UpstreamClient>()> client;
+    // The sessions, for the process's guard.
+    std::function<void(int pid)> session_opened = {};
+    std::function<void(int pid)> session_closed = {};
+    // May be null. Called for each call: before its claim, after the claim's COMMIT, with the
+    // upstream's answer at hand, and around the COMMIT of its end.
+    StepObserver* observer = nullptr;
+    // Called with a key whose call begins now, or that another process has in flight.
+    std::function<void(const Digest& key)> original = {};
+    std::atomic<std::int64_t>* calls = nullptr;  // counts those under way; may be null
+};
+
+// A claim whose COMMIT had no answer, and of which nothing was called.
+struct ClaimInDoubt {
+    Digest key;
+    std::optional<Digest> fingerprint;
+    Digest token;
+};
+
+class UpstreamSession {
+  public:
+    // Both outlive it. Once a stop is requested what PostgreSQL does not take is given up.
+    UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop);
+    ~UpstreamSession();
+    UpstreamSession(const UpstreamSession&) = delete;
+    UpstreamSession& operator=(const UpstreamSession&) = delete;
+
+    struct Carried {
+        KeyedOutcome outcome;
+        bool stored = false;  // the outcome is the key's answer from now on
+        // Given back where somebody else has its key in flight: nothing was called.
+        std::optional<KeyedRequest> elsewhere{};
+        // Nothing was called, and whether its claim is there is not known: see let_go().
+        std::optional<ClaimInDoubt> in_doubt{};
+    };
+    // `deadline`: of its claim. A request without a key is called and leaves nothing in the ledger.
+    // REQUIRES: may_go_on() for its target.
+    Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
+    // Frees the key of a claim that may be there. False where PostgreSQL has not taken that: it is
+    // to be said again.
+    bool let_go(const ClaimInDoubt& claim);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    // A request under its own token.
+    struct Attempt {
+        KeyedRequest request;
+        Digest token;  // also stored with the result
+        Clock::time_point held_until{};
+    };
+    // Runs the step until PostgreSQL has taken it; false where it has not by then.
+    bool until(Clock::time_point deadline, const std::function<void()>& step);
+    bool passes(const PostgresError& error);
+    Leases leases_of(const Attempt& attempt) const;
+    Carried carry_without_key(KeyedRequest request);
+    void log_end(const Attempt& attempt, const UpstreamAnswer& answer) const;
+    std::optional<KeyedOutcome> claim(Attempt& attempt);
+    bool release(const Attempt& attempt, Clock::time_point deadline);
+    UpstreamAnswer call(Attempt& attempt);
+    void extend(Attempt& attempt);
+    Carried store(const Attempt& attempt, const MessageResult& result);
+    void connect();
+    void disconnect();
+
+    const UpstreamRequestOptions& options_;
+    const std::stop_token& stop_;
+    std::unique_ptr<UpstreamClient> client_;
+    std::optional<RegisteredLedger> registered_;
+    std::unique_ptr<ResultStore> results_;
+    std::unique_ptr<Connection> connection_;
+    SchemaCheck require_schema_;
+    std::string last_sqlstate_;
+    int repeated_ = 0;
+    bool commit_in_doubt_ = false;  // of some COMMIT since the request began
+};
+
+}  // namespace onceward

@@ -1,4 +1,0 @@
--- What a server must be like before a worker writes to it; dedup/server_check.cc judges.
-SELECT pg_is_in_recovery(), current_setting('transaction_read_only'),
-    current_setting('synchronous_commit'), current_setting('fsync'),
-    current_setting('full_page_writes'), current_setting('server_encoding')

@@ -1,0 +1,120 @@
+#include "sinks/columns/catalog.h"
+
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+// The schema is the part before the first point, if there is one.
+std::string schema_of(const std::string& table) {
+    const std::size_t point = table.find('.');
+    return point == std::string::npos ? std::string() : table.substr(0, point);
+}
+
+std::string quoted(Connection& connection, const std::string& table) {
+    const std::size_t point = table.find('.');
+    if (point == std::string::npos) return connection.quote_identifier(table);
+    return connection.quote_identifier(table.substr(0, point)) + "." +
+           connection.quote_identifier(table.substr(point + 1));
+}
+
+char letter(const QueryResult& result, int row, int column) {
+    const std::string_view text = result.text(row, column);
+    return text.empty() ? '\0' : text[0];
+}
+
+std::uint32_t oid(const QueryResult& result, int row, int column) {
+    return static_cast<std::uint32_t>(result.integer(row, column));
+}
+
+void read_columns(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
+    const QueryResult rows = connection.query(sql::sink_columns, table_oid);
+    for (int row = 0; row < rows.rows(); ++row) {
+        CatalogColumn& column = table.columns.emplace_back();
+        column.name = rows.text(row, 0);
+        column.type = oid(rows, row, 1);
+        column.modifier = static_cast<int>(rows.integer(row, 2));
+        column.not_null = rows.boolean(row, 3) || rows.boolean(row, 11);
+        column.identity_always = letter(rows, row, 5) == 'a';
+        column.identity = letter(rows, row, 5) != '\0';
+        column.generated = letter(rows, row, 6) != '\0';
+        column.has_default = rows.boolean(row, 4) || rows.boolean(row, 10);
+        column.may_select = rows.boolean(row, 7);
+        column.may_update = rows.boolean(row, 8);
+        column.type_name = rows.text(row, 9);
+    }
+}
+
+void read_types(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
+    const QueryResult rows = connection.query(sql::sink_types, table_oid);
+    for (int row = 0; row < rows.rows(); ++row) {
+        CatalogType& type = table.types[oid(rows, row, 0)];
+        type.kind = letter(rows, row, 1);
+        type.base = oid(rows, row, 2);
+        type.element = oid(rows, row, 3);
+        type.modifier = static_cast<int>(rows.integer(row, 4));
+        type.name = rows.text(row, 5);
+    }
+}
+
+void read_unique_keys(Connection& connection, const Parameters& table_oid, CatalogTable& table) {
+    const QueryResult rows = connection.query(sql::sink_unique_keys, table_oid);
+    std::uint32_t index = 0;
+    for (int row = 0; row < rows.rows(); ++row) {
+        if (oid(rows, row, 0) != index) table.unique_keys.emplace_back();
+        index = oid(rows, row, 0);
+        table.unique_keys.back().emplace_back(rows.text(row, 1));
+    }
+}
+
+}  // namespace
+
+std::optional<CatalogTable> read_table(Connection& connection, const std::string& name) {
+    const QueryResult relation =
+        connection.query(sql::sink_relation, Parameters{}.text(quoted(connection, name)));
+    if (relation.rows() == 0) return std::nullopt;
+    CatalogTable table;
+    table.oid = oid(relation, 0, 0);
+    table.schema = relation.text(0, 1);
+    table.name = relation.text(0, 2);
+    table.quoted_name =
+        connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
+    // Read before the columns: a change between this look and theirs then shows at the first write.
+    table.fingerprint =
+        connection.query(sql::sink_fingerprint, Parameters{}.text(table.quoted_name)).text(0, 0);
+    table.kind = letter(relation, 0, 3);
+    table.persistence = letter(relation, 0, 4);
+    table.has_rules = relation.boolean(0, 5);
+    table.row_security = relation.boolean(0, 6);
+    table.may_insert = relation.boolean(0, 7);
+    table.may_delete = relation.boolean(0, 8);
+    table.row_array_type = oid(relation, 0, 9);
+    table.row_type = oid(relation, 0, 10);
+    const Parameters table_oid = Parameters{}.integer(table.oid);
+    read_columns(connection, table_oid, table);
+    read_types(connection, table_oid, table);
+    read_unique_keys(connection, table_oid, table);
+    if (table.kind == 'p') {
+        const QueryResult partitions = connection.query(sql::sink_unsafe_partitions, table_oid);
+        for (int row = 0; row < partitions.rows(); ++row) {
+            table.unsafe_partitions.emplace_back(partitions.text(row, 0));
+        }
+    }
+    return table;
+}
+
+std::string table_state(Connection& connection, const std::string& table) {
+    const QueryResult state =
+        connection.query(sql::sink_state, Parameters{}.text(quoted(connection, table)));
+    return std::string(state.text(0, 0));
+}
+
+std::vector<std::string> table_names(Connection& connection, const std::string& table) {
+    const QueryResult rows =
+        connection.query(sql::sink_table_names, Parameters{}.text(schema_of(table)));
+    std::vector<std::string> names;
+    for (int row = 0; row < rows.rows(); ++row) names.emplace_back(rows.text(row, 0));
+    return names;
+}
+
+}  // namespace onceward

@@ -1,0 +1,67 @@
+#pragma once
+// What PostgreSQL's catalog says of one table, read and not yet judged. Plain values; reading
+// throws PostgresError.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dedup/postgres/connection.h"
+
+namespace onceward {
+
+struct CatalogColumn {
+    std::string name;
+    std::uint32_t type = 0;
+    int modifier = -1;
+    std::string type_name;
+    bool not_null = false;
+    bool has_default = false;
+    bool identity_always = false;
+    bool identity = false;
+    bool generated = false;
+    bool may_select = false;
+    bool may_update = false;
+};
+
+struct CatalogType {
+    char kind = 'b';            // pg_type.typtype
+    std::uint32_t base = 0;     // of a domain
+    std::uint32_t element = 0;  // of an array
+    int modifier = -1;          // of a domain
+    std::string name;
+};
+
+struct CatalogTable {
+    std::uint32_t oid = 0;
+    std::string schema;
+    std::string name;
+    std::string quoted_name;  // with its schema, ready for a statement
+    char kind = 'r';          // pg_class.relkind
+    char persistence = 'p';
+    bool has_rules = false;
+    bool row_security = false;  // for this role
+    bool may_insert = false;
+    bool may_delete = false;
+    std::uint32_t row_type = 0;
+    std::uint32_t row_array_type = 0;
+    std::vector<CatalogColumn> columns;
+    std::map<std::uint32_t, CatalogType> types;
+    std::vector<std::vector<std::string>> unique_keys;
+    std::vector<std::string> unsafe_partitions;
+    std::string fingerprint;  // see schemas/queries/sink/sink_fingerprint.sql
+};
+
+// `table` is `name` or `schema.name`, as the config has it; nullopt if there is no such table.
+std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);
+
+// What would be read now, as one number; it changes whenever that does, or what speaks when the
+// table is written to.
+std::string table_state(Connection& connection, const std::string& table);
+
+// Names of tables in the same schema (or the search path), for messages.
+std::vector<std::string> table_names(Connection& connection, const std::string& table);
+
+}  // namespace onceward

@@ -1,0 +1,72 @@
+#include "sinks/columns/column_encoder.h"
+
+#include "dedup/postgres/binary.h"
+#include "sinks/columns/encode_families.h"
+
+namespace onceward {
+namespace {
+
+Misfit boolean(const Value& value, std::string& out) {
+    bool truth = false;
+    if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
+        if (value.text != "true" && value.text != "false") return "is neither true nor false";
+        truth = value.text == "true";
+    } else if (value.kind == Value::Kind::boolean) {
+        truth = value.boolean;
+    } else {
+        return "is neither true nor false";
+    }
+    out.push_back(truth ? 1 : 0);
+    return {};
+}
+
+Misfit append_present(const Value& value, const ColumnType& type, Provenance provenance,
+                      std::string& out) {
+    switch (type.kind) {
+        case TypeKind::boolean: return boolean(value, out);
+        case TypeKind::int2:
+        case TypeKind::int4:
+        case TypeKind::int8: return encode::whole(value, type.kind, out);
+        case TypeKind::float4:
+        case TypeKind::float8: return encode::real(value, type.kind, out);
+        case TypeKind::numeric: return encode::numeric(value, out);
+        // An enum's labels may grow while we run: only the server knows them.
+        case TypeKind::enumeration:
+        case TypeKind::text: return encode::text(value, type, out);
+        case TypeKind::bytea: return encode::bytea(value, provenance, out);
+        case TypeKind::uuid: return encode::uuid(value, out);
+        case TypeKind::jsonb:
+            out.push_back(1);  // the version of jsonb's binary form
+            return encode::json(value, provenance, out);
+        case TypeKind::json: return encode::json(value, provenance, out);
+        case TypeKind::date: return encode::date(value, out);
+        case TypeKind::time: return encode::time_of_day(value, out);
+        case TypeKind::timestamp: return encode::timestamp(value, out);
+        case TypeKind::timestamptz: return encode::timestamptz(value, out);
+        case TypeKind::array: return encode::array(value, type, out);
+    }
+    return "has a type that is not supported";
+}
+
+}  // namespace
+
+Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
+                    std::string& out) {
+    if (value.kind == Value::Kind::absent || value.kind == Value::Kind::null) {
+        binary::put32(out, binary::null_length);
+        return {};
+    }
+    const std::size_t start = out.size();
+    binary::put32(out, 0);
+    const Misfit misfit = append_present(value, type, provenance, out);
+    if (!misfit.empty()) return misfit;
+    const std::size_t size = out.size() - start - 4;
+    // A field of PostgreSQL holds less than 1 GiB.
+    if (size >= 0x3FFFFFFF) return "is too large for PostgreSQL";
+    for (int byte = 0; byte < 4; ++byte) {
+        out[start + byte] = static_cast<char>(size >> (24 - 8 * byte));
+    }
+    return {};
+}
+
+}  // namespace onceward

@@ -1,0 +1,20 @@
+#pragma once
+// A column of a sink, or an argument or field: its name, and where its value comes from. Plain
+// values.
+
+#include <string>
+
+#include "dedup/message/value.h"
+
+namespace onceward {
+
+struct ColumnOptions {
+    std::string name;
+    FieldSource source;
+    // A column with a path that the message lacks: NULL (default), or the message is rejected.
+    bool required = false;
+    // For the config's messages: the line of this column in the file.
+    int line = 0;
+};
+
+}  // namespace onceward

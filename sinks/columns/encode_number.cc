@@ -1,0 +1,176 @@
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "dedup/postgres/binary.h"
+#include "sinks/columns/decimal.h"
+#include "sinks/columns/encode_families.h"
+
+namespace onceward::encode {
+namespace {
+
+constexpr Misfit out_of_range = "is out of the type's range";
+constexpr Misfit no_whole_number = "is not a whole number";
+constexpr Misfit no_number = "is not a number";
+
+struct Whole {
+    std::int64_t value = 0;
+    Misfit misfit{};
+};
+
+Whole parse_whole(std::string_view text) {
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return {value};
+    const auto decimal = parse_decimal(text);
+    if (!decimal) return {0, no_number};
+    const auto whole = whole_number(*decimal);  // 1e3 and 1.0 are whole as well
+    if (whole) return {*whole};
+    return {0, decimal->exponent < 0 ? no_whole_number : out_of_range};
+}
+
+Whole whole_of(const Value& value) {
+    switch (value.kind) {
+        case Value::Kind::integer: return {value.integer};
+        case Value::Kind::natural:
+            if (value.natural >
+                static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+                return {0, out_of_range};
+            }
+            return {static_cast<std::int64_t>(value.natural)};
+        case Value::Kind::real:
+            if (!std::isfinite(value.real) || std::trunc(value.real) != value.real) {
+                return {0, no_whole_number};
+            }
+            // 2^63 is a double, the largest integer is not.
+            if (value.real < -0x1p63 || value.real >= 0x1p63) return {0, out_of_range};
+            return {static_cast<std::int64_t>(value.real)};
+        case Value::Kind::number:
+        case Value::Kind::text:
+        case Value::Kind::bytes: return parse_whole(value.text);
+        case Value::Kind::absent:
+        case Value::Kind::null:
+        case Value::Kind::boolean:
+        case Value::Kind::json:
+        case Value::Kind::timestamp: break;
+    }
+    return {0, no_whole_number};
+}
+
+template <class Real>
+Misfit parse_real(std::string_view text, Real& result) {
+    if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, result);
+    if (stop != end || error == std::errc::invalid_argument) return no_number;
+    return error == std::errc() ? Misfit{} : out_of_range;
+}
+
+template <class Real>
+Misfit real_of(const Value& value, Real& result) {
+    switch (value.kind) {
+        case Value::Kind::integer: result = static_cast<Real>(value.integer); return {};
+        case Value::Kind::natural: result = static_cast<Real>(value.natural); return {};
+        case Value::Kind::real:
+            if (std::isfinite(value.real) &&
+                std::abs(value.real) > std::numeric_limits<Real>::max()) {
+                return out_of_range;
+            }
+            result = static_cast<Real>(value.real);
+            return {};
+        case Value::Kind::number:
+        case Value::Kind::text:
+        case Value::Kind::bytes: return parse_real(value.text, result);
+        case Value::Kind::absent:
+        case Value::Kind::null:
+        case Value::Kind::boolean:
+        case Value::Kind::json:
+        case Value::Kind::timestamp: break;
+    }
+    return no_number;
+}
+
+Misfit numeric_from_text(std::string_view text, std::string& out) {
+    const auto decimal = parse_decimal(text);
+    if (!decimal) {
+        // Only the words that PostgreSQL itself prints.
+        if (text == "NaN") return append_numeric(SpecialNumber::nan, out), Misfit{};
+        if (text == "Infinity") return append_numeric(SpecialNumber::infinity, out), Misfit{};
+        if (text == "-Infinity")
+            return append_numeric(SpecialNumber::minus_infinity, out), Misfit{};
+        return no_number;
+    }
+    return append_numeric(*decimal, out) ? Misfit{} : out_of_range;
+}
+
+}  // namespace
+
+Misfit whole(const Value& value, TypeKind kind, std::string& out) {
+    const Whole whole = whole_of(value);
+    if (!whole.misfit.empty()) return whole.misfit;
+    const std::int64_t number = whole.value;
+    if (kind == TypeKind::int8) {
+        binary::put64(out, static_cast<std::uint64_t>(number));
+    } else if (kind == TypeKind::int4) {
+        if (number != static_cast<std::int32_t>(number)) return out_of_range;
+        binary::put32(out, static_cast<std::uint32_t>(number));
+    } else {
+        if (number != static_cast<std::int16_t>(number)) return out_of_range;
+        binary::put16(out, static_cast<std::uint16_t>(number));
+    }
+    return {};
+}
+
+Misfit real(const Value& value, TypeKind kind, std::string& out) {
+    if (kind == TypeKind::float8) {
+        double number = 0;
+        if (const Misfit misfit = real_of(value, number); !misfit.empty()) return misfit;
+        binary::put64(out, std::bit_cast<std::uint64_t>(number));
+        return {};
+    }
+    float number = 0;
+    if (const Misfit misfit = real_of(value, number); !misfit.empty()) return misfit;
+    binary::put32(out, std::bit_cast<std::uint32_t>(number));
+    return {};
+}
+
+Misfit numeric(const Value& value, std::string& out) {
+    switch (value.kind) {
+        case Value::Kind::number:
+        case Value::Kind::text:
+        case Value::Kind::bytes: return numeric_from_text(value.text, out);
+        case Value::Kind::real:
+            if (std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
+            if (std::isinf(value.real)) {
+                append_numeric(
+                    value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity, out);
+                return {};
+            }
+            [[fallthrough]];
+        case Value::Kind::integer:
+        case Value::Kind::natural: return numeric_from_text(NumberText(value).view(), out);
+        case Value::Kind::absent:
+        case Value::Kind::null:
+        case Value::Kind::boolean:
+        case Value::Kind::json:
+        case Value::Kind::timestamp: break;
+    }
+    return no_number;
+}
+
+NumberText::NumberText(const Value& value) {
+    char* const end = buffer_.data() + buffer_.size();
+    std::to_chars_result result{buffer_.data(), std::errc()};
+    if (value.kind == Value::Kind::integer) {
+        result = std::to_chars(buffer_.data(), end, value.integer);
+    } else if (value.kind == Value::Kind::natural) {
+        result = std::to_chars(buffer_.data(), end, value.natural);
+    } else {
+        result = std::to_chars(buffer_.data(), end,
+                               value.real);  // the shortest that reads back the same
+    }
+    size_ = static_cast<std::size_t>(result.ptr - buffer_.data());
+}
+
+}  // namespace onceward::encode

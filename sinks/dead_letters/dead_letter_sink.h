@@ -1,0 +1,28 @@
+#pragma once
+// Rejected messages, whole, in {schema}.dead_letters: in the transaction that moves the fence past
+// them. Used by the writer's thread. The same message again changes nothing. Throws PostgresError;
+// 23502 on `identity` where the partition has no fence.
+
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+
+class DeadLetterSink final : public Sink {
+  public:
+    // REQUIRES: each message has a rejection.
+    void write(Transaction& transaction, const BatchContext& context,
+               std::span<const Message* const> messages) override;
+};
+
+// A record's headers as the table's JSON: [{"name": text, "value": base64 or null}, ...], in their
+// order.
+std::string headers_json(std::span<const Header> headers);
+
+// Where an earlier claim may be, as the table's JSON: [{"group", "topic", "partition", "offset"},
+// ...], with "last_offset" where it is another. REQUIRES: there is one.
+std::string places_json(std::span<const ClaimPlace> places);
+
+// Text for people that PostgreSQL always accepts: invalid UTF-8 and NUL become question marks.
+std::string printable(std::string_view bytes);
+
+}  // namespace onceward

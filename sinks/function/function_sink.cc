@@ -1,0 +1,246 @@
+#include "sinks/function/function_sink.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "dedup/base/mutants.h"
+#include "dedup/postgres/binary.h"
+#include "dedup/sink/http_header_rules.h"
+#include "schemas/queries.h"
+#include "sinks/columns/encode_families.h"
+
+namespace onceward {
+namespace {
+
+// Fixed in PostgreSQL's catalog (pg_type.dat).
+constexpr std::uint32_t jsonb_type = 3802;
+constexpr std::uint32_t jsonb_array_type = 3807;
+constexpr char jsonb_version = 1;
+
+// HTTP's statuses; those below 200 are no final answers.
+constexpr int lowest_status = 200;
+constexpr int highest_status = 599;
+constexpr int reset_content = 205;
+
+Parameters name_of(const std::string& function) {
+    const std::size_t point = function.find('.');
+    if (point == std::string::npos) return std::move(Parameters{}.text("").text(function));
+    return std::move(Parameters{}.text(function.substr(0, point)).text(function.substr(point + 1)));
+}
+
+// What is wrong with the one function that takes a jsonb[]; '' where nothing is.
+std::string fault_of(const QueryResult& found, int row) {
+    const std::string_view kind = found.text(row, 3);
+    if (kind != "f") return "is no plain function";
+    if (!found.boolean(row, 7)) return "refuses EXECUTE (or its schema USAGE) to this role";
+    if (!found.boolean(row, 4)) {
+        return "returns no set; declare it RETURNS TABLE (...) or RETURNS SETOF, one row for each "
+               "message";
+    }
+    if (found.boolean(row, 8)) return "says not which columns it returns; declare them";
+    if (found.text(row, 5) != "v") {
+        return "is declared STABLE or IMMUTABLE, so that it may change nothing; make it VOLATILE";
+    }
+    if (found.text(row, 6) != "u") {
+        return "is declared PARALLEL SAFE or RESTRICTED, which nothing that writes may be; make it "
+               "PARALLEL UNSAFE";
+    }
+    return "";
+}
+
+Misfit append_member(const ColumnOptions& column, Value value, std::string& out) {
+    Provenance provenance = Provenance::field;
+    switch (column.source.kind) {
+        case FieldSource::Kind::field:
+        case FieldSource::Kind::metadata: break;
+        // JSON already, and for the server to look at.
+        case FieldSource::Kind::payload: provenance = Provenance::whole; break;
+        case FieldSource::Kind::header:
+        case FieldSource::Kind::record_key:
+        case FieldSource::Kind::constant:
+            if (value.kind == Value::Kind::bytes) return "is not valid UTF-8";
+            break;
+    }
+    Value name;
+    name.kind = Value::Kind::text;
+    name.text = column.name;
+    if (const Misfit misfit = encode::json(name, Provenance::field, out); !misfit.empty()) {
+        return misfit;
+    }
+    out.push_back(':');
+    if (value.kind == Value::Kind::null) {
+        out.append("null");
+        return {};
+    }
+    return encode::json(value, provenance, out);
+}
+
+// What this column says is the function's responsibility, not a message's.
+bool flag_in(std::string_view text) {
+    if (text != "true" && text != "false") {
+        throw ResultMismatch("the function's column result_failed is no boolean");
+    }
+    return text == "true";
+}
+
+int status_in(std::string_view text) {
+    int status = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        throw ResultMismatch("the function's column result_status is no integer");
+    }
+    // Committed with it, a request would have no answer for ever.
+    if (status != 0 && (status < lowest_status || status > highest_status)) {
+        throw ResultMismatch("the function's column result_status is " + std::to_string(status) +
+                             "; it has to be 200 to 599, or 0 for none");
+    }
+    return status;
+}
+
+bool names_its_type(const ResultHeaders& headers) {
+    return std::ranges::any_of(
+        headers, [](const auto& header) { return same_header(header.first, "Content-Type"); });
+}
+
+MessageResult result_of(const QueryResult& rows, int row) {
+    MessageResult result;
+    if (flag_in(rows.text(row, 1))) result.kind = MessageResult::Kind::failed;
+    result.status = status_in(rows.text(row, 2));
+    try {
+        result.headers = headers_from_json(rows.text(row, 3));
+    } catch (const std::runtime_error& error) {
+        throw ResultMismatch(std::string("the function's column result_headers: ") + error.what());
+    }
+    result.body = rows.text(row, 4);
+    if (result.status == reset_content && !result.body.empty()) {
+        throw ResultMismatch("the function's column result_status is 205, which has no body");
+    }
+    const bool json = rows.text(row, 5) == "true" && !result.body.empty();
+    if (json && !names_its_type(result.headers)) {
+        result.headers.emplace_back("content-type", "application/json");
+    }
+    return result;
+}
+
+}  // namespace
+
+FunctionSink::FunctionSink(FunctionSinkOptions options) : options_(std::move(options)) {}
+
+std::vector<FieldSource> FunctionSink::fields() const {
+    std::vector<FieldSource> sources;
+    for (const ColumnOptions& column : options_.columns) sources.push_back(column.source);
+    return sources;
+}
+
+void FunctionSink::prepare(Connection& connection) {
+    const QueryResult found = connection.query(sql::sink_function, name_of(options_.function));
+    std::string others;
+    int ours = -1;
+    for (int row = 0; row < found.rows(); ++row) {
+        if (found.boolean(row, 2)) {
+            if (ours >= 0) {
+                throw SinkMismatch("there is more than one function `" + options_.function +
+                                   "` that takes a jsonb[]; name its schema");
+            }
+            ours = row;
+            continue;
+        }
+        others += (others.empty() ? "" : ", ") + options_.function + "(" +
+                  std::string(found.text(row, 1)) + ")";
+    }
+    if (ours < 0) {
+        throw SinkMismatch("there is no function `" + options_.function +
+                           "` that takes one jsonb[] and nothing else" +
+                           (others.empty() ? "" : "; there is " + others));
+    }
+    if (const std::string fault = fault_of(found, ours); !fault.empty()) {
+        throw SinkMismatch("function " + std::string(found.text(ours, 0)) + " " + fault);
+    }
+    function_ = found.text(ours, 0);
+    numbers_its_rows_ = found.boolean(ours, 9);
+}
+
+std::string FunctionSink::target_state(Connection& connection) {
+    const QueryResult state =
+        connection.query(sql::sink_function_state, name_of(options_.function));
+    return std::string(state.text(0, 0));
+}
+
+std::optional<Rejection> FunctionSink::encode(Message& message,
+                                              std::pmr::memory_resource& arena) const {
+    const auto unmappable = [](std::string reason) {
+        return Rejection{
+            .kind = Rejection::Kind::unmappable, .reason = std::move(reason), .sqlstate = {}};
+    };
+    if (message.operation == Operation::remove) {
+        return unmappable("a function is told of no removals; use another tombstone policy");
+    }
+    thread_local std::string document;
+    document.assign(1, jsonb_version);
+    for (std::size_t at = 0; at < options_.columns.size(); ++at) {
+        const ColumnOptions& column = options_.columns[at];
+        const Value& value = message.fields[at];
+        if (value.kind == Value::Kind::absent) {
+            if (!column.required) continue;
+            return unmappable("member `" + column.name +
+                              "`: the value is missing, and the column is marked `required`");
+        }
+        document.push_back(document.size() == 1 ? '{' : ',');
+        if (const Misfit misfit = append_member(column, value, document); !misfit.empty()) {
+            return unmappable("member `" + column.name + "`: the value " + std::string(misfit));
+        }
+    }
+    document.append(document.size() == 1 ? "{}" : "}");
+    message.encoded = keep(arena, document);
+    return std::nullopt;
+}
+
+void FunctionSink::write(Transaction& transaction, const BatchContext&,
+                         std::span<const Message* const> messages) {
+    results_.clear();
+    if (messages.empty()) return;
+    // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
+    // would be stored and given under another message's key.
+    const bool together = numbers_its_rows_ || !options_.answers ||
+                          mutant(Mutant::answers_by_the_order_of_rows);
+    const std::size_t step = together ? messages.size() : 1;
+    for (std::size_t at = 0; at < messages.size(); at += step) {
+        call(transaction, messages.subspan(at, step));
+    }
+}
+
+void FunctionSink::call(Transaction& transaction, std::span<const Message* const> messages) {
+    std::vector<std::optional<std::string_view>> documents;
+    documents.reserve(messages.size());
+    for (const Message* message : messages) documents.emplace_back(message->encoded);
+    const QueryResult rows = transaction.prepared(
+        sql::sink_function_call, Parameters{}.binary_array(jsonb_array_type, jsonb_type, documents),
+        {{"function", function_}, {"unless", numbers_its_rows_ ? "-- " : ""}}, true);
+    const auto refuse = [&](const std::string& what) {
+        return ResultMismatch("function " + function_ + " " + what + " for " +
+                              std::to_string(messages.size()) +
+                              " messages; it has to return one row for each");
+    };
+    if (rows.rows() != static_cast<int>(messages.size())) {
+        throw refuse("returned " + std::to_string(rows.rows()) + " rows");
+    }
+    std::vector<std::optional<MessageResult>> by_message(messages.size());
+    for (int row = 0; row < rows.rows(); ++row) {
+        const std::int64_t number = rows.is_null(row, 0) ? 0 : rows.binary_integer(row, 0);
+        const bool known = number >= 1 && number <= rows.rows();
+        if (!known || by_message[static_cast<std::size_t>(number - 1)]) {
+            throw refuse("returned a row with `ordinality` " + std::to_string(number) +
+                         (known ? " twice" : ""));
+        }
+        by_message[static_cast<std::size_t>(number - 1)] = result_of(rows, row);
+    }
+    for (std::optional<MessageResult>& result : by_message) {
+        results_.push_back(std::move(*result));
+    }
+}
+
+std::vector<MessageResult> FunctionSink::take_results() { return std::exchange(results_, {}); }
+
+}  // namespace onceward

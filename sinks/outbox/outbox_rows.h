@@ -1,0 +1,52 @@
+#pragma once
+// Rows of {schema}.outbox, written in the transaction of the messages that they come from; the
+// relay (consumer/relay/relay.h) sends them. Used by the thread that has the transaction. Throws
+// PostgresError.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dedup/message/digest.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/results/replies.h"
+
+namespace onceward {
+
+// Its views live as long as the call that is given it.
+struct OutboxRow {
+    std::string_view topic;
+    std::optional<std::string_view> key;
+    std::optional<std::string_view> payload;  // none: a tombstone
+    std::string_view headers;                 // see dedup/sink/packed_headers.h
+    // DANGER: the same whenever the same message is processed again, so never of a sequence: after
+    // a fail-over that lost the transaction Kafka has the record already.
+    Digest id;
+    // Rows with the same one, for the same topic, are sent in their order; none: in any.
+    std::optional<std::string_view> order_key;
+    // Set for a reply: the tenant whose result it holds.
+    std::optional<std::string_view> tenant = {};
+};
+
+// What a record's id is made of besides the message's key: two outboxes may publish the same
+// message.
+enum class OutboxPlace : std::uint8_t { sink, also_publish };
+
+// The id of the record that the message with this idempotency key becomes in `topic`. Pure.
+Digest outbox_id(std::string_view topic, OutboxPlace place, const Digest& key);
+
+void insert_outbox_rows(Transaction& transaction, const std::string& group,
+                        std::span<const OutboxRow> rows);
+
+// Replies by the outbox, each in the order of its record's key.
+class OutboxReplies final : public Replies {
+  public:
+    explicit OutboxReplies(std::string group) : group_(std::move(group)) {}
+    void write(Transaction& transaction, std::span<const Reply> replies) override;
+
+  private:
+    std::string group_;
+};
+
+}  // namespace onceward

@@ -1,0 +1,197 @@
+#include "sinks/outbox/outbox_sink.h"
+
+#include <simdjson.h>
+
+#include <array>
+#include <cstddef>
+
+#include "dedup/sink/packed_headers.h"
+#include "sinks/columns/encode_families.h"
+
+namespace onceward {
+namespace {
+
+using Bytes = std::optional<std::string_view>;
+
+Rejection unmappable(std::string_view part, std::string_view what) {
+    return {.kind = Rejection::Kind::unmappable,
+            .reason = "outbox, " + std::string(part) + ": the value " + std::string(what),
+            .sqlstate = {}};
+}
+
+bool nothing(const Value& value) {
+    return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
+}
+
+// The decoder only skims nested objects and arrays. Validate them here: nothing downstream does
+// before a consumer reads the record.
+Misfit append_json(const Value& value, std::string& out) {
+    if (value.kind == Value::Kind::json) {
+        thread_local simdjson::dom::parser parser;
+        const simdjson::padded_string padded(value.text);
+        if (parser.parse(padded).error() != simdjson::SUCCESS) return "is no JSON";
+    }
+    return encode::json(value, Provenance::field, out);
+}
+
+// Text and bytes as they are, everything else as JSON. REQUIRES: there is something.
+Misfit raw_bytes(const Value& value, std::pmr::memory_resource& arena, Bytes& bytes) {
+    if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
+        bytes = value.text;
+        return {};
+    }
+    std::string text;
+    const Misfit misfit = append_json(value, text);
+    bytes = keep(arena, text);
+    return misfit;
+}
+
+// The members of `fields`, as JSON.
+std::optional<Rejection> append_object(const std::vector<ColumnOptions>& members,
+                                       std::span<const Value> values, std::string& out) {
+    out += '{';
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (values[i].kind == Value::Kind::absent) {
+            if (members[i].required) {
+                return unmappable(members[i].name, "is missing, and is marked `required`");
+            }
+            continue;
+        }
+        if (out.size() > 1) out += ',';
+        Value name;
+        name.kind = Value::Kind::text;
+        name.text = members[i].name;
+        if (const Misfit misfit = append_json(name, out); !misfit.empty()) {
+            return unmappable(members[i].name, misfit);
+        }
+        out += ':';
+        if (values[i].kind == Value::Kind::null) {
+            out += "null";
+        } else if (const Misfit misfit = append_json(values[i], out); !misfit.empty()) {
+            return unmappable(members[i].name, misfit);
+        }
+    }
+    out += '}';
+    return std::nullopt;
+}
+
+std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted,
+                                        std::span<const Value> values,
+                                        std::pmr::memory_resource& arena, OutboxRow& row) {
+    std::vector<Header> headers;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (values[i].kind == Value::Kind::absent) {
+            if (wanted[i].required) {
+                return unmappable("header " + wanted[i].name,
+                                  "is missing, and is marked `required`");
+            }
+            continue;
+        }
+        Bytes value;
+        if (values[i].kind != Value::Kind::null) {
+            if (const Misfit misfit = raw_bytes(values[i], arena, value); !misfit.empty()) {
+                return unmappable("header " + wanted[i].name, misfit);
+            }
+        }
+        headers.push_back({wanted[i].name, value});
+    }
+    if (!headers.empty()) row.headers = keep(arena, header_bytes(headers));
+    return std::nullopt;
+}
+
+}  // namespace
+
+OutboxSink::OutboxSink(OutboxOptions options, OutboxPlace place, std::size_t first_field)
+    : options_(std::move(options)), place_(place), first_field_(first_field) {}
+
+std::optional<Rejection> OutboxSink::make_row(const Message& message,
+                                              std::pmr::memory_resource& arena,
+                                              OutboxRow& row) const {
+    const std::span<const Value> values = message.fields.subspan(first_field_);
+    const bool removes = message.operation == Operation::remove;
+    const std::size_t payload_values = options_.fields.empty() ? 1 : options_.fields.size();
+    row.topic = options_.topic;
+    if (!nothing(values[0])) {
+        if (const Misfit misfit = raw_bytes(values[0], arena, row.key); !misfit.empty()) {
+            return unmappable("key", misfit);
+        }
+    } else if (removes) {
+        return unmappable("key", "is missing, and a tombstone says by it what is removed");
+    }
+    row.order_key = row.key;
+    if (!removes && options_.fields.empty()) {
+        // Without a payload the record would be a tombstone, which nobody has asked for.
+        if (nothing(values[1])) return unmappable("payload", "is missing");
+        if (const Misfit misfit = raw_bytes(values[1], arena, row.payload); !misfit.empty()) {
+            return unmappable("payload", misfit);
+        }
+    } else if (!removes) {
+        std::string object;
+        if (auto rejection =
+                append_object(options_.fields, values.subspan(1, payload_values), object)) {
+            return rejection;
+        }
+        row.payload = keep(arena, object);
+    }
+    if (auto rejection = append_headers(options_.headers,
+                                        values.subspan(1 + payload_values, options_.headers.size()),
+                                        arena, row)) {
+        return rejection;
+    }
+    const std::size_t bytes =
+        row.key.value_or("").size() + row.payload.value_or("").size() + row.headers.size();
+    if (bytes > options_.record_max) {
+        return unmappable("record", "has " + std::to_string(bytes) + " bytes, above `record_max`");
+    }
+    row.id = outbox_id(options_.topic, place_, message.digest);
+    return std::nullopt;
+}
+
+std::optional<Rejection> OutboxSink::encode(Message& message, std::pmr::memory_resource&) const {
+    std::array<std::byte, 2048> room;
+    std::pmr::monotonic_buffer_resource arena(room.data(), room.size());
+    OutboxRow row;
+    return make_row(message, arena, row);
+}
+
+void OutboxSink::write(Transaction& transaction, const BatchContext& context,
+                       std::span<const Message* const> messages) {
+    std::pmr::monotonic_buffer_resource arena;
+    std::vector<OutboxRow> rows;
+    rows.reserve(messages.size());
+    for (const Message* message : messages) {
+        if (const auto rejection = make_row(*message, arena, rows.emplace_back())) {
+            // A data exception, so that halving finds this message and the dead letters get it.
+            PostgresError::Diagnosis diagnosis;
+            diagnosis.sqlstate = "22000";
+            diagnosis.message = rejection->reason;
+            throw PostgresError(std::move(diagnosis));
+        }
+    }
+    insert_outbox_rows(transaction, context.consumer_group, rows);
+}
+
+AlsoPublishSink::AlsoPublishSink(std::unique_ptr<Sink> sink, OutboxOptions options)
+    : sink_(std::move(sink)),
+      sink_fields_(sink_->fields()),
+      outbox_(std::move(options), OutboxPlace::also_publish, sink_fields_.size()) {}
+
+std::vector<FieldSource> AlsoPublishSink::fields() const {
+    std::vector<FieldSource> all = sink_fields_;
+    for (FieldSource& source : outbox_.fields()) all.push_back(std::move(source));
+    return all;
+}
+
+std::optional<Rejection> AlsoPublishSink::encode(Message& message,
+                                                 std::pmr::memory_resource& arena) const {
+    if (auto rejection = sink_->encode(message, arena)) return rejection;
+    return outbox_.encode(message, arena);
+}
+
+void AlsoPublishSink::write(Transaction& transaction, const BatchContext& context,
+                            std::span<const Message* const> messages) {
+    sink_->write(transaction, context, messages);
+    outbox_.write(transaction, context, messages);
+}
+
+}  // namespace onceward

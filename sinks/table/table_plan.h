@@ -1,0 +1,49 @@
+#pragma once
+// How a sink's messages become rows of a table: made once from the options and the catalog, and
+// never changed after. Pure; make_plan() throws SinkMismatch with everything that is wrong, one
+// sentence a line.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sinks/columns/catalog.h"
+#include "sinks/columns/column_type.h"
+#include "sinks/table/table_options.h"
+
+namespace onceward {
+
+struct PlannedColumn {
+    std::string name;
+    ColumnType type;
+    Provenance provenance = Provenance::field;
+    bool required = false;
+    bool key = false;       // of the conflict target: a row without it could not be found again
+    std::size_t field = 0;  // index in Message::fields
+    std::size_t place = 0;  // among the table's live columns
+};
+
+struct TablePlan {
+    bool copies = true;  // rows are COPY's tuples; else values of the table's row type
+    bool upserts = false;
+    std::vector<PlannedColumn> columns;     // in the order of the config
+    std::vector<std::uint32_t> live_types;  // of every live column, in the table's order
+    std::vector<int> column_at;             // for each live column its index in `columns`, or -1
+    std::uint32_t row_type = 0;
+    std::uint32_t row_array_type = 0;
+    std::string fingerprint;
+    // Pieces of the statements in schemas/queries/sink_*.sql.
+    std::string table;
+    std::string column_list;  // "a", "b"
+    std::string aliases;      // c1, c2, ... for all live columns
+    std::string incoming;     // incoming.c1, incoming.c2 in the order of column_list
+    std::string keys;         // incoming.c1
+    std::string target_keys;  // target."a"
+    std::string target;       // "a"
+    std::string newest;       // the order in which the first of a row's messages is the one to keep
+    std::string action;       // UPDATE SET ... or NOTHING
+};
+
+TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table);
+
+}  // namespace onceward

@@ -1,0 +1,128 @@
+#include "sinks/table/table_sink.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <deque>
+
+#include "dedup/base/edit_distance.h"
+#include "sinks/columns/catalog.h"
+#include "sinks/table/row_encoder.h"
+#include "sinks/table/table_plan.h"
+#include "sinks/table/table_writer.h"
+
+namespace onceward {
+
+struct TableSink::Numbered {
+    std::uint32_t number = 0;
+    TablePlan plan;
+};
+
+namespace {
+
+constexpr std::size_t number_bytes = sizeof(std::uint32_t);
+
+std::uint32_t number_of(std::string_view encoded) {
+    std::uint32_t number = 0;
+    if (encoded.size() >= number_bytes) std::memcpy(&number, encoded.data(), number_bytes);
+    return number;
+}
+
+std::string not_found(Connection& connection, const std::string& table) {
+    std::vector<std::string> there = table_names(connection, table);
+    // The likeliest first: not all have room.
+    std::ranges::stable_sort(there, {}, [&](const std::string& name) {
+        return edit_distance(name, table.substr(table.rfind('.') + 1));
+    });
+    std::string names;
+    for (const std::string& name : there) {
+        if (names.size() < 200) names += (names.empty() ? "" : ", ") + name;
+    }
+    return "there is no table `" + table + "`; " +
+           (names.empty() ? "its schema holds none that this role can see" : "there are: " + names);
+}
+
+// What the message's row is under a newer plan than the one that it was encoded by.
+std::string encoded_anew(const TablePlan& plan, const Message& message) {
+    std::string row;
+    if (const auto rejection = append_row(plan, message, row)) {
+        // A data exception, so that halving finds this message and the dead letters get it.
+        PostgresError::Diagnosis diagnosis;
+        diagnosis.sqlstate = "22000";
+        diagnosis.message = rejection->reason;
+        throw PostgresError(std::move(diagnosis));
+    }
+    return row;
+}
+
+}  // namespace
+
+TableSink::TableSink(TableSinkOptions options) : options_(std::move(options)) {}
+TableSink::~TableSink() = default;
+
+std::vector<FieldSource> TableSink::fields() const {
+    std::vector<FieldSource> sources;
+    for (const ColumnOptions& column : options_.columns) sources.push_back(column.source);
+    return sources;
+}
+
+std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
+    const std::lock_guard lock(mutex_);
+    return plan_;
+}
+
+void TableSink::prepare(Connection& connection) {
+    const auto table = read_table(connection, options_.table);
+    if (!table) throw SinkMismatch(not_found(connection, options_.table));
+    TablePlan plan = make_plan(options_, *table);
+    const auto before = current();
+    // The same table as before: what the reader has encoded meanwhile stays good.
+    if (before && before->plan.fingerprint == plan.fingerprint) return;
+    const std::uint32_t number = before ? before->number + 1 : 1;
+    auto made = std::make_shared<const Numbered>(Numbered{number, std::move(plan)});
+    const std::lock_guard lock(mutex_);
+    plan_ = std::move(made);
+}
+
+std::string TableSink::target_state(Connection& connection) {
+    return table_state(connection, options_.table);
+}
+
+std::optional<Rejection> TableSink::encode(Message& message,
+                                           std::pmr::memory_resource& arena) const {
+    const auto plan = current();
+    assert(plan && "prepare() comes before encode()");
+    thread_local std::string row;
+    row.assign(reinterpret_cast<const char*>(&plan->number), number_bytes);
+    if (auto rejection = append_row(plan->plan, message, row)) return rejection;
+    message.encoded = keep(arena, row);
+    return std::nullopt;
+}
+
+void TableSink::write(Transaction& transaction, const BatchContext&,
+                      std::span<const Message* const> messages) {
+    if (messages.empty()) return;
+    const auto plan = current();
+    std::vector<EncodedRow> rows;
+    guard_table(transaction, plan->plan, [&] {
+        rows.reserve(messages.size());
+        for (const Message* message : messages) {
+            rows.push_back({message->encoded, message->operation == Operation::remove});
+        }
+    });
+    std::deque<std::string> anew;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::string_view& bytes = rows[i].bytes;
+        // DANGER: rows that wait in a queue while the table changes were encoded for its old
+        // columns, and the guard above compares the new ones. COPY would take an int8 of theirs for
+        // a float8.
+        if (number_of(bytes) != plan->number) {
+            bytes = anew.emplace_back(encoded_anew(plan->plan, *messages[i]));
+        } else {
+            bytes.remove_prefix(number_bytes);
+        }
+    }
+    write_rows(transaction, plan->plan, rows);
+}
+
+}  // namespace onceward

@@ -1,0 +1,28 @@
+#pragma once
+// The statements of TableSink::write(). Used by the writer's thread; throws PostgresError and
+// SinkMismatch.
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dedup/postgres/transaction.h"
+#include "sinks/table/table_plan.h"
+
+namespace onceward {
+
+struct EncodedRow {
+    std::string_view bytes;  // as append_row() made it, under the plan given with it
+    bool removes = false;
+};
+
+// Locks the table and compares it with what the plan was made from; `meanwhile` is called while the
+// server does so.
+void guard_table(Transaction& transaction, const TablePlan& plan,
+                 const std::function<void()>& meanwhile);
+
+// REQUIRES: guard_table() in the same transaction, just before.
+void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows);
+
+}  // namespace onceward

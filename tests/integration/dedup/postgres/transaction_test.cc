@@ -1,0 +1,110 @@
+// A transaction's round trips: what goes together, what is done meanwhile, and which of them
+// failed.
+
+#include "dedup/postgres/transaction.h"
+
+#include <libpq-fe.h>
+
+#include "tests/integration/dedup/core_fixture.h"
+
+namespace onceward::support {
+namespace {
+
+using Begin = OwnedTransaction::Begin;
+
+class TransactionTest : public CoreTest {
+  protected:
+    Connection::Statement insert() const { return {insert_, none_, {}}; }
+    std::int64_t rows() { return database().number("SELECT count(*) FROM " + numbers_); }
+
+    std::string numbers_ = schema_.user_table("numbers", "number integer");
+    std::string insert_ = "INSERT INTO " + numbers_ + " VALUES (1)";
+    Parameters none_;
+    Connection connection_{schema_.worker()};
+};
+
+TEST_F(TransactionTest, BeginsWithWhatItSendsFirst) {
+    {
+        OwnedTransaction transaction(connection_, Begin::with_first);
+        EXPECT_FALSE(connection_.in_transaction());
+        const auto results = transaction.pipelined(
+            {insert(), {"SELECT current_setting('transaction_isolation')", none_, {}}});
+        ASSERT_EQ(results.size(), 2U);
+        EXPECT_EQ(results[1].text(0, 0), "read committed");
+        EXPECT_TRUE(connection_.in_transaction());
+    }
+    EXPECT_FALSE(connection_.in_transaction());
+    EXPECT_EQ(rows(), 0) << "left without commit()";
+    OwnedTransaction transaction(connection_, Begin::with_first);
+    transaction.pipelined({insert()});
+    transaction.commit();
+    EXPECT_EQ(rows(), 1);
+}
+
+TEST_F(TransactionTest, ThatNeverBeganSendsNothing) {
+    { OwnedTransaction transaction(connection_, Begin::with_first); }
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1);
+}
+
+TEST_F(TransactionTest, TellsWhichOfItsStatementsFailed) {
+    OwnedTransaction transaction(connection_);
+    try {
+        transaction.pipelined({insert(), {"SELECT 1 / 0", none_, {}}, insert()});
+        FAIL() << "a division by zero went through";
+    } catch (const PostgresError& error) {
+        EXPECT_EQ(error.sqlstate(), "22012");
+        EXPECT_EQ(error.diagnosis().statement, 1);
+    }
+}
+
+// A COMMIT after a swallowed error is answered without an error, with the tag ROLLBACK.
+TEST_F(TransactionTest, ThatTheServerRolledBackIsNotCommitted) {
+    OwnedTransaction transaction(connection_);
+    transaction.query(insert_);
+    EXPECT_THROW(transaction.query("SELECT 1/0"), PostgresError);
+    try {
+        transaction.commit();
+        FAIL() << "a rollback was taken for a commit";
+    } catch (const PostgresError& error) {
+        EXPECT_EQ(error.sqlstate(), "25P02");
+        EXPECT_FALSE(error.diagnosis().in_doubt);
+    }
+    EXPECT_EQ(rows(), 0);
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session goes on";
+}
+
+// A sink may leave an answer on the line; COMMIT is not sent then, and nothing stays open.
+TEST_F(TransactionTest, WhoseCommitCouldNotBeSentIsRolledBack) {
+    {
+        OwnedTransaction transaction(connection_);
+        transaction.query(insert_);
+        ASSERT_EQ(PQsendQuery(connection_.raw(), "SELECT 1"), 1);
+        EXPECT_THROW(transaction.commit(), PostgresError);
+    }
+    EXPECT_FALSE(connection_.in_transaction());
+    EXPECT_EQ(rows(), 0);
+}
+
+struct Meant : std::exception {};
+
+TEST_F(TransactionTest, WhatWorkMeanwhileThrowsComesOnceTheAnswersAreThere) {
+    OwnedTransaction transaction(connection_, Begin::with_first);
+    EXPECT_THROW(transaction.pipelined({insert()}, [] { throw Meant(); }), Meant);
+    EXPECT_EQ(transaction.query("SELECT count(*) FROM " + numbers_).integer(0, 0), 1);
+    EXPECT_THROW(transaction.commit([] { throw Meant(); }), Meant);
+    EXPECT_EQ(rows(), 1) << "COMMIT was sent by then: as after a crash behind it";
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session goes on";
+}
+
+// The server waits for what the work does: it is done before the answer, not behind it.
+TEST_F(TransactionTest, WorkIsDoneWhileTheServerIsAtIt) {
+    Connection other(schema_.worker());
+    other.execute("BEGIN; SELECT pg_advisory_xact_lock(77)");
+    OwnedTransaction transaction(connection_, Begin::with_first);
+    transaction.pipelined({{"SELECT pg_advisory_xact_lock(77)", none_, {}}},
+                          [&] { other.execute("COMMIT"); });
+    transaction.commit();
+}
+
+}  // namespace
+}  // namespace onceward::support

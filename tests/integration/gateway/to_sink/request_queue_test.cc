@@ -1,0 +1,205 @@
+// Requests that wait for their turn behind a batch that hangs, behind another request of their key,
+// or behind an upstream's call; and those for which there is no place to wait.
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "gateway/to_sink/sink_batcher.h"
+#include "tests/integration/gateway/order_sink.h"
+#include "tests/integration/gateway/upstream_scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::future<KeyedOutcome> queued(RequestTarget& target, const std::string& key,
+                                 const std::string& body = "body") {
+    auto promise = std::make_shared<std::promise<KeyedOutcome>>();
+    std::vector<KeyedRequest> requests;
+    requests.push_back(order(key, body));
+    target.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
+        promise->set_value(std::move(outcome));
+    });
+    return promise->get_future();
+}
+
+// What a request was refused with before submit() came back.
+std::optional<Problem> refused_at_once(std::future<KeyedOutcome> outcome) {
+    if (outcome.wait_for(0s) != std::future_status::ready) return std::nullopt;
+    const KeyedOutcome told = outcome.get();
+    const auto* problem = std::get_if<Problem>(&told);
+    if (problem == nullptr) return std::nullopt;
+    return *problem;
+}
+
+// Waits until the batcher's session waits for the lock that a test holds.
+bool batch_hangs(FreshSchema& schema) {
+    return eventually(30s, [&] {
+        return schema.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'orders'") > 0;
+    });
+}
+
+TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.longest_request = 5s;
+    SinkBatcher batcher(options);
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> first = queued(batcher, "first");
+    ASSERT_TRUE(batch_hangs(schema));
+    std::future<KeyedOutcome> waits = queued(batcher, "waits");
+    const bool told = waits.wait_for(30s) == std::future_status::ready;
+    holder.execute("ROLLBACK");
+    ASSERT_TRUE(told) << "it waits for the batch before it";
+    const KeyedOutcome outcome = waits.get();
+    const auto* problem = std::get_if<Problem>(&outcome);
+    ASSERT_NE(problem, nullptr);
+    EXPECT_EQ(problem->kind, ProblemKind::unavailable);
+    first.wait();
+    EXPECT_EQ(schema.database().number("SELECT count(*) FROM " + table + " WHERE key = 'waits'"),
+              0);
+}
+
+// Nobody knows yet that they are repeats. The request with another body must not change that.
+TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 0s;
+    SinkBatcher batcher(options);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(batch_hangs(schema));
+    std::vector<std::future<KeyedOutcome>> repeats;
+    std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
+    for (int i = 0; i < 20; ++i) repeats.push_back(queued(batcher, "k"));
+    std::promise<StatusOutcome> status;
+    batcher.look(0, order("k", "").digest,
+                 [&status](StatusOutcome outcome) { status.set_value(std::move(outcome)); });
+    std::future<KeyedOutcome> again = queued(batcher, "before");
+    const std::optional<bool> runs =
+        again.wait_for(20s) == std::future_status::ready
+            ? std::optional(std::get<KeyedAnswer>(again.get()).state == KeyState::in_flight)
+            : std::nullopt;
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(runs, true) << "the original of that key runs";
+    EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
+    for (auto& repeat : repeats) {
+        EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
+    }
+    const StatusOutcome seen = status.get_future().get();
+    EXPECT_EQ(std::get<KeyStatus>(seen).state, KeyStatus::State::completed);
+    before.wait();
+}
+
+// A mistake is under way with a key that is another request's: that one's repeat is no conflict.
+TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 30s;
+    SinkBatcher batcher(options);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(batch_hangs(schema));
+    // Both stand behind the batch that hangs, and the repeat behind the mistake.
+    std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
+    std::future<KeyedOutcome> repeat = queued(batcher, "k");
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
+    EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
+    before.wait();
+}
+
+// As the mistake that it is, once the first one has the key; where that was refused it passes.
+TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 30s;
+    SinkBatcher batcher(options);
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(batch_hangs(schema));
+    std::future<KeyedOutcome> first = queued(batcher, "taken");
+    std::future<KeyedOutcome> other = queued(batcher, "taken", "other");
+    std::future<KeyedOutcome> refused = queued(batcher, "free", "bad");
+    std::future<KeyedOutcome> corrected = queued(batcher, "free", "good");
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+    EXPECT_EQ(std::get<KeyedAnswer>(other.get()).state, KeyState::conflict);
+    EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
+    EXPECT_EQ(std::get<KeyedAnswer>(corrected.get()).state, KeyState::fresh);
+    before.wait();
+}
+
+TEST(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersLand) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.waiting = 1;
+    SinkBatcher batcher(options);
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> first = queued(batcher, "first");
+    ASSERT_TRUE(batch_hangs(schema));
+    std::future<KeyedOutcome> waits = queued(batcher, "waits");
+    const std::optional<Problem> refused = refused_at_once(queued(batcher, "refused"));
+    holder.execute("ROLLBACK");
+    ASSERT_TRUE(refused) << "it waits too";
+    EXPECT_EQ(refused->kind, ProblemKind::unavailable);
+    EXPECT_TRUE(refused->retry_after.has_value());
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+    EXPECT_EQ(std::get<KeyedAnswer>(waits.get()).state, KeyState::fresh);
+    const std::string keys = "SELECT string_agg(key, ' ' ORDER BY key) FROM " + table;
+    EXPECT_EQ(schema.database().value(keys), "first waits");
+    const KeyedOutcome again = queued(batcher, "refused").get();
+    EXPECT_EQ(std::get<KeyedAnswer>(again).state, KeyState::fresh) << "its key is not free";
+    EXPECT_EQ(schema.database().value(keys), "first refused waits");
+}
+
+class UpstreamQueueTest : public UpstreamScene {};
+
+TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersAreCalled) {
+    options_.upstream.concurrency = 1;
+    options_.waiting = 1;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    std::future<std::string> first = submit(order("first", "body"));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    std::future<std::string> waits = submit(order("waits", "body"));
+    const std::optional<Problem> refused = refused_at_once(queued(*route_, "refused"));
+    go.set_value();
+    ASSERT_TRUE(refused) << "it waits too";
+    EXPECT_EQ(refused->kind, ProblemKind::unavailable);
+    EXPECT_TRUE(refused->retry_after.has_value());
+    EXPECT_EQ(first.get(), "201 made body");
+    EXPECT_EQ(waits.get(), "201 made body");
+    EXPECT_EQ(server_->calls().size(), 2U);
+    EXPECT_EQ(state("refused"), "");
+    EXPECT_EQ(ask("refused"), "201 made body") << "its key is not free";
+}
+
+}  // namespace
+}  // namespace onceward::support

@@ -1,0 +1,114 @@
+// What happens to requests that PostgreSQL refuses or is too slow for, and to the others.
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <map>
+
+#include "gateway/to_sink/sink_session.h"
+#include "tests/integration/gateway/order_sink.h"
+#include "tests/support/core_harness.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::Pair;
+
+class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
+  protected:
+    // Runs for each row before it is inserted.
+    void on_insert(const std::string& statements) {
+        schema_.database().execute(
+            "CREATE FUNCTION judge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + statements +
+            " RETURN new; END $$; CREATE TRIGGER judges BEFORE INSERT ON " + table_ +
+            " FOR EACH ROW EXECUTE FUNCTION judge()");
+    }
+    // What became of so many requests that are given together; the answers, with how many got each.
+    std::map<std::string, int> carry_out(int count) {
+        StepHook steps([this](Step step) { begun_ += step == Step::before_begin ? 1 : 0; });
+        options_.observer = &steps;
+        SinkSession session(options_, stop_.get_token());
+        std::deque<WaitingRequest> waiting;
+        std::vector<WaitingRequest*> requests;
+        for (int i = 0; i < count; ++i) {
+            WaitingRequest& one = waiting.emplace_back();
+            one.at.request = order(std::to_string(i), i % 20 == 7 ? "bad" : "good");
+            one.at.attempt = random_digest_of(i);
+            one.deadline = std::chrono::steady_clock::now() + options_.longest_request;
+            one.wait_until = one.deadline;
+            requests.push_back(&one);
+        }
+        session.carry_out(requests);
+        std::map<std::string, int> said;
+        for (const WaitingRequest& one : waiting) {
+            if (const auto* problem = std::get_if<Problem>(&one.at.outcome)) {
+                ++said[std::to_string(status_of(problem->kind))];
+            } else {
+                ++said[std::get<KeyedAnswer>(one.at.outcome).result.body.substr(0, 4)];
+            }
+        }
+        return said;
+    }
+    static Digest random_digest_of(int i) { return digest_of_bytes("attempt" + std::to_string(i)); }
+    std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM " + table_); }
+    std::int64_t claims() {
+        return schema_.database().number("SELECT count(*) FROM results_1_1");
+    }
+
+    FreshSchema schema_;
+    std::string table_ = schema_.user_table("orders", "key text, body text");
+    SinkBatcherOptions options_ = order_batcher(schema_, table_, GetParam());
+    std::stop_source stop_;
+    int begun_ = 0;
+};
+
+TEST_P(RequestRefusalTest, AUsersOwnSqlstateIsTheAnswerOfOneRequest) {
+    on_insert("IF new.key = '50' THEN RAISE EXCEPTION USING ERRCODE = 'SH001'; END IF;");
+    EXPECT_THAT(carry_out(100), ElementsAre(Pair("422", 1), Pair("made", 99)));
+    EXPECT_EQ(rows(), 99);
+    EXPECT_EQ(claims(), 99);
+}
+
+// Nobody can tell whether it will pass, and the others do not wait for that.
+TEST_P(RequestRefusalTest, AFaultOfTheTableThatOneRequestMeetsIsA503OfThatOneAlone) {
+    on_insert("IF new.key = '50' THEN EXECUTE 'SELECT 1 FROM none'; END IF;");
+    EXPECT_THAT(carry_out(100), ElementsAre(Pair("503", 1), Pair("made", 99)));
+    EXPECT_EQ(rows(), 99);
+    EXPECT_EQ(claims(), 99);
+}
+
+TEST_P(RequestRefusalTest, AFaultOfTheTableThatAllMeetIsFoundInAFewTries) {
+    schema_.database().execute("CREATE SEQUENCE tries; GRANT USAGE ON SEQUENCE tries TO PUBLIC");
+    on_insert("PERFORM nextval('" + schema_.name() + ".tries'); EXECUTE 'SELECT 1 FROM none';");
+    EXPECT_THAT(carry_out(300), ElementsAre(Pair("503", 300)));
+    EXPECT_LT(schema_.database().number("SELECT last_value FROM tries"), 40);
+}
+
+// A transaction each for every half would be some hundred here.
+TEST_P(RequestRefusalTest, RefusedRequestsAreFoundWithoutATransactionForEachHalf) {
+    on_insert("IF new.body = 'bad' THEN RAISE EXCEPTION 'no'; END IF;");
+    EXPECT_THAT(carry_out(200), ElementsAre(Pair("422", 10), Pair("made", 190)));
+    EXPECT_LE(begun_, 6);
+    EXPECT_EQ(rows(), 190);
+    EXPECT_EQ(claims(), 190);
+}
+
+// Together they are too slow for the statement's limit, and none of them is alone.
+TEST_P(RequestRefusalTest, ABatchThatTimesOutIsTriedInHalves) {
+    on_insert("PERFORM pg_sleep(0.03);");
+    options_.postgres.statement_timeout = 1500ms;
+    options_.longest_request = 20s;
+    EXPECT_THAT(carry_out(120), ElementsAre(Pair("made", 120)));
+    EXPECT_EQ(rows(), 120);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RequestRefusalTest,
+                         ::testing::Values(StoreKind::table, StoreKind::log),
+                         [](const auto& store) {
+                             return store.param == StoreKind::table ? "Table" : "Log";
+                         });
+
+}  // namespace
+}  // namespace onceward::support

@@ -1,0 +1,85 @@
+// A canary stands in for every secret, in configurations that are wrong in many ways; it must never
+// sing.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "dedup/base/secret.h"
+#include "tests/unit/cli/configuration/texts.h"
+
+namespace onceward {
+namespace {
+
+using test::all_findings;
+using test::load;
+
+constexpr const char* canary = "c4n4ry";
+
+std::string with(const std::string& dsn, const std::string& properties) {
+    return "group: orders\nkafka:\n  bootstrap_servers: localhost:9092\n  properties:\n" +
+           properties + "postgres:\n  dsn: " + dsn +
+           "\ntopics:\n  - name: payments\n    key: {preset: idempotency-key}\n"
+           "    sink: {table: payments, columns: {id: /id}}\n";
+}
+
+// The same with a webhook, of which `options` are wrong.
+std::string with_webhook(const std::string& options) {
+    const std::string good = with("host=localhost", "    security.protocol: SSL\n");
+    return good.substr(0, good.find("    sink:")) + "    ledger: {store: lease}\n" +
+           "    sink: {webhook: {" + options + "}}\n";
+}
+
+TEST(Secrets, PrintAsStars) {
+    const Secret secret{canary};
+    std::ostringstream stream;
+    stream << secret;
+    EXPECT_EQ(stream.str(), "***");
+    EXPECT_EQ(to_text(secret), "***");
+    EXPECT_EQ(secret.reveal(), canary);
+}
+
+TEST(Secrets, NeverShowInFindings) {
+    const std::string good = "    security.protocol: SSL\n";
+    const std::string texts[] = {
+        // Connection strings that libpq does not understand, each in its own way.
+        with("'host=localhost password=two c4n4ry'", good),
+        with("'postgresql://user:c4n4ry@[host/database'", good),
+        with("'c4n4ry'", good),
+        with("\"${DSN}\"", good),
+        with("[c4n4ry]", good),
+        with("host=localhost", "    sasl.password: c4n4ry\n"),
+        with("host=localhost", "    sasl.password: ${PASSWORD}\n"),
+        with("host=localhost", "    ssl.key.pem: c4n4ry\n"),
+        with("host=localhost", "    ssl.key.password: [c4n4ry]\n"),
+        with("host=localhost", "    session.timeout.ms: ${PASSWORD}\n"),
+        with("host=localhost", "    group.id: ${PASSWORD}\n"),
+        with("host=localhost", "    sasl.oauthbearer.client.secret: c4n4ry\n"),
+        with("host=localhost", "    sasl.pasword: c4n4ry\n"),
+        with("host=localhost", "    enable.auto.commit: ${PASSWORD}\n"),
+        with("host=localhost", good) + "workers: ${PASSWORD}\n",
+        with("host=localhost", good) + "drain_timeout: ${PASSWORD}\n",
+        with("host=localhost", good) + "batch: {bytes: ${PASSWORD}}\n",
+        with("host=localhost", good) + "logging: {level: \"${PASSWORD}\"}\n",
+        with("host=localhost", good) + "password: c4n4ry\n",
+        with_webhook("url: 'https://user:c4n4ry@example.org/'"),
+        with_webhook("url: c4n4ry"),
+        with_webhook("url: [c4n4ry]"),
+        with_webhook("url: '${PASSWORD}'"),
+        with_webhook("url: 'https://example.org/', headers: {Host: c4n4ry}"),
+        with_webhook("url: 'https://example.org/', headers: {Authorization: [c4n4ry]}"),
+        with_webhook("url: 'https://example.org/', headers: {Authorization: \"c4n4ry\\n\"}"),
+        with_webhook("url: 'https://example.org/', headers: c4n4ry"),
+        with_webhook("url: 'https://example.org/', sign: {secret: [c4n4ry]}"),
+    };
+    for (const std::string& text : texts) {
+        const LoadResult result = load(text, {{"DSN", "password=a c4n4ry"}, {"PASSWORD", canary}});
+        SCOPED_TRACE(text);
+        EXPECT_FALSE(result.usable());
+        EXPECT_EQ(all_findings(result).find(canary), std::string::npos) << all_findings(result);
+        EXPECT_EQ(findings_json(result.findings, "f").find(canary), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace onceward

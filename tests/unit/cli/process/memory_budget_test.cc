@@ -1,0 +1,62 @@
+#include "cli/process/memory_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/unique.h"
+
+namespace onceward {
+namespace {
+
+class MemoryBudget : public testing::Test {
+  protected:
+    ~MemoryBudget() override { std::filesystem::remove_all(root_); }
+    void put(const std::string& file, const std::string& text) const {
+        std::filesystem::create_directories((root_ / file).parent_path());
+        std::ofstream(root_ / file) << text << "\n";
+    }
+    const std::filesystem::path root_ =
+        std::filesystem::path(testing::TempDir()) / support::unique_name("root");
+};
+
+TEST_F(MemoryBudget, TheLowestLimitOfTheGroupAndThoseAboveCounts) {
+    put("proc/self/cgroup", "0::/pods/mine");
+    put("sys/fs/cgroup/pods/mine/memory.max", "max");
+    put("sys/fs/cgroup/pods/memory.max", "50000000");
+    EXPECT_EQ(memory_limit(root_), 50'000'000);
+    put("sys/fs/cgroup/pods/mine/memory.max", "40000000");
+    EXPECT_EQ(memory_limit(root_), 40'000'000);
+    EXPECT_EQ(memory_budget(std::nullopt, root_), 32'000'000);
+}
+
+TEST_F(MemoryBudget, AContainersOwnLimitIsAtTheTop) {
+    put("proc/self/cgroup", "0::/");
+    put("sys/fs/cgroup/memory.max", "60000000");
+    EXPECT_EQ(memory_limit(root_), 60'000'000);
+}
+
+TEST_F(MemoryBudget, VersionOneIsKnownAndItsNoLimitIsNone) {
+    put("proc/self/cgroup", "4:cpu,cpuacct:/x\n7:memory:/docker/of-the-host");
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "70000000");
+    EXPECT_EQ(memory_limit(root_), 70'000'000);
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
+    EXPECT_EQ(memory_limit(root_), memory_limit(root_ / "nowhere"));
+}
+
+TEST_F(MemoryBudget, WithoutAGroupItIsTheMachines) {
+    EXPECT_GT(memory_limit(root_).value(), 100'000'000);
+}
+
+TEST_F(MemoryBudget, WhatIsConfiguredGoesFirstAndZeroIsNone) {
+    EXPECT_EQ(memory_budget(123, root_), 123);
+    EXPECT_EQ(memory_budget(0, root_), std::nullopt);
+}
+
+TEST_F(MemoryBudget, TheProcessKnowsWhatItHas) {
+    EXPECT_GT(resident_bytes().value(), 1'000'000);
+    EXPECT_EQ(resident_bytes(root_), std::nullopt);
+}
+
+}  // namespace
+}  // namespace onceward

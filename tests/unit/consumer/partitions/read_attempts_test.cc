@@ -1,0 +1,27 @@
+#include "consumer/partitions/read_attempts.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+using Verdict = ReadAttempts::Verdict;
+
+TEST(ReadAttempts, TheThirdFailureAtOneOffsetHalts) {
+    ReadAttempts tries;
+    EXPECT_EQ(tries.failed(Offset{7}), Verdict::again);
+    EXPECT_EQ(tries.failed(Offset{7}), Verdict::again);
+    EXPECT_EQ(tries.failed(Offset{7}), Verdict::halt);
+    EXPECT_EQ(tries.failed(Offset{7}), Verdict::halt);
+}
+
+TEST(ReadAttempts, AFailureElsewhereBeginsANewCount) {
+    ReadAttempts tries;
+    tries.failed(Offset{7});
+    tries.failed(Offset{7});
+    EXPECT_EQ(tries.failed(Offset{9}), Verdict::again);
+    EXPECT_EQ(tries.tries(), 1);
+}
+
+}  // namespace
+}  // namespace onceward

@@ -1,0 +1,56 @@
+#include "dedup/retention/retention_rules.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+LedgerOptions options() {
+    LedgerOptions options;
+    options.rotate_after = minutes(10);
+    options.rotate_claims = 1'200;
+    return options;
+}
+
+TEST(RetentionRules, AGenerationIsSealedAtItsAgeAndNotBefore) {
+    EXPECT_EQ(rotation_due({1, minutes(10) - milliseconds(1), 1}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(10), 1}, options()), Rotation::by_age);
+}
+
+TEST(RetentionRules, AGenerationIsSealedAtItsSizeAndNotBefore) {
+    EXPECT_EQ(rotation_due({1, minutes(0), 1'199}, options()), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(0), 1'200}, options()), Rotation::by_size);
+}
+
+TEST(RetentionRules, AnEmptyGenerationIsKeptAtAnyAge) {
+    EXPECT_EQ(rotation_due({1, std::chrono::hours(1000), 0}, options()), Rotation::keep);
+}
+
+TEST(RetentionRules, HoursBeginWithTheirFirstMinuteAndEndBeforeTheirLast) {
+    const DailyHours night{minutes(60), minutes(300)};
+    EXPECT_FALSE(within(night, minutes(59)));
+    EXPECT_TRUE(within(night, minutes(60)));
+    EXPECT_TRUE(within(night, minutes(299)));
+    EXPECT_FALSE(within(night, minutes(300)));
+}
+
+TEST(RetentionRules, HoursMayPassMidnight) {
+    const DailyHours night{minutes(1320), minutes(240)};
+    EXPECT_FALSE(within(night, minutes(1319)));
+    EXPECT_TRUE(within(night, minutes(1320)));
+    EXPECT_TRUE(within(night, minutes(0)));
+    EXPECT_FALSE(within(night, minutes(240)));
+    EXPECT_TRUE(within({minutes(0), minutes(1440)}, minutes(1439)));
+}
+
+TEST(RetentionRules, JitterStaysWithinAQuarter) {
+    EXPECT_EQ(jittered(milliseconds(1000), 0.0), milliseconds(750));
+    EXPECT_EQ(jittered(milliseconds(1000), 0.5), milliseconds(1000));
+    EXPECT_LT(jittered(milliseconds(1000), 0.999), milliseconds(1250));
+}
+
+}  // namespace
+}  // namespace onceward

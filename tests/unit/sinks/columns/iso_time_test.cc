@@ -1,0 +1,58 @@
+#include "sinks/columns/iso_time.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(IsoTime, AMomentKeepsItsOffset) {
+    const auto moment = parse_iso_moment("1970-01-02T00:00:01.5-05:30");
+    ASSERT_TRUE(moment);
+    EXPECT_EQ(moment->local, 24h + 1500ms);
+    EXPECT_EQ(moment->offset, -330min);
+    EXPECT_FALSE(parse_iso_moment("1970-01-02 00:00:01")->offset);
+    EXPECT_EQ(parse_iso_moment("1970-01-01t00:00:00z")->offset, 0min);
+    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:00+0200")->offset, 120min);
+    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00+02")->offset, 120min);
+}
+
+TEST(IsoTime, FinerThanAMicrosecondIsRounded) {
+    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:00.0000014999Z")->local, 1us);
+    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:00.9999995Z")->local, 1s);
+}
+
+TEST(IsoTime, ALeapSecondIsTheMinutesEnd) {
+    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:60Z")->local, 60s);
+}
+
+TEST(IsoTime, WhatTheCalendarLacksIsNone) {
+    for (const char* text :
+         {"", "2024", "2024-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "0000-01-01T00:00:00Z",
+          "2024-13-01T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z",
+          "2024-01-01T00:00:61Z", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00Z ",
+          "2024-01-01T00:00:00+1", "2024-1-1T00:00:00Z", "2024-01-01T00:00:00+99:00",
+          "2024-01-01"}) {
+        EXPECT_FALSE(parse_iso_moment(text)) << text;
+    }
+    EXPECT_FALSE(parse_iso_date("2024-02-30"));
+    EXPECT_FALSE(parse_iso_date("2024-02-03T00:00:00Z"));
+    EXPECT_FALSE(parse_iso_time("25:00"));
+}
+
+TEST(IsoTime, DaysBefore1970AreNegative) {
+    EXPECT_EQ(parse_iso_date("1969-12-31"), std::chrono::days{-1});
+}
+
+TEST(IsoTime, TextReadsBackAsItself) {
+    for (const auto moment : {0us, -1us, 1'714'979'289'123'456us, -62'135'596'800'000'000us}) {
+        const auto back = parse_iso_moment(iso_text(moment));
+        ASSERT_TRUE(back) << iso_text(moment);
+        EXPECT_EQ(back->local, moment);
+        EXPECT_EQ(back->offset, 0min);
+    }
+}
+
+}  // namespace
+}  // namespace onceward

@@ -1,0 +1,90 @@
+#include "sinks/table/table_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Plan : public testing::Test {
+  protected:
+    Plan() {
+        table_.schema = "shop";
+        table_.name = "orders";
+        table_.quoted_name = "\"shop\".\"orders\"";
+        table_.may_insert = table_.may_delete = true;
+        table_.types[23] = {.name = "integer"};
+        table_.types[25] = {.name = "text"};
+        column("id", 23);
+        column("note", 25);
+        table_.unique_keys = {{"id"}};
+        options_.columns = {{"id", {FieldSource::Kind::field, "/id"}},
+                            {"note", {FieldSource::Kind::header, "note"}}};
+    }
+    void column(const std::string& name, std::uint32_t type) {
+        CatalogColumn column;
+        column.name = name;
+        column.type = type;
+        column.type_name = table_.types[type].name;
+        column.may_select = column.may_update = true;
+        table_.columns.push_back(column);
+    }
+    std::string problems() {
+        try {
+            make_plan(options_, table_);
+            return "";
+        } catch (const SinkMismatch& mismatch) {
+            return mismatch.what();
+        }
+    }
+    TableSinkOptions options_;
+    CatalogTable table_;
+};
+
+TEST_F(Plan, EverythingThatIsWrongIsSaidAtOnce) {
+    table_.persistence = 'u';
+    table_.may_insert = false;
+    options_.columns[1].name = "nota";
+    EXPECT_THAT(problems(), AllOf(HasSubstr("unlogged"), HasSubstr("refuses INSERT"),
+                                  HasSubstr("did you mean `note`?")));
+}
+
+TEST_F(Plan, AColumnFarFromEveryOtherIsNotGuessed) {
+    options_.columns[1].name = "quantity";
+    EXPECT_THAT(problems(),
+                AllOf(HasSubstr("no column `quantity`"), testing::Not(HasSubstr("mean"))));
+}
+
+TEST_F(Plan, AColumnMappedTwiceIsRefused) {
+    options_.columns[1].name = "id";
+    EXPECT_THAT(problems(), HasSubstr("maps column `id` twice"));
+}
+
+TEST_F(Plan, AHeaderIsWholeAndAFieldIsNot) {
+    const TablePlan plan = make_plan(options_, table_);
+    EXPECT_EQ(plan.columns[0].provenance, Provenance::field);
+    EXPECT_EQ(plan.columns[1].provenance, Provenance::whole);
+}
+
+TEST_F(Plan, AnUpsertNeverAssignsItsKey) {
+    options_.mode = TableSinkOptions::Mode::upsert;
+    options_.conflict_target = {"id"};
+    const TablePlan plan = make_plan(options_, table_);
+    EXPECT_EQ(plan.action, "UPDATE SET \"note\" = excluded.\"note\"");
+    EXPECT_EQ(plan.target, "\"id\"");
+}
+
+TEST_F(Plan, ADomainThatNeverEndsIsUnsupported) {
+    table_.types[100] = {.kind = 'd', .base = 101, .name = "ring"};
+    table_.types[101] = {.kind = 'd', .base = 100, .name = "ring"};
+    table_.columns[0].type = 100;
+    EXPECT_THAT(problems(), HasSubstr("cannot write"));
+}
+
+}  // namespace
+}  // namespace onceward
