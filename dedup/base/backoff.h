@@ -1,0 +1,26 @@
+#pragma once
+// The pauses between tries that fail: the first pause, doubled with each failure in a row, up to
+// the longest one. A random share keeps many clients of one server from trying in step. A plain
+// value; its functions are pure but for roll(), which is thread-safe.
+
+#include <chrono>
+
+namespace onceward {
+
+struct Backoff {
+    std::chrono::milliseconds first;
+    std::chrono::milliseconds longest;
+    // The pause is multiplied by a number between these two. A span of zero has no chance in it.
+    double least = 1.0;
+    double most = 1.0;
+
+    // The pause after so many failures in a row, without chance. Zero and less count as one.
+    std::chrono::milliseconds whole(int failures) const;
+    // The same with chance. `dice`: from 0 to 1, as roll() returns it.
+    std::chrono::milliseconds after(int failures, double dice) const;
+};
+
+// A random number from 0 to 1.
+double roll();
+
+}  // namespace onceward
