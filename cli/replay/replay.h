@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "consumer/kafka/kafka_source.h"
-#include "consumer/worker_options.h"
+#include "consumer/writing/worker_options.h"
 #include "dedup/message/outcome.h"
 
 namespace onceward {

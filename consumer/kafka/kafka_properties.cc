@@ -140,4 +140,11 @@ std::string unknown_property(const std::string& name, const std::string& value) 
     return {};
 }
 
+std::chrono::milliseconds time_property(const KafkaOptions& options, const std::string& name,
+                                        std::chrono::milliseconds otherwise) {
+    const auto found = options.properties.find(name);
+    if (found == options.properties.end()) return otherwise;
+    return std::chrono::milliseconds(std::stol(found->second.reveal()));
+}
+
 }  // namespace onceward

@@ -65,8 +65,8 @@ TEST(Transactions, WhoOpensOneIsFound) {
 
 TEST(Transactions, OnlyTheRunLoopCommitsOffsets) {
     EXPECT_THAT(offset_committers(repository()),
-                ElementsAre("consumer/worker.cc",    // once more, when the writer has stopped
-                            "consumer/writer.cc"));  // behind each answered COMMIT
+                ElementsAre("consumer/reader.cc",    // of revoked partitions, before they leave
+                            "consumer/writer.cc"));  // after each answered COMMIT
 }
 TEST(Transactions, WhoCommitsOffsetsIsFound) {
     EXPECT_THAT(offset_committers({{"cli/a.cc", "source->commit_through(offsets, true);"},

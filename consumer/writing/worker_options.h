@@ -1,5 +1,5 @@
 #pragma once
-// What a worker is made of. Plain values and factories; the composition root fills them in.
+// What a worker is made of: plain values and factories. The composition root fills them in.
 
 #include <functional>
 #include <memory>

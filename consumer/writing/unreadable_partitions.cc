@@ -1,7 +1,5 @@
-// What the writer does if records cannot be read: a few tries from the fence, then a halt that
-// waits for the operator. Nothing after them is taken meanwhile.
+#include "consumer/writing/unreadable_partitions.h"
 
-#include "consumer/writer.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {
@@ -14,19 +12,19 @@ constexpr auto read_again_after = 1s;
 }  // namespace
 
 // What was read before such records lands first: the fence is then directly before them.
-void Writer::look_after_unreadable() {
+void UnreadablePartitions::check() {
     const std::vector<TopicPartition> partitions =
-        exchange_.look([](const Assignment& assignment) { return assignment.unreadable(); });
+        handoff_.look([](const Assignment& assignment) { return assignment.unreadable(); });
     if (partitions.empty()) return;
-    const auto on_the_way = exchange_.on_the_way();
+    const auto on_the_way = handoff_.on_the_way();
     for (const TopicPartition& partition : partitions) {
-        if (!on_the_way.contains(partition)) try_unreadable_again(partition);
+        if (!on_the_way.contains(partition)) try_again(partition);
     }
 }
 
-void Writer::try_unreadable_again(const TopicPartition& partition) {
+void UnreadablePartitions::try_again(const TopicPartition& partition) {
     const std::optional<Offset> fence = activity_.fence(partition);
-    const auto entry = exchange_.look([&](const Assignment& assignment) {
+    const auto entry = handoff_.look([&](const Assignment& assignment) {
         const Assignment::Entry* found = assignment.find(partition);
         return found == nullptr ? std::nullopt : std::optional(*found);
     });
@@ -35,7 +33,7 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
     // The reading position may be past the fence, over control records that no transaction has
     // moved the fence over yet. Then reading begins at the fence once more before it counts.
     const bool counts = *fence == *entry->unreadable;
-    const auto verdict = exchange_.with([&](Assignment& assignment) {
+    const auto verdict = handoff_.with([&](Assignment& assignment) {
         return counts ? assignment.read_failed(partition, *fence) : ReadAttempts::Verdict::again;
     });
     switch (verdict) {
@@ -44,18 +42,19 @@ void Writer::try_unreadable_again(const TopicPartition& partition) {
                                                  {"partition", partition.partition.raw()},
                                                  {"offset", fence->raw()},
                                                  {"error", why}});
-            exchange_.with([&](Assignment& assignment) {
-                assignment.wait(partition, Clock::now() + read_again_after);
+            handoff_.with([&](Assignment& assignment) {
+                assignment.wait(partition, FailureResponse::Clock::now() + read_again_after);
             });
             return;
         case ReadAttempts::Verdict::halt:
-            halt(partition,
-                 {HaltReason::unreadable,
-                  "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +
-                      why + ". `onceward offsets retry` tries again, `offsets skip` passes them",
-                  {},
-                  fence},
-                 0ms);
+            failures_.halt(
+                partition,
+                {HaltReason::unreadable,
+                 "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +
+                     why + ". `onceward offsets retry` tries again, `offsets skip` passes them",
+                 {},
+                 fence},
+                0ms);
             return;
     }
 }
