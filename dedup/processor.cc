@@ -172,8 +172,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     origin_ = Origin::ours;
     // Only a commit ends a row of failures: after a reconnect the same work may come as another
     // batch.
-    repeated_ = 0;
-    last_sqlstate_.clear();
+    failures_.ended();
     if (parts_.claims != nullptr) parts_.claims->committed();
     if (parts_.answers != nullptr) parts_.answers->committed();
     rejections_.record(RejectionWindow::Clock::now(),

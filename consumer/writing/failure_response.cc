@@ -5,6 +5,7 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
+#include "dedup/policy/failure_series.h"
 
 namespace onceward {
 namespace {
@@ -146,8 +147,7 @@ std::size_t FailureResponse::let_wait(const WriterTopic& topic, Clock::time_poin
 void FailureResponse::message_waits(WriterTopic& topic, const MessageWaits& waits) {
     const TopicPartition partition{topic.options.name, waits.partition};
     topic.processor->abandon({waits.partition});
-    const Backoff spread{.first = waits.pause, .longest = waits.pause, .least = 0.75, .most = 1.25};
-    const auto pause = spread.after(1, roll());
+    const auto pause = spread(waits.pause, 0.75, 1.25, roll());
     handoff_.with(
         [&](Assignment& assignment) { assignment.wait(partition, Clock::now() + pause); });
     log_warning("message.waits", {{"topic", partition.topic},
@@ -194,14 +194,14 @@ void FailureResponse::stop_topic(WriterTopic& topic, const std::string& why,
 bool FailureResponse::take_stopped() { return std::exchange(stopped_, false); }
 
 bool FailureResponse::unless_refused(const PostgresError& error) {
-    if (classify(error.diagnosis(), Origin::ours, 0) == FailureAction::stop) return false;
+    if (meaning_of(error) == FailureAction::stop) return false;
     outside_batch(error, nullptr);
     return true;
 }
 
 void FailureResponse::outside_batch(const PostgresError& error, WriterTopic* topic,
                                     Clock::duration tried) {
-    switch (classify(error.diagnosis(), Origin::ours, 0)) {
+    switch (meaning_of(error)) {
         case FailureAction::retry:
             activity_.retried(topic == nullptr ? "" : topic->options.name, error);
             if (topic != nullptr && session_.topics().size() > 1 &&

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
+#include "dedup/policy/failure_series.h"
 
 namespace onceward {
 namespace {
@@ -20,7 +21,7 @@ std::string state_of(Sink& sink, Connection& connection) {
     try {
         return sink.target_state(connection);
     } catch (const PostgresError& error) {
-        if (classify(error.diagnosis(), Origin::ours, 0) != FailureAction::stop) throw;
+        if (meaning_of(error) != FailureAction::stop) throw;
         return error.sqlstate();
     }
 }

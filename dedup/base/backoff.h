@@ -1,9 +1,10 @@
 #pragma once
 // The pauses between tries that fail: the first pause, doubled with each failure in a row, up to
 // the longest one. A random share keeps many clients of one server from trying in step. A plain
-// value; its functions are pure but for roll(), which is thread-safe.
+// value with pure functions. roll() and sleep_unless() are thread-safe.
 
 #include <chrono>
+#include <stop_token>
 
 namespace onceward {
 
@@ -22,5 +23,13 @@ struct Backoff {
 
 // A random number from 0 to 1.
 double roll();
+
+// The pause, multiplied by a number from `least` to `most`, so that many do not act in step.
+// `dice`: from 0 to 1.
+std::chrono::milliseconds spread(std::chrono::milliseconds pause, double least, double most,
+                                 double dice);
+
+// Sleeps so long, or until a stop is requested.
+void sleep_unless(const std::stop_token& stop, std::chrono::milliseconds pause);
 
 }  // namespace onceward

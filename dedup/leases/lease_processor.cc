@@ -86,9 +86,7 @@ std::set<Partition> LeaseProcessor::run(Connection& connection) {
             collect();
         }
     } catch (const PostgresError& error) {
-        repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-        last_sqlstate_ = error.sqlstate();
-        throw ProcessingError(error, classify(error.diagnosis(), Origin::ours, repeated_));
+        throw ProcessingError(error, failures_.met(error, Origin::ours));
     }
     batch_ = {};
     return {};
@@ -235,8 +233,7 @@ std::optional<std::vector<LeaseAnswer>> LeaseProcessor::ask(Connection& connecti
     reached(parts_.observer, Step::before_commit);
     transaction.commit();
     reached(parts_.observer, Step::after_commit);
-    repeated_ = 0;
-    last_sqlstate_.clear();
+    failures_.ended();
     return answers;
 }
 
