@@ -8,7 +8,7 @@ namespace {
 
 const std::map<std::string, int> heights{{"schemas", 0},  {"clients", 0}, {"dedup", 1},
                                          {"consumer", 2}, {"sinks", 2},   {"gateway", 2},
-                                         {"cli", 3}};
+                                         {"cli", 3},      {"lab", 4}};
 
 constexpr const char* checker = "tests/faults/checker";
 

@@ -1,4 +1,4 @@
-#include "cli/demo/feeder.h"
+#include "lab/demo/feeder.h"
 
 #include <gtest/gtest.h>
 
