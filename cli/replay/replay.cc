@@ -275,7 +275,7 @@ nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges) {
     return list;
 }
 
-ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence) {
+ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fence) {
     ReplayPlan plan{wanted, {}};
     Offset& begin = plan.range.begin;
     Offset& end = plan.range.end;

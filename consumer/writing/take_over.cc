@@ -113,7 +113,7 @@ void TakeOver::make_fence_row(WriterTopic& topic, const TopicPartition& partitio
 // and committed before a message is read. All at once, so that a partition without a row is later
 // known to be a new one.
 void TakeOver::create_fences(WriterTopic& topic, const TopicPartition& wanted) {
-    const int count = source_.partition_count(topic.options.name);
+    const int count = source_.queries().partition_count(topic.options.name);
     if (count <= wanted.partition.raw()) {
         // Without this error the partition would be taken for one that was added later, and begin
         // at its beginning.
@@ -152,7 +152,7 @@ void TakeOver::ask_identity(WriterTopic& topic) {
     require_fixed_partitions(topic);
     const std::uint64_t now = handoff_.look([](const Assignment& a) { return a.changes(); }) + 1;
     if (topic.identity_known == now) return;
-    topic.identity = source_.identity(topic.options.name);
+    topic.identity = source_.queries().identity(topic.options.name);
     topic.identity_known = now;
     session_.watermarks().identity(topic.options.name, topic.identity);
 }
@@ -161,7 +161,7 @@ void TakeOver::ask_identity(WriterTopic& topic) {
 // where no worker knows them.
 void TakeOver::require_fixed_partitions(WriterTopic& topic) {
     if (!topic.claims || topic.options.ledger.reach != Reach::partition) return;
-    const int now = source_.partition_count(topic.options.name);
+    const int now = source_.queries().partition_count(topic.options.name);
     // A broker that does not know a new topic yet, or has no leader for it, reports no partitions.
     if (now == 0) throw KafkaError(0, "the brokers do not tell the topic's partitions");
     topic.fixed_partitions = fixed_partitions(session_.connection(), topic.registered.source, now);
@@ -179,10 +179,10 @@ void TakeOver::check_partitions(WriterTopic& topic, int now) {
 }
 
 LogQuestions TakeOver::questions(const TopicPartition& partition) {
-    return {[this, partition] { return source_.group_offset(partition); },
-            [this, partition] { return source_.range(partition); },
+    return {[this, partition] { return source_.queries().group_offset(partition); },
+            [this, partition] { return source_.queries().range(partition); },
             [this, partition](std::chrono::milliseconds time) {
-                return source_.offset_at(partition, time);
+                return source_.queries().offset_at(partition, time);
             }};
 }
 
@@ -202,7 +202,7 @@ void TakeOver::settle_refusal(WriterTopic& topic, const TopicPartition& partitio
 
 std::optional<Offset> TakeOver::beyond_the_gap(WriterTopic& topic, const TopicPartition& partition,
                                                const FenceState& fence) {
-    const KafkaSource::Range range = source_.range(partition);
+    const LogRange range = source_.queries().range(partition);
     const int seeks =
         handoff_.with([&](Assignment& assignment) { return assignment.seeks_again(partition); });
     const OutOfRangePlan plan =

@@ -1,7 +1,9 @@
-// KafkaSource's questions to the brokers. Each may block for query_timeout_ms; all are thread-safe.
+#include "consumer/kafka/broker_queries.h"
 
-#include "consumer/kafka/kafka_source_state.h"
-#include "dedup/base/logging.h"
+#include <array>
+
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/kafka/kafka_handles.h"
 
 namespace onceward {
 namespace {
@@ -45,52 +47,9 @@ bool is_mock(const std::string& cluster) { return cluster.starts_with("mockClust
 
 }  // namespace
 
-bool coordinator_is_moving(const KafkaError& error) {
-    return error.code == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
-           error.code == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE ||
-           error.code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||
-           error.code == RD_KAFKA_RESP_ERR__WAIT_COORD;
-}
-
-bool leader_is_moving(const KafkaError& error) {
-    return error.code == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           error.code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION;
-}
-
-bool unknown_partition(const KafkaError& error) {
-    return error.code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
-           error.code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-           error.code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-}
-
-bool not_allowed(const KafkaError& error) {
-    return error.code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
-           error.code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
-}
-
-bool not_authenticated(const KafkaError& error) {
-    return error.code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-           error.code == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED ||
-           error.code == RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM ||
-           error.code == RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE;
-}
-
-bool tls_failed(const KafkaError& error) { return error.code == RD_KAFKA_RESP_ERR__SSL; }
-
-// By what librdkafka's rdkafka_msgset_reader.c and the broker's answer to a fetch can say.
-bool records_unreadable(int code) {
-    return code == RD_KAFKA_RESP_ERR__BAD_MSG ||          // checksum, or not as the format says
-           code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||  // does not inflate
-           code == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||  // unknown codec or version
-           code == RD_KAFKA_RESP_ERR__UNDERFLOW ||        // shorter than it says
-           code == RD_KAFKA_RESP_ERR_INVALID_MSG ||       // the broker's own look at its disk
-           code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;  // larger than a fetch can be
-}
-
-std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPartition& partition) {
+std::optional<GroupOffset> BrokerQueries::group_offset(const TopicPartition& partition) const {
     const KafkaTopicPartitionList list = one(partition);
-    const rd_kafka_resp_err_t code =
-        rd_kafka_committed(state_->client.get(), list.get(), query_timeout_ms);
+    const rd_kafka_resp_err_t code = rd_kafka_committed(client_, list.get(), query_timeout_ms);
     const rd_kafka_topic_partition_t& element = list->elems[0];
     // DANGER: an error does not mean "no offset". If it did, a group would start over and process
     // everything again, or nothing.
@@ -105,22 +64,21 @@ std::optional<KafkaSource::GroupOffset> KafkaSource::group_offset(const TopicPar
     return found;
 }
 
-KafkaSource::Range KafkaSource::range(const TopicPartition& partition) {
+LogRange BrokerQueries::range(const TopicPartition& partition) const {
     std::int64_t low = 0;
     std::int64_t high = 0;
-    const rd_kafka_resp_err_t code =
-        rd_kafka_query_watermark_offsets(state_->client.get(), partition.topic.c_str(),
-                                         partition.partition.raw(), &low, &high, query_timeout_ms);
+    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
+        client_, partition.topic.c_str(), partition.partition.raw(), &low, &high, query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "range of " + partition.topic);
     return {Offset{low}, Offset{high}};
 }
 
-Offset KafkaSource::offset_at(const TopicPartition& partition,
-                              std::chrono::milliseconds timestamp) {
+Offset BrokerQueries::offset_at(const TopicPartition& partition,
+                                std::chrono::milliseconds timestamp) const {
     const KafkaTopicPartitionList list = one(partition);
     list->elems[0].offset = timestamp.count();
     const rd_kafka_resp_err_t code =
-        rd_kafka_offsets_for_times(state_->client.get(), list.get(), query_timeout_ms);
+        rd_kafka_offsets_for_times(client_, list.get(), query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
     if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         throw_kafka(list->elems[0].err, "offset at a time");
@@ -128,18 +86,17 @@ Offset KafkaSource::offset_at(const TopicPartition& partition,
     return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
 }
 
-std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partition) {
-    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
+std::optional<Offset> BrokerQueries::high_watermark(const TopicPartition& partition) const {
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
     const KafkaTopicPartitionList list = one(partition);
     list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
-    const KafkaAdminOptions options =
-        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
     // DANGER: read_uncommitted. With isolation.level the answer is the last stable offset, and
     // acknowledged messages may lie after it. A watermark taken from it would let the retention of
     // their claims run out.
     const KafkaErrorObject refused(rd_kafka_AdminOptions_set_isolation_level(
         options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
-    rd_kafka_ListOffsets(state_->client.get(), list.get(), options.get(), queue.get());
+    rd_kafka_ListOffsets(client_, list.get(), options.get(), queue.get());
     const KafkaEvent event = answer(queue.get(), "end of the log");
     const rd_kafka_ListOffsets_result_t* result = rd_kafka_event_ListOffsets_result(event.get());
     std::size_t count = 0;
@@ -153,16 +110,15 @@ std::optional<Offset> KafkaSource::high_watermark(const TopicPartition& partitio
     return Offset{found->offset};
 }
 
-std::map<std::string, std::string> KafkaSource::topic_properties(const std::string& topic) {
+std::map<std::string, std::string> BrokerQueries::topic_properties(const std::string& topic) const {
     std::map<std::string, std::string> properties;
-    if (is_mock(cluster_id(state_->client.get()))) return properties;
+    if (is_mock(cluster_id(client_))) return properties;
     const KafkaConfigResource resource(
         rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
     rd_kafka_ConfigResource_t* wanted[] = {resource.get()};
-    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
-    const KafkaAdminOptions options =
-        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
-    rd_kafka_DescribeConfigs(state_->client.get(), wanted, 1, options.get(), queue.get());
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+    rd_kafka_DescribeConfigs(client_, wanted, 1, options.get(), queue.get());
     const KafkaEvent event = answer(queue.get(), "properties of topic");
     std::size_t count = 0;
     const rd_kafka_ConfigResource_t** found = rd_kafka_DescribeConfigs_result_resources(
@@ -178,21 +134,20 @@ std::map<std::string, std::string> KafkaSource::topic_properties(const std::stri
     return properties;
 }
 
-int KafkaSource::partition_count(const std::string& topic) {
-    const KafkaTopic handle(rd_kafka_topic_new(state_->client.get(), topic.c_str(), nullptr));
+int BrokerQueries::partition_count(const std::string& topic) const {
+    const KafkaTopic handle(rd_kafka_topic_new(client_, topic.c_str(), nullptr));
     const rd_kafka_metadata_t* raw = nullptr;
     const rd_kafka_resp_err_t code =
-        rd_kafka_metadata(state_->client.get(), 0, handle.get(), &raw, query_timeout_ms);
+        rd_kafka_metadata(client_, 0, handle.get(), &raw, query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "partitions of " + topic);
     const KafkaMetadata metadata(raw);
     if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
     return metadata->topics[0].partition_cnt;
 }
 
-std::vector<std::string> KafkaSource::topic_names() {
+std::vector<std::string> BrokerQueries::topic_names() const {
     const rd_kafka_metadata_t* raw = nullptr;
-    const rd_kafka_resp_err_t code =
-        rd_kafka_metadata(state_->client.get(), 1, nullptr, &raw, query_timeout_ms);
+    const rd_kafka_resp_err_t code = rd_kafka_metadata(client_, 1, nullptr, &raw, query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "names of the topics");
     const KafkaMetadata metadata(raw);
     std::vector<std::string> names;
@@ -200,16 +155,15 @@ std::vector<std::string> KafkaSource::topic_names() {
     return names;
 }
 
-LogIdentity KafkaSource::identity(const std::string& topic) {
+LogIdentity BrokerQueries::identity(const std::string& topic) const {
     LogIdentity identity;
-    identity.cluster_id = cluster_id(state_->client.get());
+    identity.cluster_id = cluster_id(client_);
     if (is_mock(identity.cluster_id)) return identity;
     const char* names[] = {topic.c_str()};
     const KafkaTopicCollection topics(rd_kafka_TopicCollection_of_topic_names(names, 1));
-    const KafkaQueue queue(rd_kafka_queue_new(state_->client.get()));
-    const KafkaAdminOptions options =
-        admin_options(state_->client.get(), RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
-    rd_kafka_DescribeTopics(state_->client.get(), topics.get(), options.get(), queue.get());
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    rd_kafka_DescribeTopics(client_, topics.get(), options.get(), queue.get());
     // DANGER: an error is not 'unknown'. An unknown id agrees with any, and a topic that was made
     // again would be taken for the old one.
     const KafkaEvent event = answer(queue.get(), "id of topic");
