@@ -4,8 +4,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "consumer/kafka/topic_admin.h"
 #include "consumer/produce/producer.h"
+#include "lab/kafka/topic_admin.h"
 
 namespace onceward::bench {
 

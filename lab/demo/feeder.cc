@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "consumer/kafka/mock_cluster.h"
 #include "consumer/produce/producer.h"
 #include "consumer/produce/record_encoder.h"
+#include "lab/kafka/mock_cluster.h"
 
 namespace onceward::demo {
 namespace {

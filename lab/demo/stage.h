@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "consumer/kafka/mock_cluster.h"
 #include "dedup/postgres/connection.h"
 #include "lab/embedded/private_postgres.h"
+#include "lab/kafka/mock_cluster.h"
 
 namespace onceward::demo {
 

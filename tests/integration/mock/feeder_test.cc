@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
 

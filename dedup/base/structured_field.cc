@@ -1,4 +1,4 @@
-#include "gateway/checks/structured_field.h"
+#include "dedup/base/structured_field.h"
 
 #include <algorithm>
 

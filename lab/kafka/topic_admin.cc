@@ -1,4 +1,4 @@
-#include "consumer/kafka/topic_admin.h"
+#include "lab/kafka/topic_admin.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Makes and removes topics, for the bench and for tries. Blocking; thread-safe; failures are
+// Creates and deletes topics, for the bench and for tests. Blocking; thread-safe; failures are
 // KafkaErrors.
 
 #include <string>
