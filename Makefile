@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
-	campaign-core campaign-mutants bench bench-peers bench-http profile asan tsan format fuzz
+	campaign-core campaign-mutants bench bench-peers bench-http profile asan tsan format fuzz docs
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -125,6 +125,10 @@ fuzz: ## libFuzzer over every parser of foreign bytes: RUNS=2000000 for each tar
 	@scripts/configure fuzz
 	@cmake --build --preset fuzz --target fuzzers
 	@scripts/fuzz
+
+docs: ## The pages of docs/ as a site with search, its links checked: build/site/index.html
+	@scripts/setup docs
+	@scripts/docs
 
 format: ## Format every C++ file (needs clang-format)
 	git ls-files '*.h' '*.cc' | xargs clang-format -i
