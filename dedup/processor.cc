@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "schemas/queries.h"
@@ -46,7 +47,7 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       retries_(policy.retries, policy.retry_backoff) {}
 
 void Processor::start(Batch batch) {
-    if (!idle()) throw std::logic_error("a batch was started while another was open");
+    expects(idle(), "a batch is started after the one before it has ended");
     batch_ = std::move(batch);
     finished_.release();
     failing_slices_ = 0;

@@ -11,6 +11,7 @@
 #include "consumer/partitions/retention_watermarks.h"
 #include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
+#include "dedup/base/expects.h"
 #include "dedup/fence/fence.h"
 #include "dedup/leases/lease_processor.h"
 #include "dedup/policy/batch_processor.h"
@@ -64,7 +65,10 @@ class WriterSession {
     void connect();
     bool connected() const { return connection_ != nullptr; }
     // REQUIRES: connected().
-    Connection& connection() { return *connection_; }
+    Connection& connection() {
+        expects(connected(), "the writer's session is connected");
+        return *connection_;
+    }
     // Grows with each connection: what belongs to an earlier one is out of date.
     std::uint64_t number() const { return number_; }
     // Ends the session, and forgets all that memory knew through it.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "schemas/queries.h"
 
@@ -39,7 +40,7 @@ LeaseProcessor::LeaseProcessor(BatchContext context, RejectPolicy policy, Leases
 LeaseProcessor::~LeaseProcessor() { abandon(); }
 
 void LeaseProcessor::start(Batch batch) {
-    if (!idle()) throw std::logic_error("a batch was started while another was open");
+    expects(idle(), "a batch is started after the one before it has ended");
     batch_ = std::move(batch);
     finished_.release();
     items_.clear();

@@ -198,4 +198,28 @@ Findings checker_dependencies(const Tree& tree) {
     return findings;
 }
 
+Findings classes_spread(const Tree& tree) {
+    static const std::regex method(R"((?:^|[ &*])((?:\w+::)+)~?\w+\(.*)");
+    std::map<std::string, std::set<std::string>> files;  // the class with its scopes -> files
+    for (const auto& [path, text] : tree) {
+        if (!in_product(path) || !path.ends_with(".cc")) continue;
+        for (const std::string& line : lines_of(text)) {
+            std::smatch found;
+            const bool definition = !line.empty() && std::isalpha(line.front()) != 0 &&
+                                    line.find(';') == std::string::npos;
+            const std::string head = line.substr(0, line.find('(') + 1);
+            if (!definition || !std::regex_search(head, found, method)) continue;
+            files[found[1]].insert(path);
+        }
+    }
+    Findings findings;
+    for (const auto& [name, places] : files) {
+        const bool is_class = std::isupper(name.front()) != 0;
+        if (!is_class || places.size() <= 3) continue;
+        findings.push_back(name.substr(0, name.size() - 2) + " has methods in " +
+                           std::to_string(places.size()) + " files");
+    }
+    return findings;
+}
+
 }  // namespace onceward::tidy
