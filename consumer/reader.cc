@@ -170,9 +170,9 @@ void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
     const auto offsets = handoff_.revoked(partitions, options_.drain_timeout);
     reached(options_.observer, Step::in_rebalance);
     for (const TopicPartition& partition : partitions) {
-        log_info("partition.revoked", {{"topic", partition.topic},
-                                       {"partition", partition.partition.raw()},
-                                       {"lost", lost}});
+        log_info(
+            "partition.revoked",
+            {{"topic", partition.topic}, {"partition", partition.partition.raw()}, {"lost", lost}});
     }
     // In the callback, before unassign: without auto-commit nothing else commits them.
     if (!lost) source_.commit_through(offsets, true);

@@ -31,10 +31,9 @@ Writer::Writer(const WorkerOptions& options, Handoff& handoff, KafkaSource& sour
       activity_(activity),
       session_(options, handoff, activity, parts),
       failures_(options, handoff, source, activity, session_),
-      setup_(options, handoff, activity, session_,
-             [this](WriterTopic& topic, std::span<const FenceMove> moves) {
-                 landed(topic, moves);
-             }),
+      setup_(
+          options, handoff, activity, session_,
+          [this](WriterTopic& topic, std::span<const FenceMove> moves) { landed(topic, moves); }),
       take_over_(options, handoff, source, activity, session_, setup_, failures_),
       pauses_(options, handoff, source, session_, failures_),
       halted_(handoff, session_, failures_),
@@ -154,8 +153,8 @@ void Writer::follow_ledgers() {
 void Writer::tick_watermarks() {
     if (!session_.connected()) return;
     try {
-        const RetentionWatermarks::Found found = session_.watermarks().tick(
-            session_.connection(), handoff_, source_, session_.fences());
+        const RetentionWatermarks::Found found =
+            session_.watermarks().tick(session_.connection(), handoff_, source_, session_.fences());
         if (found.missed) failures_.missed(*found.missed);
         if (const auto& listed = found.listed) {
             take_over_.check_partitions(session_.topic(listed->topic), listed->partitions);

@@ -22,8 +22,8 @@ TopicSetup::TopicSetup(const WorkerOptions& options, Handoff& handoff, WorkerAct
 void TopicSetup::prepare(WriterTopic& topic) {
     if (topic.ready) return;
     Connection& connection = session_.connection();
-    const RegisteredLedger registered = register_ledger(connection, topic.options.ledger,
-                                                        options_.kafka.group, topic.options.name);
+    const RegisteredLedger registered =
+        register_ledger(connection, topic.options.ledger, options_.kafka.group, topic.options.name);
     if (registered != topic.registered) {
         // A fail-over may have lost the registration; under another number it is another ledger.
         topic.processor.reset();

@@ -48,8 +48,8 @@ struct WriterTopic {
     std::uint64_t identity_known = 0;
     // With `reach: partition`: how many partitions the ledger began with; nullopt if not asked.
     std::optional<int> fixed_partitions{};
-    bool ready = false;  // registered, and the sink fits, in this session
-    int retries = 0;     // failures in a row that may pass, since the topic's last commit
+    bool ready = false;         // registered, and the sink fits, in this session
+    int retries = 0;            // failures in a row that may pass, since the topic's last commit
     std::vector<Span> batch{};  // of the batch in work, for the log
 };
 

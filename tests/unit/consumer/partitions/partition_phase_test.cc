@@ -59,8 +59,8 @@ TEST(PartitionPhaseTest, OnlyAHandOrItsTimeMovesAHaltedPartition) {
     for (int event = 0; event < partition_events; ++event) {
         const auto what = static_cast<PartitionEvent>(event);
         const auto next = next_phase(PartitionPhase::halted, what);
-        const auto wanted = what == PartitionEvent::wake ? PartitionPhase::wants_fence
-                                                         : PartitionPhase::halted;
+        const auto wanted =
+            what == PartitionEvent::wake ? PartitionPhase::wants_fence : PartitionPhase::halted;
         EXPECT_EQ(next.value_or(PartitionPhase::halted), wanted) << to_text(what);
     }
 }
