@@ -133,8 +133,9 @@ class OnceCall {
         if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is registered no longer");
     }
 
-    // The lines of this function are in the only order that loses nothing. Without a function the
-    // failure that it threw is what is stored.
+    // DANGER: keep these lines in this order: claim, effect, result, COMMIT. In any other order a
+    // crash leaves an effect without its claim. Without a function the failure that it threw is
+    // stored.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
         OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
         require_ledger(transaction, connection.options().idle_in_transaction_timeout);

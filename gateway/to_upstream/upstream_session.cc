@@ -50,7 +50,8 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
     return Leases(registered_.value(), options_.ledger.lease, attempt.token);
 }
 
-// The lines of this function are in the only order that loses nothing.
+// DANGER: keep these lines in this order: claim the key and commit, call, store the answer. If the
+// call came before the committed claim, a second process could call as well.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
     if (request.key.empty()) return carry_without_key(std::move(request));

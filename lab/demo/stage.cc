@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "cli/demo_files.h"
+#include "lab/demo_files.h"
 #include "lab/demo/workload.h"
 #include "lab/queries.h"
 
