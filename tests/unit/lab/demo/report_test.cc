@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/configuration/load.h"
-#include "cli/demo_files.h"
+#include "lab/demo_files.h"
 
 namespace onceward::demo {
 namespace {
