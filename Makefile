@@ -12,8 +12,11 @@ SUITES ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
-	build/release/onceward demo $(ARGUMENTS)
+demo: ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
+	@scripts/setup build
+	@scripts/configure release
+	@cmake --build --preset release --target onceward onceward-lab
+	build/release/onceward-lab demo $(ARGUMENTS)
 
 build: ## The program: build/release/onceward
 	@scripts/setup build
@@ -86,13 +89,13 @@ campaign-mutants: ## Do campaign and tests notice when a guard is off? All must 
 bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS='--row 1')
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
-	@cmake --build --preset release --target onceward
+	@cmake --build --preset release --target onceward onceward-lab
 	@scripts/bench $(ARGUMENTS)
 
 bench-peers: ## Beside Debezium, spring-kafka, kcat | psql (ARGUMENTS='--messages 1250000')
 	@scripts/setup peers
 	@scripts/configure release -DONCEWARD_TESTS=ON
-	@cmake --build --preset release --target onceward
+	@cmake --build --preset release --target onceward onceward-lab
 	@bench/peers/run $(ARGUMENTS)
 
 # RATE, P99_MS, SECONDS_EACH and CONNECTIONS: see scripts/bench-http.
@@ -102,7 +105,7 @@ bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile
 	@scripts/configure profile
-	@cmake --build --preset profile --target onceward
+	@cmake --build --preset profile --target onceward onceward-lab
 	@scripts/profile $(ARGUMENTS)
 
 asan: ## Unit and PostgreSQL tests under AddressSanitizer and UndefinedBehaviorSanitizer

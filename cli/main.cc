@@ -1,83 +1,13 @@
-// The program: reads the command line and runs one command. Every failure ends here, as a line on
-// standard error and an exit code.
-
-#include <exception>
-#include <iostream>
-#include <string>
-#include <vector>
+// The program `onceward`.
 
 #include "cli/commands/commands.h"
-#include "cli/configuration/load.h"
-#include "cli/terminal/command.h"
-#include "cli/terminal/safe_output.h"
-#include "dedup/base/nearest_name.h"
-
-namespace {
-
-// Where a command was wanted and another word was given: a sentence with the nearest one; else ''.
-// CLI11 itself says only that a subcommand is required.
-std::string unknown_command(const CLI::App& program, int argument_count, char** arguments) {
-    const CLI::App* app = &program;
-    for (int i = 1; i < argument_count; ++i) {
-        const std::string word = arguments[i];
-        if (app->get_require_subcommand_min() == 0 || word.starts_with('-')) return "";
-        std::vector<std::string> names;
-        const CLI::App* next = nullptr;
-        for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
-            names.push_back(command->get_name());
-            if (command->get_name() == word) next = command;
-        }
-        if (next == nullptr) {
-            const std::string of = app == &program ? "" : " of `" + app->get_name() + "`";
-            const std::string hint = onceward::did_you_mean(word, names);
-            return "onceward: there is no command `" + word + "`" + of +
-                   (hint.empty() ? ". See --help." : hint);
-        }
-        app = next;
-    }
-    return "";
-}
-
-int run(int argument_count, char** arguments) {
-    using namespace onceward;
-    CLI::App program{
-        "Consumes Kafka topics into PostgreSQL; each idempotency key takes effect once.",
-        "onceward"};
-    program.require_subcommand(1);
-    program.set_version_flag("--version", std::string("onceward ") + ONCEWARD_VERSION);
-    program.get_formatter()->column_width(36);
-    Commands commands;
-    add_all_commands(program, commands);
-    try {
-        program.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        const std::string unknown = unknown_command(program, argument_count, arguments);
-        if (error.get_exit_code() != 0 && !unknown.empty()) {
-            std::cerr << unknown << "\n";
-            return exit_usage;
-        }
-        // 0 for --help and --version, which are 'errors' for CLI11.
-        return program.exit(error) == 0 ? exit_ok : exit_usage;
-    }
-    try {
-        return commands.run();
-    } catch (const ConfigurationError& error) {
-        std::cerr << error.what() << '\n';
-        return exit_config;
-    } catch (const std::exception& error) {
-        std::cerr << "onceward: " << error.what() << '\n';
-        return exit_failure;
-    }
-}
-
-}  // namespace
+#include "cli/program.h"
 
 int main(int argument_count, char** arguments) {
-    const onceward::SafeOutput safe;
-    try {
-        return run(argument_count, arguments);
-    } catch (const std::exception& error) {
-        std::cerr << "onceward: " << error.what() << '\n';
-        return onceward::exit_software;
-    }
+    return onceward::run_program(
+        {.name = "onceward",
+         .description =
+             "Consumes Kafka topics into PostgreSQL; each idempotency key takes effect once.",
+         .version = ONCEWARD_VERSION},
+        onceward::add_all_commands, argument_count, arguments);
 }

@@ -14,7 +14,7 @@
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/stall_detector.h"
 #include "consumer/watch/worker_counts.h"
-#include "consumer/worker_options.h"
+#include "consumer/writing/worker_options.h"
 #include "dedup/base/types.h"
 #include "dedup/message/outcome.h"
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <random>
 #include <thread>
 
 #include "dedup/claims/table_store.h"
 #include "dedup/fence/fence.h"
-#include "dedup/policy/failure.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"
 #include "schemas/queries.h"
@@ -19,7 +18,6 @@ constexpr std::string_view lost_registration = "40001";
 constexpr std::size_t longest_key = 255;
 constexpr std::string_view service = "once()";
 constexpr std::size_t most_statements = 100;
-constexpr std::chrono::milliseconds longest_pause{2000};
 
 LedgerOptions ledger_of(const OnceOptions& options) {
     LedgerOptions ledger;
@@ -38,15 +36,6 @@ Digest digest_of_key(const OnceKey& key) {
         throw std::invalid_argument("a key is a key of an operation: name it");
     }
     return digest_of({key.operation, key.tenant, kind_of_calls, key.text});
-}
-
-void pause_before(int attempt) {
-    thread_local std::minstd_rand random(std::random_device{}());
-    const auto whole =
-        std::min(longest_pause, std::chrono::milliseconds(50 << std::min(attempt, 6)));
-    std::uniform_int_distribution<std::chrono::milliseconds::rep> share(whole.count() / 2,
-                                                                        whole.count());
-    std::this_thread::sleep_for(std::chrono::milliseconds(share(random)));
 }
 
 MessageResult within(const ResultLimits& limits, MessageResult result) {
@@ -70,22 +59,19 @@ class OnceCall {
     }
 
     OnceAnswer run(Connection& connection, const OnceFunction& function) {
-        std::string last_sqlstate;
-        int repeated = 0;
+        FailureSeries failures;
         for (int attempt = 1;; ++attempt) {
             try {
                 return try_once(connection, function);
             } catch (const PostgresError& error) {
-                repeated = error.sqlstate() == last_sqlstate ? repeated + 1 : 0;
-                last_sqlstate = error.sqlstate();
-                const FailureAction action = classify(error.diagnosis(), origin_, repeated);
+                const FailureAction action = failures.met(error, origin_);
                 const bool again =
                     action == FailureAction::retry || action == FailureAction::reconnect;
                 if (!again || attempt >= options_.tries) throw;
                 lost_ = lost_ || action == FailureAction::reconnect;
                 unregistered_ = unregistered_ || (origin_ == Origin::ours &&
                                                   error.sqlstate() == lost_registration);
-                pause_before(attempt - 1);
+                std::this_thread::sleep_for(failures.pause());
             }
         }
     }
@@ -147,8 +133,9 @@ class OnceCall {
         if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is registered no longer");
     }
 
-    // The lines of this function are in the only order that loses nothing. Without a function the
-    // failure that it threw is what is stored.
+    // DANGER: keep these lines in this order: claim, effect, result, COMMIT. In any other order a
+    // crash leaves an effect without its claim. Without a function the failure that it threw is
+    // stored.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
         OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
         require_ledger(transaction, connection.options().idle_in_transaction_timeout);

@@ -18,6 +18,7 @@
 #include "dedup/claims/distinct_claims.h"
 #include "dedup/fence/fence.h"
 #include "dedup/policy/batch_processor.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/policy/hot_keys.h"
 #include "dedup/policy/message_retries.h"
 #include "dedup/policy/refusal_search.h"
@@ -110,8 +111,7 @@ class Processor final : public BatchProcessor {
     std::int64_t rejected_untold_ = 0;  // in no line of the log yet
     std::chrono::steady_clock::time_point next_rejected_line_{};
     // of the failure before, for codes that are only worth a few tries
-    std::string last_sqlstate_;
-    int repeated_ = 0;
+    FailureSeries failures_;
     Origin origin_ = Origin::ours;  // whose statement is running
 };
 

@@ -21,7 +21,7 @@ bool Processor::met_a_duplicate(Connection& connection) {
     try {
         return parts_.claims != nullptr && parts_.claims->reconsider(connection);
     } catch (const PostgresError& error) {
-        throw ProcessingError(error, classify(error.diagnosis(), Origin::ours, 0));
+        throw ProcessingError(error, meaning_of(error));
     }
 }
 
@@ -62,7 +62,7 @@ bool Processor::too_much(const PostgresError& error) {
     const bool known = code == "57014" || exhausted;
     if (origin_ != Origin::sink || !known || error.diagnosis().connection_lost) return false;
     const bool alone = pending_.front().messages.size() < 2;
-    if ((alone || exhausted) && repeated_ < patience) return false;
+    if ((alone || exhausted) && failures_.repeated() < patience) return false;
     Slice slice = take_front();
     if (slice.messages.empty()) throw ProcessingError(error, FailureAction::stop);
     const Record& record = slice.messages.front()->record;
@@ -82,7 +82,7 @@ bool Processor::too_much(const PostgresError& error) {
     // DANGER: an exhausted one has no patience again. Its failure reconnects, and all of the batch
     // would be read once more, for ever.
     if (!exhausted) {
-        repeated_ = 0;
+        failures_.forgive();
         most_ = std::max<std::size_t>(1, slice.messages.size() / 2);
     }
     put_back(halve(slice));
@@ -97,9 +97,7 @@ bool Processor::begin_search() {
 }
 
 void Processor::failed(const PostgresError& error, Connection& connection) {
-    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-    last_sqlstate_ = error.sqlstate();
-    const FailureAction action = classify(error.diagnosis(), origin_, repeated_);
+    const FailureAction action = failures_.met(error, origin_);
     const bool about_messages =
         action == FailureAction::reject ||
         (action == FailureAction::stop && origin_ == Origin::sink &&
@@ -123,7 +121,8 @@ void Processor::failed(const PostgresError& error, Connection& connection) {
 // claims the sink could refuse a row only because another worker has just written that key's row.
 void Processor::search(Transaction& transaction, const SliceOutcomes& sorted) {
     origin_ = Origin::sink;
-    RefusalSearch::Target target{.sink = parts_.sink, .context = context_, .earlier = repeated_};
+    RefusalSearch::Target target{
+        .sink = parts_.sink, .context = context_, .earlier = failures_.repeated()};
     if (parts_.answers != nullptr) {
         target.written = [this](std::span<const Message* const> written) {
             parts_.answers->take(parts_.sink, written);

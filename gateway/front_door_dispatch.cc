@@ -1,6 +1,7 @@
 // Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
 // query of its key.
 
+#include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 #include "gateway/requests/bulk_request.h"

@@ -1,7 +1,7 @@
 // What a team writes by hand with spring-kafka: rows of five columns into PostgreSQL, each key
 // once. `batch`: a batch listener; in one transaction the batch's claims by a JDBC batch, then the
 // rows of those keys that were new by another. `single`: a transaction for each message. Four
-// threads, one for each partition. cli/bench/peer.h has the variables. It ends when all messages
+// threads, one for each partition. lab/bench/peer.h has the variables. It ends when all messages
 // are committed.
 
 import com.fasterxml.jackson.databind.DeserializationFeature;

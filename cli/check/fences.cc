@@ -12,7 +12,7 @@ namespace {
 
 void check_fence(BrokerView& log, const TopicConfiguration& topic, const Finding& found,
                  Partition partition, Offset fence, ConnectResult& result) {
-    const KafkaSource::Range range = log.range({topic.name, partition});
+    const LogRange range = log.range({topic.name, partition});
     const OutOfRangePlan plan = plan_out_of_range(fence, range, topic.on_out_of_range, 0);
     Finding finding = found;
     const std::string where = "Partition " + std::to_string(partition.raw()) + ": ";

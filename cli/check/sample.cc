@@ -22,7 +22,7 @@ std::vector<Stretch> newest(BrokerView& log, const std::string& topic, int count
     int left = count;
     for (int number = 0; number < partitions && left > 0; ++number) {
         const TopicPartition partition{topic, Partition{number}};
-        const KafkaSource::Range range = log.range(partition);
+        const LogRange range = log.range(partition);
         const int share = (left + partitions - number - 1) / (partitions - number);
         const Offset begin{std::max(range.earliest.raw(), range.latest.raw() - share)};
         stretches.push_back({partition, begin, range.latest});

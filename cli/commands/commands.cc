@@ -10,8 +10,6 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_check(program, commands);
     add_config(program, commands);
     add_produce(program, commands);
-    add_demo(program, commands);
-    add_bench(program, commands);
     add_migrate(program, commands);
     add_explain(program, commands);
     add_offsets(program, commands);

@@ -17,7 +17,6 @@ void add_init(CLI::App& program, Commands& commands);
 void add_check(CLI::App& program, Commands& commands);
 void add_config(CLI::App& program, Commands& commands);
 void add_produce(CLI::App& program, Commands& commands);
-void add_demo(CLI::App& program, Commands& commands);
 void add_migrate(CLI::App& program, Commands& commands);
 void add_explain(CLI::App& program, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
@@ -30,7 +29,6 @@ void add_replay(CLI::App& program, Commands& commands);
 void add_outbox(CLI::App& program, Commands& commands);
 void add_retention(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
-void add_bench(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);
 

@@ -7,7 +7,7 @@
 
 #include "cli/configuration/configuration.h"
 #include "consumer/relay/relay.h"
-#include "consumer/worker_options.h"
+#include "consumer/writing/worker_options.h"
 #include "dedup/retention/retention.h"
 #include "dedup/sink/sink.h"
 

@@ -6,6 +6,7 @@
 
 #include "cli/configuration/units.h"
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/connection_string.h"
 #include "dedup/server/migration.h"
 
@@ -26,10 +27,7 @@ std::int64_t property(const Configuration& configuration, const std::string& nam
 
 std::string property_text(const Configuration& configuration, const std::string& name) {
     const auto found = configuration.kafka.properties.find(name);
-    std::string text = found == configuration.kafka.properties.end() ? "" : found->second.reveal();
-    for (char& letter : text)
-        letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    return text;
+    return found == configuration.kafka.properties.end() ? "" : lower_case(found->second.reveal());
 }
 
 bool has(const Configuration& configuration, const std::string& name) {

@@ -79,9 +79,9 @@ std::string elsewhere(const std::string& name, const std::string& path) {
     return nearest == places.end() ? "" : *nearest;
 }
 
-class Reader {
+class OptionReader {
   public:
-    Reader(Configuration& configuration, Report& report)
+    OptionReader(Configuration& configuration, Report& report)
         : configuration_(configuration), report_(report), to_{configuration} {}
 
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
@@ -305,7 +305,7 @@ class Reader {
 }  // namespace
 
 void read_configuration(const Node& root, Configuration& configuration, Report& report) {
-    Reader(configuration, report).read_mapping(root, option_tree(), "");
+    OptionReader(configuration, report).read_mapping(root, option_tree(), "");
     configuration.kafka_mark = report.mark_of("kafka");
     configuration.postgres_mark = report.mark_of("postgres");
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "dedup/policy/failure.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -82,13 +83,14 @@ class Import {
         const auto twice = std::ranges::unique(claims, {}, &Claim::digest);
         const auto repeats = static_cast<std::int64_t>(twice.size());
         claims.erase(twice.begin(), twice.end());
+        FailureSeries failures({.first = pause, .longest = pause});
         for (int tries = 0;; ++tries) {
             try {
                 if (attempt(page, claims, repeats, refused)) return;
             } catch (const PostgresError& error) {
-                const FailureAction action = classify(error.diagnosis(), Origin::ours, tries);
+                const FailureAction action = failures.met(error, Origin::ours);
                 if (action != FailureAction::retry || tries >= most_tries) throw;
-                std::this_thread::sleep_for(pause);
+                std::this_thread::sleep_for(failures.pause());
             }
             if (tries >= most_tries) {
                 throw std::runtime_error("others claim the same keys all the time; try again");

@@ -5,6 +5,7 @@
 
 #include "cli/terminal/usage_error.h"
 #include "consumer/intake/key_text.h"
+#include "dedup/base/text.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/request_digest.h"
 

@@ -42,21 +42,21 @@ BrokerView::BrokerView(const KafkaOptions& options)
 BrokerView::~BrokerView() = default;
 
 int BrokerView::partition_count(const std::string& topic) {
-    return source_->partition_count(topic);
+    return source_->queries().partition_count(topic);
 }
 
-std::vector<std::string> BrokerView::topic_names() { return source_->topic_names(); }
+std::vector<std::string> BrokerView::topic_names() { return source_->queries().topic_names(); }
 
 std::map<std::string, std::string> BrokerView::topic_properties(const std::string& topic) {
-    return source_->topic_properties(topic);
+    return source_->queries().topic_properties(topic);
 }
 
 std::string BrokerView::topic_id(const std::string& topic) {
-    return source_->identity(topic).topic_id;
+    return source_->queries().identity(topic).topic_id;
 }
 
 std::optional<Offset> BrokerView::group_offset(const TopicPartition& partition) {
-    const auto found = ask([&] { return source_->group_offset(partition); });
+    const auto found = ask([&] { return source_->queries().group_offset(partition); });
     return found ? std::optional(found->offset) : std::nullopt;
 }
 
@@ -69,12 +69,12 @@ std::optional<KafkaError> BrokerView::refusal() {
     return source_->refusal();
 }
 
-KafkaSource::Range BrokerView::range(const TopicPartition& partition) {
-    return ask([&] { return source_->range(partition); });
+LogRange BrokerView::range(const TopicPartition& partition) {
+    return ask([&] { return source_->queries().range(partition); });
 }
 
 Offset BrokerView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
-    return ask([&] { return source_->offset_at(partition, timestamp); });
+    return ask([&] { return source_->queries().offset_at(partition, timestamp); });
 }
 
 }  // namespace onceward

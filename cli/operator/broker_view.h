@@ -28,7 +28,7 @@ class BrokerView {
     // Logs what the client's connections complain of, and returns the last of it that says why no
     // broker would ever answer: a refused login, or TLS that fails. nullopt if there is none.
     std::optional<KafkaError> refusal();
-    KafkaSource::Range range(const TopicPartition& partition);
+    LogRange range(const TopicPartition& partition);
     // The first offset whose record is not older; the log's end where there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 

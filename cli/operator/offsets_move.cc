@@ -121,7 +121,7 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
     }
     if (log == nullptr) return plan;
     try {
-        const KafkaSource::Range range = log->range(partition);
+        const LogRange range = log->range(partition);
         if (plan.to < range.earliest || plan.to > range.latest) {
             plan.warnings.push_back("the log holds " + std::to_string(range.earliest.raw()) +
                                     " to " + std::to_string(range.latest.raw()) +

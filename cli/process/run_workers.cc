@@ -17,6 +17,7 @@
 #include "consumer/worker.h"
 #include "dedup/base/logging.h"
 #include "dedup/policy/failure.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/retention/retention.h"
 #include "dedup/server/frozen_session_guard.h"
 #include "dedup/server/migration.h"
@@ -51,7 +52,7 @@ void check_schema(const Configuration& configuration) try {
         require_version(connection);
         warn_of_outbox(connection, configuration);
     } catch (const PostgresError& error) {
-        switch (classify(error.diagnosis(), Origin::ours, 0)) {
+        switch (meaning_of(error)) {
             case FailureAction::retry:
             case FailureAction::reconnect:
                 log_warning("postgres.unreachable",

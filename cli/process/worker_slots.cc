@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {
@@ -10,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds longest_pause = 1min;
+constexpr Backoff restarts{.first = 2s, .longest = 1min};
 // A worker that lived so long has not failed by what ended the one before it.
 constexpr auto healthy_after = 1min;
 
@@ -18,10 +19,7 @@ constexpr auto healthy_after = 1min;
 
 // Two processes under one group.instance.id fence each other: without a growing pause, for ever at
 // the same pace.
-std::chrono::milliseconds restart_pause(int failures) {
-    return std::min<std::chrono::milliseconds>(longest_pause,
-                                               2s * (1 << std::clamp(failures - 1, 0, 10)));
-}
+std::chrono::milliseconds restart_pause(int failures) { return restarts.whole(failures); }
 
 WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, Make make)
     : make_(std::move(make)), slots_(databases.size()) {

@@ -14,6 +14,7 @@
 
 #include "consumer/produce/ndjson_csv_reader.h"
 #include "consumer/produce/record_encoder.h"
+#include "dedup/fence/fence.h"
 #include "dedup/message/digest.h"
 
 namespace onceward {
@@ -26,15 +27,6 @@ constexpr milliseconds topic_limit{10'000};
 constexpr milliseconds progress_interval{250};
 // Delivered records that wait for their repeat; more make the two lie further apart.
 constexpr std::size_t repeats_waiting_max = 1'000;
-
-std::string random_uuid() {
-    Digest bits;
-    if (RAND_bytes(bits.bytes.data(), static_cast<int>(bits.bytes.size())) != 1)
-        throw std::runtime_error("no random bytes for a UUID");
-    bits.bytes[6] = static_cast<std::uint8_t>((bits.bytes[6] & 0x0F) | 0x40);  // version 4
-    bits.bytes[8] = static_cast<std::uint8_t>((bits.bytes[8] & 0x3F) | 0x80);  // RFC 9562's variant
-    return uuid_text(bits);
-}
 
 // Needed as long as the record may have to be sent again.
 struct Prepared {
@@ -106,7 +98,7 @@ class Production {
                                      ", which is to be the idempotency key");
                 record.key = *key;
             } else {
-                record.key = random_uuid();
+                record.key = new_uuid();
             }
             if (options_.record_key_field) record.record_key = encoded.fields[field];
             record.payload = std::move(encoded.payload);

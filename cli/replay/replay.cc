@@ -5,8 +5,10 @@
 #include <thread>
 
 #include "consumer/kafka/range_reader.h"
+#include "dedup/base/backoff.h"
 #include "dedup/ledger/make_store.h"
 #include "dedup/policy/failure.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/processor.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/server/server_check.h"
@@ -18,7 +20,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int most_replay_tries = 100;  // that fail one after another
-constexpr milliseconds longest_replay_pause{2000};
 constexpr std::chrono::seconds read_limit{60};
 
 std::string offsets_text(Offset begin, Offset end) {
@@ -112,7 +113,7 @@ class Replay {
         } catch (const ProcessingError& error) {
             recover(error, error.action);
         } catch (const PostgresError& error) {
-            recover(error, classify(error.diagnosis(), Origin::ours, 0));
+            recover(error, meaning_of(error));
         }
         if (processor_) processor_->abandon();
         return false;
@@ -126,7 +127,7 @@ class Replay {
             case FailureAction::reject:
             case FailureAction::stop: throw error;
         }
-        pause(std::min(longest_replay_pause, milliseconds(50) * failures_));
+        pause(FailureSeries::usual.after(failures_, roll()));
     }
 
     void pause(milliseconds time) const {
@@ -274,7 +275,7 @@ nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges) {
     return list;
 }
 
-ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence) {
+ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fence) {
     ReplayPlan plan{wanted, {}};
     Offset& begin = plan.range.begin;
     Offset& end = plan.range.end;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "consumer/kafka/kafka_source.h"
-#include "consumer/worker_options.h"
+#include "consumer/writing/worker_options.h"
 #include "dedup/message/outcome.h"
 
 namespace onceward {
@@ -36,7 +36,7 @@ struct ReplayPlan {
     std::vector<std::string> notes;
 };
 // `fence`: of the group. What it has not passed is left to the workers.
-ReplayPlan plan_replay(const ReplayRange& wanted, const KafkaSource::Range& log, Offset fence);
+ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fence);
 
 // What distinguishes one replay from another: the same words continue the one that has not
 // finished.

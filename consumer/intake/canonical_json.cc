@@ -9,14 +9,13 @@
 
 #include "consumer/decode/json_text.h"
 #include "consumer/decode/utf8.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
 
 // As JsonWalk::depth_max: each level takes stack.
 constexpr int depth_max = 500;
-
-constexpr char hex_digits[] = "0123456789abcdef";
 
 void append_utf8(std::uint32_t point, std::string& out) {
     const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
@@ -245,8 +244,7 @@ void append_canonical_string(std::string_view text, std::string& out) {
             out.push_back(names[which]);
         } else if (byte < 0x20) {
             out.append("\\u00");
-            out.push_back(hex_digits[byte >> 4]);
-            out.push_back(hex_digits[byte & 15]);
+            out.append(hex({&c, 1}));
         } else {
             out.push_back(c);
         }

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "dedup/base/structured_field.h"
+#include "dedup/base/text.h"
 #include "dedup/message/message.h"
 
 namespace onceward {
@@ -18,23 +20,6 @@ KeyText number_text(Number number, std::pmr::memory_resource& arena) {
     const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
     return found(
         keep(arena, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())}));
-}
-
-bool is_hex(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-bool is_uuid(std::string_view text) {
-    if (text.size() != 36) {
-        return false;
-    }
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? text[i] != '-' : !is_hex(text[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 }  // namespace
@@ -57,30 +42,10 @@ KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {
 }
 
 KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena) {
-    if (header.empty() || header.front() != '"') {
-        return found(header);
-    }
-    header.remove_prefix(1);
-    if (header.empty() || header.back() != '"') {
-        return invalid("its opening quote has no closing one");
-    }
-    header.remove_suffix(1);
-    const bool escaped = header.find('\\') != std::string_view::npos;
-    auto* const copy = escaped ? static_cast<char*>(arena.allocate(header.size(), 1)) : nullptr;
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < header.size(); ++i, ++length) {
-        const bool escape = header[i] == '\\';
-        i += escape ? 1 : 0;
-        const char next = i < header.size() ? header[i] : '\0';
-        const bool special = next == '"' || next == '\\';
-        if (special != escape) {
-            return invalid("it is no RFC 8941 string: a quote or backslash stands wrong");
-        }
-        if (copy != nullptr) {
-            copy[length] = next;
-        }
-    }
-    return found(escaped ? std::string_view(copy, length) : header);
+    if (!header.starts_with('"')) return found(header);
+    const std::optional<std::string> text = structured_string(header);
+    if (!text) return invalid("it begins with a quote and is no string of RFC 8941");
+    return found(keep(arena, *text));
 }
 
 std::string_view canonical_key_text(std::string_view text, const KeyOptions& options,

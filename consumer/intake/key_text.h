@@ -22,8 +22,8 @@ struct KeyText {
 // text are two keys).
 KeyText key_text(const Value& value, std::pmr::memory_resource& arena);
 
-// Takes the quotes and backslashes of an RFC 8941 string off; a value without quotes stays as it
-// is.
+// A header that begins with a quote is read as an RFC 8941 string, whose parameters are ignored; a
+// value without quotes stays as it is.
 KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena);
 
 // The text that the key is a digest of: a UUID in lower case, as RFC 9562 compares it without case.

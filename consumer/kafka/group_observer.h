@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <random>
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/kafka/unowned_partitions.h"
+#include "dedup/base/backoff.h"
 
 namespace onceward {
 
@@ -22,12 +22,10 @@ class GroupObserver {
 
   private:
     using Clock = UnownedPartitions::Clock;
-    double dice() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
 
     std::chrono::milliseconds every_;
     KafkaSource& source_;
     UnownedPartitions watch_;
-    std::mt19937_64 random_{std::random_device{}()};
     Clock::time_point next_look_;
     std::atomic<std::int64_t> rejoins_{0};
 };

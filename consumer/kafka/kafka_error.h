@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+struct rd_kafka_error_s;
+
 namespace onceward {
 
 class KafkaError : public std::runtime_error {
@@ -13,6 +15,11 @@ class KafkaError : public std::runtime_error {
         : std::runtime_error(text), code(error_code) {}
     int code;
 };
+
+// Throws what the code means, after `what` was tried.
+[[noreturn]] void throw_kafka(int code, const std::string& what);
+// Throws if there is an error; takes ownership of it.
+void check_kafka(rd_kafka_error_s* error, const std::string& what);
 
 // Whether the group's coordinator is only on its way: being found, loaded or moved. A second later
 // it may answer.

@@ -12,6 +12,7 @@
 
 #include "consumer/kafka/kafka_options.h"
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -68,12 +69,6 @@ bool is_one_of(const std::string& name, std::initializer_list<std::string_view> 
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    return text;
-}
-
 using ScratchConfiguration = std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)>;
 
 // The names that librdkafka itself lists, from its dump of a configuration with every default.
@@ -101,7 +96,7 @@ const std::vector<std::string>& known_names() {
 std::string refused_property(const std::string& name, const std::string& value) {
     for (const RefusedProperty& refusal : refusals) {
         if (name != refusal.name) continue;
-        if (!refusal.harmless.empty() && lower(value) == refusal.harmless) return {};
+        if (!refusal.harmless.empty() && lower_case(value) == refusal.harmless) return {};
         return "`" + name + "` is refused: " + std::string(refusal.reason);
     }
     // Callbacks and pointers cannot come from a text, and ours must stay.
@@ -138,6 +133,13 @@ std::string unknown_property(const std::string& name, const std::string& value) 
                    ". See librdkafka's CONFIGURATION.md for what it takes.";
     }
     return {};
+}
+
+std::chrono::milliseconds time_property(const KafkaOptions& options, const std::string& name,
+                                        std::chrono::milliseconds otherwise) {
+    const auto found = options.properties.find(name);
+    if (found == options.properties.end()) return otherwise;
+    return std::chrono::milliseconds(std::stol(found->second.reveal()));
 }
 
 }  // namespace onceward

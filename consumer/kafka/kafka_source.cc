@@ -17,7 +17,11 @@
 namespace onceward {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr int seek_timeout_ms = 300;
+// A member that has not left its group by then joins it again all the same.
+constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
@@ -77,8 +81,8 @@ KafkaSource::~KafkaSource() {
         topic.positions.clear();
         topic.queue.reset();
     }
-    state_->ends.reset();
-    state_->group_question.answers.reset();
+    state_->ends.close();
+    state_->group_question.close();
     state_->client.reset();
     ::close(state_->wake_read);
     ::close(state_->wake_write);
@@ -235,5 +239,100 @@ void KafkaSource::close() {
 
 std::string offset_mark(const std::string& incarnation) { return "onceward:" + incarnation; }
 bool is_our_mark(const std::string& metadata) { return metadata.starts_with("onceward:"); }
+
+std::optional<Offset> KafkaSource::fetched_end(const TopicPartition& partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t code = rd_kafka_get_watermark_offsets(
+        state_->client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR || high < 0) return std::nullopt;
+    return Offset{high};
+}
+
+std::optional<Offset> KafkaSource::position(const TopicPartition& partition) const {
+    const State::Topic* topic = state_->find(partition.topic);
+    if (topic == nullptr) return std::nullopt;
+    const auto found = topic->positions.find(partition.partition);
+    if (found == topic->positions.end() || !found->second.open) return std::nullopt;
+    return found->second.offset;
+}
+
+void KafkaSource::ask_for_ends(const std::vector<TopicPartition>& partitions) {
+    state_->ends.ask(state_->client.get(), partitions);
+}
+
+std::map<TopicPartition, Offset> KafkaSource::told_ends() { return state_->ends.told(); }
+
+BrokerQueries KafkaSource::queries() const { return BrokerQueries(state_->client.get()); }
+
+void KafkaSource::ask_for_group() {
+    std::vector<const char*> names;
+    for (const State::Topic& topic : state_->topics) names.push_back(topic.name.c_str());
+    state_->group_question.ask(state_->client.get(), state_->group, names);
+}
+
+std::optional<GroupSight> KafkaSource::told_group() {
+    return state_->group_question.told(state_->client.get());
+}
+
+// The member leaves, and joins as a new one. The broker removes a static member from the group on
+// LeaveGroup, which causes a rebalance whether it was the leader or a follower; librdkafka sends it
+// when a static member unsubscribes, though not when it closes. Less does not suffice in a Stable
+// group: rd_kafka_subscribe() with the same topics is no change for a cooperative member and sends
+// nothing, and a JoinGroup causes a rebalance only if the leader sends it, or a follower with other
+// metadata than before. A member that returned does not learn who leads (KIP-814).
+void KafkaSource::rejoin() {
+    if (state_->rejoin_by) return;
+    const rd_kafka_resp_err_t code = rd_kafka_unsubscribe(state_->client.get());
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "unsubscribe");
+    state_->rejoin_by = std::chrono::steady_clock::now() + leave_limit;
+}
+
+// DANGER: not before the member has left, which takes its id away. librdkafka (2.14.2) leaves when
+// the last partition is revoked, and only where no new subscription waits by then: subscribed at
+// once, it would join as the member that it was. An unsubscribe() that met a rebalance may never be
+// carried out; that rebalance has done its work.
+void KafkaSource::State::join_again() {
+    if (!rejoin_by) return;
+    const bool left = member_id(client.get()).empty();
+    if (!left && std::chrono::steady_clock::now() < *rejoin_by) return;
+    rejoin_by.reset();
+    subscribe();
+}
+
+void KafkaSource::State::subscribe() const {
+    const KafkaTopicPartitionList subscription(
+        rd_kafka_topic_partition_list_new(static_cast<int>(topics.size())));
+    for (const Topic& topic : topics) {
+        rd_kafka_topic_partition_list_add(subscription.get(), topic.name.c_str(),
+                                          RD_KAFKA_PARTITION_UA);
+    }
+    const rd_kafka_resp_err_t code = rd_kafka_subscribe(client.get(), subscription.get());
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "subscribe");
+}
+
+void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
+    if (offsets.empty()) return;
+    KafkaTopicPartitionList list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+    for (const CommittedOffset& committed : offsets) {
+        rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
+            list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
+        element->offset = committed.offset.raw();
+        if (committed.leader_epoch.raw() >= 0) {
+            rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
+        }
+        // librdkafka frees the metadata with the list, by rd_free() alias free(); hence strdup().
+        const std::string mark = offset_mark(committed.incarnation);
+        element->metadata = strdup(mark.c_str());
+        element->metadata_size = mark.size();
+    }
+    const rd_kafka_resp_err_t code =
+        rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
+    if (wait && code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET) {
+        log_warning("kafka.offset_commit_failed",
+                    {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
+    }
+}
 
 }  // namespace onceward

@@ -1,9 +1,8 @@
 #pragma once
 // A member of a consumer group that reads each partition from the offset of its fence. One thread,
 // the reader's, calls serve(), wait(), begin(), read() and close(); the other methods are
-// thread-safe. Owns the librdkafka consumer. Problems of one partition go to the listener. The
-// queries throw KafkaError, and so does serve() if the consumer itself is unusable (a fatal error)
-// and must be recreated.
+// thread-safe. Owns the librdkafka consumer. Problems of one partition go to the listener. serve()
+// throws KafkaError if the consumer itself is unusable (a fatal error) and must be recreated.
 
 #include <chrono>
 #include <map>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "consumer/intake/message_builder.h"
+#include "consumer/kafka/broker_queries.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/kafka_options.h"
 #include "consumer/kafka/unowned_partitions.h"
@@ -91,29 +91,8 @@ class KafkaSource {
     // for the answer.
     void commit_through(std::span<const CommittedOffset> offsets, bool wait);
 
-    struct GroupOffset {
-        Offset offset;
-        LeaderEpoch leader_epoch{-1};
-        std::string metadata;
-    };
-    // The group's committed offset; nullopt if the group has none. An error is an exception and
-    // never nullopt.
-    std::optional<GroupOffset> group_offset(const TopicPartition& partition);
-    struct Range {
-        Offset earliest;
-        Offset latest;
-    };
-    Range range(const TopicPartition& partition);
-    // The first offset whose record is not older; the end of the log where there is none.
-    Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
-    // The high watermark, whatever the isolation level: acknowledged messages may lie after the
-    // last stable offset.
-    std::optional<Offset> high_watermark(const TopicPartition& partition);
-    int partition_count(const std::string& topic);
-    // Those that this user may see.
-    std::vector<std::string> topic_names();
-    // The topic's own, the broker's defaults included; needs the right to describe them.
-    std::map<std::string, std::string> topic_properties(const std::string& topic);
+    // The questions that wait for the brokers.
+    BrokerQueries queries() const;
 
     // Does not wait. The end of the log as the last fetch reported it.
     std::optional<Offset> fetched_end(const TopicPartition& partition) const;
@@ -131,8 +110,6 @@ class KafkaSource {
     // For the reader's thread alone. Leaves the group and joins it again, from serve(); revoked()
     // is called for all that the member has. A rebalance, also in a Stable group of static members.
     void rejoin();
-
-    LogIdentity identity(const std::string& topic);
 
   private:
     struct State;

@@ -8,8 +8,6 @@ namespace {
 
 constexpr int resolve_timeout_ms = 2000;
 
-}  // namespace
-
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list) {
     std::vector<TopicPartition> partitions;
     for (int i = 0; i < list->cnt; ++i) {
@@ -18,17 +16,7 @@ std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* lis
     return partitions;
 }
 
-void throw_kafka(rd_kafka_resp_err_t code, const std::string& what) {
-    throw KafkaError(code, what + ": " + rd_kafka_err2str(code));
-}
-
-void check_kafka(rd_kafka_error_t* error, const std::string& what) {
-    const KafkaErrorObject owned(error);
-    if (owned) {
-        throw KafkaError(rd_kafka_error_code(owned.get()),
-                         what + ": " + rd_kafka_error_string(owned.get()));
-    }
-}
+}  // namespace
 
 KafkaSource::State::Topic* KafkaSource::State::find(const std::string& name) {
     for (Topic& topic : topics) {
@@ -221,30 +209,6 @@ void KafkaSource::State::take_error(const std::string& topic, const rd_kafka_mes
         case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: listener.out_of_range(partition); return;
         default:  // librdkafka's list of codes is open; the listener judges by number.
             listener.partition_failed(partition, message.err, detail == nullptr ? "" : detail);
-    }
-}
-
-void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
-    if (offsets.empty()) return;
-    KafkaTopicPartitionList list(
-        rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
-    for (const CommittedOffset& committed : offsets) {
-        rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
-            list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
-        element->offset = committed.offset.raw();
-        if (committed.leader_epoch.raw() >= 0) {
-            rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
-        }
-        // librdkafka frees the metadata with the list, by rd_free() alias free(); hence strdup().
-        const std::string mark = offset_mark(committed.incarnation);
-        element->metadata = strdup(mark.c_str());
-        element->metadata_size = mark.size();
-    }
-    const rd_kafka_resp_err_t code =
-        rd_kafka_commit(state_->client.get(), list.get(), wait ? 0 : 1);
-    if (wait && code != RD_KAFKA_RESP_ERR_NO_ERROR && code != RD_KAFKA_RESP_ERR__NO_OFFSET) {
-        log_warning("kafka.offset_commit_failed",
-                    {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
     }
 }
 

@@ -8,8 +8,10 @@
 #include <unordered_map>
 
 #include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/group_question.h"
 #include "consumer/kafka/kafka_handles.h"
 #include "consumer/kafka/kafka_source.h"
+#include "consumer/kafka/log_ends.h"
 
 namespace onceward {
 
@@ -36,13 +38,7 @@ struct KafkaSource::State {
     ClientCallbacks callbacks;  // librdkafka's opaque pointer leads here
     std::optional<KafkaError> refusal;
     std::vector<Topic> topics;
-    KafkaQueue ends;  // the answers to ask_for_ends()
-    struct GroupQuestion {
-        KafkaQueue answers;
-        int answers_due = 0;
-        bool failed = false;
-        GroupSight sight;  // what the answers have said so far
-    };
+    LogEnds ends;
     GroupQuestion group_question;
     // The member leaves the group, and joins it again when it has left, or then.
     std::optional<std::chrono::steady_clock::time_point> rejoin_by;
@@ -70,10 +66,5 @@ struct KafkaSource::State {
     void subscribe() const;
     void take_error(const std::string& topic, const rd_kafka_message_t& message);
 };
-
-std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
-[[noreturn]] void throw_kafka(rd_kafka_resp_err_t code, const std::string& what);
-// Throws where `error` is one; takes ownership.
-void check_kafka(rd_kafka_error_t* error, const std::string& what);
 
 }  // namespace onceward

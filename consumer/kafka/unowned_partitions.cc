@@ -22,11 +22,8 @@ std::set<TopicPartition> unowned_in(const GroupSight& sight) {
 
 }  // namespace
 
-UnownedPartitions::Clock::duration UnownedPartitions::jittered(std::chrono::milliseconds pause,
-                                                               double dice) {
-    const std::chrono::duration<double> whole(pause);
-    return std::chrono::duration_cast<Clock::duration>(whole * (1.0 + dice / 2));
-}
+UnownedPartitions::UnownedPartitions(std::chrono::milliseconds every)
+    : pauses_{.first = every, .longest = every * (1 << most_doublings), .most = 1.5} {}
 
 std::vector<TopicPartition> UnownedPartitions::look(Clock::time_point now, const GroupSight& sight,
                                                     double dice) {
@@ -40,8 +37,7 @@ std::vector<TopicPartition> UnownedPartitions::look(Clock::time_point now, const
     if (unowned.empty()) rejoins_ = 0;
     seen_ = std::move(unowned);
     if (again.empty() || now < not_before_) return {};
-    not_before_ = now + jittered(every_ * (1 << std::min(rejoins_, most_doublings)), dice);
-    ++rejoins_;
+    not_before_ = now + pauses_.after(++rejoins_, dice);
     seen_.clear();
     return again;
 }

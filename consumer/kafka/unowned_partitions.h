@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/types.h"
 
 namespace onceward {
@@ -30,17 +31,14 @@ class UnownedPartitions {
     using Clock = std::chrono::steady_clock;
     // `every`: between two looks, and the first pause between two rejoins. Shorter, it costs the
     // brokers two questions more often; longer, the partitions wait: twice that in the middle.
-    explicit UnownedPartitions(std::chrono::milliseconds every) : every_(every) {}
+    explicit UnownedPartitions(std::chrono::milliseconds every);
 
     // The partitions for which the member must rejoin now: those without an owner in two
     // consecutive checks of a settled group. `dice`: between 0 and 1.
     std::vector<TopicPartition> look(Clock::time_point now, const GroupSight& sight, double dice);
 
-    // From one look, or rejoin, to the next, so that the members of a fleet do not act at once.
-    static Clock::duration jittered(std::chrono::milliseconds pause, double dice);
-
   private:
-    std::chrono::milliseconds every_;
+    Backoff pauses_;                 // with chance: a fleet does not act at once
     std::set<TopicPartition> seen_;  // unowned at the last look
     int rejoins_ = 0;                // since all partitions had an owner
     Clock::time_point not_before_{};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dedup/base/backoff.h"
+
 namespace onceward {
 namespace {
 
@@ -19,14 +21,18 @@ const Assignment::Entry* Assignment::find(const TopicPartition& partition) const
     return found == entries_.end() ? nullptr : &found->second;
 }
 
-void Assignment::begin(const TopicPartition& partition, Entry& entry) {
-    const auto paused = paused_.find(partition.topic);
-    if (paused == paused_.end()) {
-        entry.phase = PartitionPhase::wants_fence;
-        return;
+bool Assignment::apply(PartitionEvent event, const TopicPartition& partition, Entry& entry) {
+    const std::optional<PartitionPhase> next = next_phase(entry.phase, event);
+    if (!next) {
+        if (refused_) refused_(partition, entry.phase, event);
+        return false;
     }
-    entry.phase = PartitionPhase::paused;
+    entry.phase = *next;
+    const auto paused = paused_.find(partition.topic);
+    if (paused == paused_.end()) return true;
+    entry.phase = next_phase(entry.phase, PartitionEvent::pause).value_or(entry.phase);
     entry.pause = paused->second;
+    return true;
 }
 
 Assignment::PauseChange Assignment::set_paused(std::map<std::string, std::string> topics) {
@@ -39,15 +45,15 @@ Assignment::PauseChange Assignment::set_paused(std::map<std::string, std::string
     }
     paused_ = std::move(topics);
     for (auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::halted) continue;
-        const bool was_paused = entry.phase == PartitionPhase::paused;
-        if (was_paused || paused_.contains(partition.topic)) begin(partition, entry);
+        const bool pause = paused_.contains(partition.topic);
+        apply(pause ? PartitionEvent::pause : PartitionEvent::resume, partition, entry);
     }
     return change;
 }
 
 void Assignment::assigned(const TopicPartition& partition) {
-    begin(partition, entries_[partition] = Entry{});
+    Entry& entry = entries_[partition] = Entry{};
+    if (paused_.contains(partition.topic)) apply(PartitionEvent::pause, partition, entry);
     ++changes_;
 }
 
@@ -60,8 +66,7 @@ bool Assignment::reading(const TopicPartition& partition) const {
 
 void Assignment::taken(const TopicPartition& partition, const FenceState& fence) {
     Entry* entry = mutable_find(partition);
-    if (entry == nullptr) return;
-    entry->phase = PartitionPhase::wants_seek;
+    if (entry == nullptr || !apply(PartitionEvent::fence_taken, partition, *entry)) return;
     entry->out_of_range = false;
     entry->unreadable.reset();
     entry->begin = fence.next_offset;
@@ -77,21 +82,17 @@ void Assignment::owned(const TopicPartition& partition, const std::string& owner
 
 void Assignment::sought(const TopicPartition& partition, Offset offset) {
     Entry* entry = mutable_find(partition);
-    if (entry != nullptr && entry->phase == PartitionPhase::wants_seek && entry->begin == offset) {
-        entry->phase = PartitionPhase::reading;
-    }
+    if (entry == nullptr || entry->begin != offset) return;
+    apply(PartitionEvent::sought, partition, *entry);
 }
 
-void Assignment::missed(const TopicPartition& partition, Clock::time_point now, double jitter) {
+void Assignment::missed(const TopicPartition& partition, Clock::time_point now, double dice) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
-    begin(partition, *entry);
+    apply(PartitionEvent::fence_missed, partition, *entry);
     ++changes_;
-    entry->backoff =
-        entry->backoff.count() == 0 ? pauses_.first : std::min(entry->backoff * 2, pauses_.longest);
-    const auto whole = std::chrono::duration<double, std::milli>(entry->backoff);
-    entry->not_before =
-        now + std::chrono::duration_cast<Clock::duration>(whole * (1.0 + jitter / 2));
+    const Backoff backoff{.first = pauses_.first, .longest = pauses_.longest, .most = 1.5};
+    entry->not_before = now + backoff.after(++entry->missed, dice);
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {
@@ -104,16 +105,15 @@ void Assignment::wait(const TopicPartition& partition, Clock::time_point until,
                       const std::string& why) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
-    begin(partition, *entry);
+    apply(PartitionEvent::wait, partition, *entry);
     if (!why.empty()) entry->halt = {HaltReason::failed, why};
-    if (entry->phase == PartitionPhase::wants_fence) entry->phase = PartitionPhase::waiting;
     entry->not_before = until;
 }
 
 void Assignment::committed(const TopicPartition& partition) {
     if (Entry* entry = mutable_find(partition)) {
-        entry->backoff = std::chrono::milliseconds(0);
-        entry->retry_delay = std::chrono::milliseconds(0);
+        entry->missed = 0;
+        entry->halts = 0;
         entry->seeks_again = 0;
         if (entry->phase != PartitionPhase::halted && !entry->unreadable) entry->halt = {};
     }
@@ -123,20 +123,18 @@ void Assignment::halt(const TopicPartition& partition, Halt halt, Clock::time_po
                       std::chrono::milliseconds first_retry) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr) return;
-    entry->phase = PartitionPhase::halted;
+    apply(PartitionEvent::halt, partition, *entry);
     entry->halt = std::move(halt);
     entry->retry.reset();
     if (first_retry.count() == 0) return;
-    entry->retry_delay = entry->retry_delay.count() == 0
-                             ? first_retry
-                             : std::min(entry->retry_delay * 2, longest_retry);
-    entry->retry = now + entry->retry_delay;
+    const Backoff backoff{.first = first_retry, .longest = std::max(first_retry, longest_retry)};
+    entry->retry = now + backoff.whole(++entry->halts);
 }
 
 void Assignment::out_of_range(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
-    begin(partition, *entry);
+    apply(PartitionEvent::out_of_range, partition, *entry);
     entry->out_of_range = true;
     entry->not_before = {};
     ++changes_;
@@ -172,17 +170,15 @@ int Assignment::seeks_again(const TopicPartition& partition) {
 
 void Assignment::retake_all() {
     for (auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::halted || entry.phase == PartitionPhase::waiting)
-            continue;
-        begin(partition, entry);
-        entry.not_before = {};
+        apply(PartitionEvent::session_lost, partition, entry);
+        if (entry.phase == PartitionPhase::wants_fence) entry.not_before = {};
     }
 }
 
 void Assignment::wake(const TopicPartition& partition) {
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase != PartitionPhase::halted) return;
-    begin(partition, *entry);
+    apply(PartitionEvent::wake, partition, *entry);
     ++changes_;
     entry->not_before = {};
     entry->retry.reset();

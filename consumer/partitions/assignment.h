@@ -1,27 +1,21 @@
 #pragma once
-// What a worker knows of each partition that the group gave it, and what is to be done next. Pure:
-// no I/O, the clock is handed in, not thread-safe (Exchange guards it).
+// What a worker knows of each partition that the group gave it, and what is to be done next. Each
+// method is an event: partition_phase.h says which phase follows. Pure: no I/O, the clock is passed
+// in. Not thread-safe; Handoff guards it.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/partition_phase.h"
 #include "consumer/partitions/read_attempts.h"
 #include "dedup/fence/fence.h"
 
 namespace onceward {
-
-enum class PartitionPhase : std::uint8_t {
-    wants_fence,  // the writer is to take the fence
-    wants_seek,   // the fence is mine; the reader is to seek to it
-    reading,
-    halted,   // nothing is read until a time, or until the fence is moved by hand
-    waiting,  // for the time to try a message again that may pass then; afterwards the fence first
-    paused,   // nothing is read until the operator resumes the topic
-};
 
 class Assignment {
   public:
@@ -34,7 +28,7 @@ class Assignment {
         std::string owner;
         std::string topic_id;
         Clock::time_point not_before{};        // no take-over earlier
-        std::chrono::milliseconds backoff{0};  // of fences missed in a row
+        int missed = 0;                        // fences in a row
         Halt halt;                  // why it was halted last, until something is committed
         std::string pause;          // paused: why
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
@@ -42,7 +36,7 @@ class Assignment {
         std::optional<Offset> unreadable;  // reading: it stopped before this offset
         ReadAttempts read_tries;
         std::optional<Clock::time_point> retry;  // halted: tried again then
-        std::chrono::milliseconds retry_delay{0};
+        int halts = 0;                           // in a row, that were tried again by themselves
     };
     struct Seek {
         TopicPartition partition;
@@ -58,7 +52,12 @@ class Assignment {
         std::chrono::milliseconds longest{45000};
     };
 
-    explicit Assignment(Pauses pauses) : pauses_(pauses) {}
+    // Called with an event that must never happen in the partition's phase. The phase stays.
+    using Refused =
+        std::function<void(const TopicPartition& partition, PartitionPhase, PartitionEvent)>;
+
+    explicit Assignment(Pauses pauses, Refused refused = {})
+        : pauses_(pauses), refused_(std::move(refused)) {}
 
     void assigned(const TopicPartition& partition);
     void revoked(const TopicPartition& partition);
@@ -71,8 +70,8 @@ class Assignment {
     // The reader is at `offset`. If the fence was taken again meanwhile and has another offset, the
     // reader seeks again.
     void sought(const TopicPartition& partition, Offset offset);
-    // `jitter`: between 0 and 1.
-    void missed(const TopicPartition& partition, Clock::time_point now, double jitter);
+    // `dice`: from 0 to 1.
+    void missed(const TopicPartition& partition, Clock::time_point now, double dice);
     // No take-over before then, nor before what it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
@@ -122,9 +121,11 @@ class Assignment {
 
   private:
     Entry* mutable_find(const TopicPartition& partition);
-    // To be read again: the fence first, unless its topic is paused.
-    void begin(const TopicPartition& partition, Entry& entry);
+    // Moves the entry to the phase that follows; paused instead if its topic is. Returns false if
+    // the event was refused.
+    bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     Pauses pauses_;
+    Refused refused_;
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason
     std::uint64_t changes_ = 0;

@@ -3,7 +3,7 @@
 namespace onceward {
 namespace {
 
-Offset fallback(StartPosition::Fallback where, const KafkaSource::Range& range) {
+Offset fallback(StartPosition::Fallback where, const LogRange& range) {
     switch (where) {
         case StartPosition::Fallback::earliest: return range.earliest;
         case StartPosition::Fallback::latest: return range.latest;

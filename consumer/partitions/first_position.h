@@ -21,8 +21,8 @@ class FenceLost : public std::runtime_error {
 };
 
 struct LogQuestions {
-    std::function<std::optional<KafkaSource::GroupOffset>()> group_offset;
-    std::function<KafkaSource::Range()> range;
+    std::function<std::optional<GroupOffset>()> group_offset;
+    std::function<LogRange()> range;
     std::function<Offset(std::chrono::milliseconds)> offset_at;
 };
 

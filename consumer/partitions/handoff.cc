@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 
 namespace onceward {
@@ -21,6 +22,13 @@ std::set<Partition> not_reading(const Assignment& assignment, const std::string&
         if (!assignment.reading({topic, span.partition})) partitions.insert(span.partition);
     }
     return partitions;
+}
+
+void report_refused(const TopicPartition& partition, PartitionPhase phase, PartitionEvent event) {
+    log_error("partition.wrong_event", {{"topic", partition.topic},
+                                        {"partition", partition.partition.raw()},
+                                        {"phase", std::string(to_text(phase))},
+                                        {"event", std::string(to_text(event))}});
 }
 
 // Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle
@@ -59,7 +67,7 @@ void add_first(const Chunk& chunk,
 }  // namespace
 
 Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
-    : assignment_(pauses), queues_(topics.size()) {
+    : assignment_(pauses, report_refused), queues_(topics.size()) {
     for (std::size_t i = 0; i < topics.size(); ++i) {
         queues_[i].topic = std::move(topics[i]);
         queues_[i].limits = limits;

@@ -9,8 +9,8 @@ OutOfRangePlan halted(HaltReason reason, std::string text, std::optional<OffsetR
 
 }  // namespace
 
-OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
-                                 OutOfRangePolicy policy, int seeks) {
+OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
+                                 int seeks) {
     const std::string at = std::to_string(fence.raw());
     // Never 'caught up', and no policy decides it: what was below the fence is gone or another.
     if (fence > range.latest) {

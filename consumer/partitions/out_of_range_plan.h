@@ -23,7 +23,7 @@ struct OutOfRangePlan {
 };
 
 // `seeks`: how many there were since the partition last moved on.
-OutOfRangePlan plan_out_of_range(Offset fence, const KafkaSource::Range& range,
-                                 OutOfRangePolicy policy, int seeks);
+OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
+                                 int seeks);
 
 }  // namespace onceward

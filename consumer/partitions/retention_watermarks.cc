@@ -73,14 +73,14 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
 
 std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, KafkaSource& source,
                                                         const std::string& topic, int ledger) {
-    const LogIdentity identity = source.identity(topic);
+    const LogIdentity identity = source.queries().identity(topic);
     LogIdentity& known = identities_[topic];
     const bool other = !known.topic_id.empty() && !identity.topic_id.empty() &&
                        known.topic_id != identity.topic_id;
     known = identity;
     if (other) return std::nullopt;
     const ClockReading clocks = read_clocks(connection);
-    const int count = source.partition_count(topic);
+    const int count = source.queries().partition_count(topic);
     write_partition_list(connection, ledger, consumer_group_, topic, clocks, count);
     return count;
 }
@@ -90,7 +90,7 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
     // DANGER: the clock first, then the end of the log. The other way round a message in between
     // would count as passed.
     const ClockReading clocks = read_clocks(connection);
-    const auto end = source.high_watermark(partition);
+    const auto end = source.queries().high_watermark(partition);
     if (!end) return;
     const Sampling sampling = entry.sampler.sampled(Clock::now(), clocks, *end, entry.fence);
     if (sampling == Sampling::clocks_differ || sampling == Sampling::out_of_range) {

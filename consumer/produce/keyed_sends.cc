@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "consumer/produce/send_failure.h"
+#include "dedup/base/backoff.h"
 
 namespace onceward {
 namespace {
@@ -50,8 +51,8 @@ std::optional<KeyedDelivery> KeyedSends::ended(const Delivery& delivery, Clock::
     const bool may_pass =
         !delivery.error.empty() && send_failure(delivery.code) == SendFailure::passing;
     if (may_pass && message.sends <= options_.resends) {
-        const auto pause = options_.pause * (std::int64_t{1} << std::min(message.sends - 1, 20));
-        message.due = now + std::min<std::chrono::milliseconds>(pause, longest_resend_pause);
+        const Backoff backoff{.first = options_.pause, .longest = longest_resend_pause};
+        message.due = now + backoff.whole(message.sends);
         return std::nullopt;
     }
     KeyedDelivery fate{std::move(message.key), message.sends, delivery};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "consumer/decode/utf8.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -37,23 +38,6 @@ class NdjsonReader final : public RecordReader {
     std::int64_t line_ = 0;
 };
 
-void append_json_string(std::string& json, std::string_view text) {
-    json += '"';
-    for (const char character : text) {
-        if (character == '"' || character == '\\') {
-            json += '\\';
-            json += character;
-        } else if (static_cast<unsigned char>(character) < 0x20) {
-            std::array<char, 8> escape{};
-            std::snprintf(escape.data(), escape.size(), "\\u%04x", character);
-            json += escape.data();
-        } else {
-            json += character;
-        }
-    }
-    json += '"';
-}
-
 class CsvReader final : public RecordReader {
   public:
     CsvReader(std::istream& input, char separator) : input_(input), separator_(separator) {
@@ -81,9 +65,9 @@ class CsvReader final : public RecordReader {
             const Field& field = row->fields[index];
             if (field.text.empty() && !field.quoted) continue;
             if (record.json.size() > 1) record.json += ',';
-            append_json_string(record.json, columns_[index]);
+            append_json_string(columns_[index], record.json);
             record.json += ':';
-            append_json_string(record.json, field.text);
+            append_json_string(field.text, record.json);
         }
         record.json += '}';
         return record;

@@ -6,14 +6,15 @@
 #include <array>
 #include <utility>
 
+#include "dedup/base/backoff.h"
+
 namespace onceward {
 
 using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds first_hold{1'000};
-constexpr milliseconds longest_hold{60'000};
+constexpr Backoff holds{.first = milliseconds(1'000), .longest = milliseconds(60'000)};
 constexpr milliseconds longest_relay_pause{30'000};
 
 }  // namespace
@@ -22,9 +23,7 @@ std::size_t OutboxRecord::bytes() const {
     return (key ? key->size() : 0) + (payload ? payload->size() : 0) + headers.size();
 }
 
-milliseconds hold_after(int failures) {
-    return std::min(first_hold * (1 << std::clamp(failures - 1, 0, 16)), longest_hold);
-}
+milliseconds hold_after(int failures) { return holds.whole(failures); }
 
 milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_over_every) {
     switch (term) {
@@ -150,7 +149,7 @@ std::optional<RelayBook::Held> RelayBook::failed(std::int64_t position, SendFail
 }
 
 void RelayBook::forget_old(Clock::time_point now) {
-    const auto is_old = [&](const Hold& hold) { return hold.until + longest_hold < now; };
+    const auto is_old = [&](const Hold& hold) { return hold.until + holds.longest < now; };
     std::erase_if(held_lanes_, [&](const auto& entry) {
         return is_old(entry.second) && !lanes_.contains(entry.first);
     });

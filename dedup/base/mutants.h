@@ -27,9 +27,9 @@ enum class Mutant : std::uint8_t {
     window_kept_over_a_reconnect,
     news_read_with_the_lock,
     sealed_without_the_lock,
-    window_read_before_the_take_over,
     // Below, what the campaign's core tier does not touch: tests notice, see
     // scripts/campaign-mutants.
+    window_read_before_the_take_over,
     ended_by_a_stale_owner,
     extended_by_a_stale_owner,
     released_by_a_stale_owner,
@@ -45,7 +45,7 @@ enum class Mutant : std::uint8_t {
 
 // The value of ONCEWARD_MUTANT for each, in the order of the enumeration; the first so many are for
 // the core tier.
-inline constexpr std::size_t core_mutants = 13;
+inline constexpr std::size_t core_mutants = 12;
 inline constexpr std::array<std::string_view, 24> mutant_names{
     "no_fence_check",
     "owner_checked_but_not_the_offset",

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "dedup/base/mutants.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -54,7 +55,8 @@ Digest parse_uuid(const std::string& text) {
             ++i;
             continue;
         }
-        digest.bytes[at++] = static_cast<std::uint8_t>(std::stoi(text.substr(i, 2), nullptr, 16));
+        digest.bytes[at++] =
+            static_cast<std::uint8_t>(hex_value(text[i]) << 4 | hex_value(text[i + 1]));
         i += 2;
     }
     return digest;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/leases/lease_processor.h"
 
@@ -21,9 +22,10 @@ constexpr milliseconds longest_wish = 3600s;
 
 std::optional<milliseconds> next_try(const EffectRetries& retries, int tried,
                                      const std::optional<milliseconds>& asked, milliseconds lease) {
-    constexpr int most_doublings = 20;
     if (tried >= retries.attempts) return std::nullopt;
-    milliseconds delay = retries.backoff * (std::int64_t{1} << std::min(tried, most_doublings));
+    // What is longer than the lease is not waited for here.
+    const Backoff backoff{.first = retries.backoff, .longest = std::max(retries.backoff, lease)};
+    milliseconds delay = backoff.whole(tried + 1);
     if (asked) delay = std::max(delay, *asked);
     if (delay >= lease) return std::nullopt;
     return delay;
@@ -136,7 +138,7 @@ void LeaseProcessor::again(Item& item) {
     item.stage = Stage::mine;
     if (delay) {
         // Never sooner than the other side asked for.
-        *delay += *delay * std::uniform_int_distribution<int>(0, 250)(random_) / 1000;
+        *delay = spread(*delay, 1.0, 1.25, roll());
         ++item.tries;
         item.not_before = Clock::now() + *delay;
     } else {

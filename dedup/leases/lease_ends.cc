@@ -115,8 +115,7 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
 // The COMMIT was answered.
 void LeaseProcessor::landed(const Ends& ends) {
     reached(parts_.observer, Step::after_commit);
-    repeated_ = 0;
-    last_sqlstate_.clear();
+    failures_.ended();
     if (parts_.answers != nullptr) parts_.answers->committed();
     for (Item* item : ends.ended) {
         item->stored = true;

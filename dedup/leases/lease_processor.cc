@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "schemas/queries.h"
 
@@ -39,7 +40,7 @@ LeaseProcessor::LeaseProcessor(BatchContext context, RejectPolicy policy, Leases
 LeaseProcessor::~LeaseProcessor() { abandon(); }
 
 void LeaseProcessor::start(Batch batch) {
-    if (!idle()) throw std::logic_error("a batch was started while another was open");
+    expects(idle(), "a batch is started after the one before it has ended");
     batch_ = std::move(batch);
     finished_.release();
     items_.clear();
@@ -86,9 +87,7 @@ std::set<Partition> LeaseProcessor::run(Connection& connection) {
             collect();
         }
     } catch (const PostgresError& error) {
-        repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-        last_sqlstate_ = error.sqlstate();
-        throw ProcessingError(error, classify(error.diagnosis(), Origin::ours, repeated_));
+        throw ProcessingError(error, failures_.met(error, Origin::ours));
     }
     batch_ = {};
     return {};
@@ -235,8 +234,7 @@ std::optional<std::vector<LeaseAnswer>> LeaseProcessor::ask(Connection& connecti
     reached(parts_.observer, Step::before_commit);
     transaction.commit();
     reached(parts_.observer, Step::after_commit);
-    repeated_ = 0;
-    last_sqlstate_.clear();
+    failures_.ended();
     return answers;
 }
 

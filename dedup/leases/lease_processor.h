@@ -10,7 +10,6 @@
 #include <map>
 #include <memory_resource>
 #include <optional>
-#include <random>
 #include <vector>
 
 #include "dedup/base/step_observer.h"
@@ -18,6 +17,7 @@
 #include "dedup/leases/lease_event.h"
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/policy/message_retries.h"
 #include "dedup/policy/rejection_window.h"
 #include "dedup/sink/effects.h"
@@ -169,10 +169,8 @@ class LeaseProcessor final : public BatchProcessor {
     std::optional<TopicHalted> halting_;
     std::set<Partition> leaving_;
     std::uint64_t last_number_ = 0;
-    std::minstd_rand random_{std::random_device{}()};
     // The SQLSTATE of the failure before, as in Processor.
-    std::string last_sqlstate_;
-    int repeated_ = 0;
+    FailureSeries failures_;
 };
 
 }  // namespace onceward

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "dedup/base/expects.h"
+
 namespace onceward {
 namespace {
 
@@ -107,7 +109,10 @@ Halves cut(const Slice& slice, std::size_t at) {
     return halves;
 }
 
-Halves halve(const Slice& slice) { return cut(slice, slice.messages.size() / 2); }
+Halves halve(const Slice& slice) {
+    expects(slice.messages.size() >= 2, "a slice that is halved has at least two messages");
+    return cut(slice, slice.messages.size() / 2);
+}
 
 std::vector<Slice> singles(const Slice& slice) {
     std::vector<Slice> parts;

@@ -58,18 +58,6 @@ Digest digest_of_bytes(std::string_view bytes) {
     return hash.end();
 }
 
-std::string hex(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * bytes.size());
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
-
 std::string uuid_text(const Digest& digest) {
     std::string text = hex(digest);
     for (const std::size_t position : {8U, 13U, 18U, 23U}) text.insert(position, 1, '-');

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "dedup/base/text.h"
+
 namespace onceward {
 
 // First 16 bytes of a SHA-256 (FIPS 180-4). Stored as `uuid`: fixed width, no text to be cut at a
@@ -48,8 +50,6 @@ Digest digest_of(const IdempotencyKey& key);
 // SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).
 Digest digest_of_bytes(std::string_view bytes);
 
-// Two lower-case hex digits for each byte.
-std::string hex(std::string_view bytes);
 // 32 of them; the form in logs. uuid_text() is the form that PostgreSQL prints.
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "dedup/base/backoff.h"
+
 namespace onceward {
 namespace {
 
 constexpr std::chrono::milliseconds longest{300'000};
-constexpr int most_doublings = 30;
 
 }  // namespace
 
@@ -15,9 +16,8 @@ std::optional<std::chrono::milliseconds> MessageRetries::next(Partition partitio
     Waiting& waiting = waiting_[partition];
     if (waiting.offset != offset) waiting = {offset, 0};
     if (waiting.tried >= attempts_) return std::nullopt;
-    const int doublings = std::min(waiting.tried++, most_doublings);
-    const auto doubled = backoff_ * (std::int64_t{1} << doublings);
-    return std::max(backoff_, std::min(doubled, longest));
+    return Backoff{.first = backoff_, .longest = std::max(backoff_, longest)}.whole(
+        ++waiting.tried);
 }
 
 int MessageRetries::tried(Partition partition, Offset offset) const {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <random>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "dedup/postgres/transaction.h"
@@ -305,14 +305,10 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
 
 void RetentionJob::run(std::stop_token stop) {
     std::optional<Connection> connection;
-    std::mutex mutex;
-    std::condition_variable_any stopped;
-    std::minstd_rand random(std::random_device{}());
-    std::uniform_real_distribution<double> share(0.0, 1.0);
     while (!stop.stop_requested()) {
         look_at_all(connection);
-        std::unique_lock lock(mutex);
-        stopped.wait_for(lock, stop, jittered(options_.every, share(random)), [] { return false; });
+        // Processes that were started together do not check together.
+        sleep_unless(stop, spread(options_.every, 0.75, 1.25, roll()));
     }
 }
 

@@ -35,8 +35,4 @@ bool within(const DailyHours& hours, std::chrono::minutes of_day) {
     return hours.begin < hours.end ? begun && open : begun || open;
 }
 
-std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(every * (0.75 + random / 2));
-}
-
 }  // namespace onceward

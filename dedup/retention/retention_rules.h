@@ -32,8 +32,4 @@ Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& opt
 // Whether a time of the day is within the hours.
 bool within(const DailyHours& hours, std::chrono::minutes of_day);
 
-// `every`, up to a quarter shorter or longer, so that processes started together do not look
-// together. `random` in [0, 1).
-std::chrono::milliseconds jittered(std::chrono::milliseconds every, double random);
-
 }  // namespace onceward

@@ -5,6 +5,7 @@
 
 #include "dedup/claims/distinct_claims.h"
 #include "dedup/policy/failure.h"
+#include "dedup/policy/failure_series.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -71,7 +72,7 @@ bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
         transaction.pipelined({{sql::sink_constraints, none, {}}});
         transaction.commit();
     } catch (const PostgresError& error) {
-        if (classify(error.diagnosis(), Origin::sink, 0) != FailureAction::reject) throw;
+        if (meaning_of(error, Origin::sink) != FailureAction::reject) throw;
         if (slice.messages.size() == 1) {
             slice.messages.front()->rejection =
                 Rejection{Rejection::Kind::sink, error.diagnosis().message, error.sqlstate(), 1};

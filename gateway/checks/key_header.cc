@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "gateway/checks/structured_field.h"
+#include "dedup/base/structured_field.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -26,17 +27,6 @@ std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
             return value.starts_with('"') ? structured_string(value) : plain_text(value);
     }
     return std::nullopt;
-}
-
-bool is_uuid(std::string_view text) {
-    if (text.size() != 36) return false;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const bool dash = at == 8 || at == 13 || at == 18 || at == 23;
-        const char c = text[at];
-        const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-        if (dash ? c != '-' : !hex) return false;
-    }
-    return true;
 }
 
 std::string key_name_at(const KeyHeaderOptions& options, const KeyPlace& place) {

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "dedup/base/text.h"
+
 namespace onceward {
 namespace {
 
@@ -95,13 +97,7 @@ std::string hmac_sha256(std::string_view secret, std::string_view text) {
              &length) == nullptr) {
         throw std::runtime_error("OpenSSL failed to compute an HMAC");
     }
-    constexpr char digits[] = "0123456789abcdef";
-    std::string hex;
-    for (unsigned int i = 0; i < length; ++i) {
-        hex += digits[raw[i] >> 4];
-        hex += digits[raw[i] & 15];
-    }
-    return hex;
+    return hex({reinterpret_cast<const char*>(raw.data()), length});
 }
 
 SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,

@@ -1,6 +1,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "dedup/base/text.h"
 #include "gateway/contract/contract_sentences.h"
 #include "gateway/contract/describe.h"
 #include "gateway/contract/open_api_contract.h"

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 
+#include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string_view trimmed(std::string_view text) {
     const auto first = text.find_first_not_of(" \t");
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char letter = lower(c);
-    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
 }  // namespace
@@ -61,20 +54,13 @@ std::optional<std::string> percent_decoded(std::string_view text) {
             decoded += text[at];
             continue;
         }
-        const int high = at + 1 < text.size() ? hex_digit(text[at + 1]) : -1;
-        const int low = at + 2 < text.size() ? hex_digit(text[at + 2]) : -1;
+        const int high = at + 1 < text.size() ? hex_value(text[at + 1]) : -1;
+        const int low = at + 2 < text.size() ? hex_value(text[at + 2]) : -1;
         if (high < 0 || low < 0) return std::nullopt;
         decoded += static_cast<char>(high * 16 + low);
         at += 2;
     }
     return decoded;
-}
-
-std::string lower_case(std::string text) {
-    for (char& c : text) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return text;
 }
 
 }  // namespace onceward

@@ -41,5 +41,4 @@ std::optional<std::string> query_value(std::string_view target, std::string_view
 // `%41` to `A`; nullopt if a `%` is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
-std::string lower_case(std::string text);  // of ASCII
 }  // namespace onceward

@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <random>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/make_store.h"
@@ -19,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds longest_pause = 2s;
 // The size of the cache of results, for repeats.
 constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 // How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
@@ -27,14 +26,6 @@ constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 constexpr std::chrono::milliseconds usual_patience = 50ms;
 
 // 50 ms, doubled each time, jittered.
-std::chrono::milliseconds pause_after(int failures) {
-    thread_local std::minstd_rand random(std::random_device{}());
-    const auto whole =
-        std::min(longest_pause, std::chrono::milliseconds(50 << std::min(failures, 6)));
-    return std::chrono::milliseconds(std::uniform_int_distribution<std::chrono::milliseconds::rep>(
-        whole.count() / 2, whole.count())(random));
-}
-
 // Where a session counts its requests from: anywhere, so that no other has the same numbers, and
 // far enough from the end.
 std::int64_t random_number() {
@@ -75,7 +66,9 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
         }
         switch (attempt(parts)) {
             case Step::next: failures = 0; break;
-            case Step::again: wait(pause_after(failures++)); break;
+            case Step::again:
+                sleep_unless(stop_, FailureSeries::usual.after(++failures, roll()));
+                break;
         }
     }
 }
@@ -193,8 +186,7 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
     }
     for (WaitingRequest* waiting : parts.front()) waiting->done = true;
     parts.pop_front();
-    repeated_ = 0;
-    last_sqlstate_.clear();
+    failures_.ended();
     return Step::next;
 } catch (const PostgresError& error) {
     return failed(error, parts);
@@ -242,13 +234,6 @@ void SinkSession::disconnect() {
     if (!connection_) return;
     if (options_.session_closed) options_.session_closed(connection_->pid());
     connection_.reset();
-}
-
-void SinkSession::wait(std::chrono::milliseconds pause) const {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any ended;
-    ended.wait_for(lock, stop_, pause, [] { return false; });
 }
 
 }  // namespace onceward

@@ -18,6 +18,7 @@
 #include "dedup/claims/log/log_windows.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/ledger_options.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/server/migration.h"
 #include "dedup/sink/message_result.h"
@@ -115,7 +116,6 @@ class SinkSession {
     Step mismatched(const std::string& why, Parts& parts);
     void connect();
     void disconnect();
-    void wait(std::chrono::milliseconds pause) const;
 
     const SinkBatcherOptions& options_;
     const std::stop_token& stop_;
@@ -127,8 +127,7 @@ class SinkSession {
     std::unique_ptr<Connection> connection_;
     SchemaCheck require_schema_;
     std::int64_t sequence_;
-    std::string last_sqlstate_;
-    int repeated_ = 0;
+    FailureSeries failures_;
     std::chrono::milliseconds patience_{0};  // with another's claim
     RefusalSearch search_;
     bool searching_ = false;  // the next attempt searches for what the sink refuses

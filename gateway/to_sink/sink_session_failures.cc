@@ -25,7 +25,7 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     std::vector<RequestInBatch*> requests;
     for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
     const auto refusals =
-        transaction_->search(*connection_, requests, patience_, search_, repeated_);
+        transaction_->search(*connection_, requests, patience_, search_, failures_.repeated());
     if (!refusals) return Step::next;
     searching_ = false;
     if (const auto step = reconsidered()) return *step;
@@ -63,15 +63,13 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
     if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
         return held_up(parts);
     }
-    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-    last_sqlstate_ = error.sqlstate();
     if (error.sqlstate() == statement_cancelled) {
         log_warning("http.statement_timeout",
                     {{"route", options_.name}, {"requests", parts.front().size()}});
     }
     // Without a session it was none of the batch's statements.
     const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
-    const FailureAction action = classify(error.diagnosis(), origin, repeated_);
+    const FailureAction action = failures_.met(error, origin);
     if (action == FailureAction::stop && origin == Origin::sink && begin_search(parts)) {
         return Step::next;
     }

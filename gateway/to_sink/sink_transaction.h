@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/message/message.h"
@@ -29,8 +30,11 @@ struct RequestInBatch {
     bool in_doubt = false;   // a COMMIT with it had no answer
     KeyedOutcome outcome{};  // of the last attempt; counts once that was committed
     // REQUIRES: it was made.
-    Message& message() { return chunk.messages.front(); }
-    const Message& message() const { return chunk.messages.front(); }
+    Message& message() {
+        expects(!chunk.messages.empty(), "the request's message was made");
+        return chunk.messages.front();
+    }
+    const Message& message() const { return const_cast<RequestInBatch*>(this)->message(); }
 };
 
 class SinkTransaction {

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/requests/answers.h"
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
@@ -38,14 +39,6 @@ class CallUnderWay {
 };
 
 // A stop does not wait for the whole pause.
-void pause_before_next(const std::stop_token& stop, int failures) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any ended;
-    ended.wait_for(lock, stop, std::chrono::milliseconds(50 << std::min(failures, 5)),
-                   [] { return false; });
-}
-
 }  // namespace
 
 UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop)
@@ -57,7 +50,8 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
     return Leases(registered_.value(), options_.ledger.lease, attempt.token);
 }
 
-// The lines of this function are in the only order that loses nothing.
+// DANGER: keep these lines in this order: claim the key and commit, call, store the answer. If the
+// call came before the committed claim, a second process could call as well.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
     if (request.key.empty()) return carry_without_key(std::move(request));
@@ -252,18 +246,17 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
 }
 
 bool UpstreamSession::until(Clock::time_point deadline, const std::function<void()>& step) {
-    for (int failures = 0; !stop_.stop_requested() || failures == 0; ++failures) {
+    for (int tries = 1; !stop_.stop_requested() || tries == 1; ++tries) {
         try {
             if (!connection_) connect();
             step();
-            repeated_ = 0;
-            last_sqlstate_.clear();
+            failures_.ended();
             return true;
         } catch (const PostgresError& error) {
             if (!passes(error)) return false;
         }
         if (Clock::now() >= deadline) return false;
-        pause_before_next(stop_, failures);
+        sleep_unless(stop_, FailureSeries::usual.after(tries, roll()));
     }
     return false;
 }
@@ -274,9 +267,7 @@ bool UpstreamSession::passes(const PostgresError& error) {
     if (error.sqlstate() == statement_timeout) {
         log_warning("http.statement_timeout", {{"route", options_.name}});
     }
-    repeated_ = error.sqlstate() == last_sqlstate_ ? repeated_ + 1 : 0;
-    last_sqlstate_ = error.sqlstate();
-    switch (classify(error.diagnosis(), Origin::ours, repeated_)) {
+    switch (failures_.met(error, Origin::ours)) {
         case FailureAction::retry: return true;
         case FailureAction::reconnect:
             // DANGER: a COMMIT may be in doubt. Never asked by SELECT: the same step again, under

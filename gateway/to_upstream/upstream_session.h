@@ -16,6 +16,7 @@
 #include "dedup/base/step_observer.h"
 #include "dedup/leases/leases.h"
 #include "dedup/ledger/ledger_options.h"
+#include "dedup/policy/failure_series.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/migration.h"
@@ -111,8 +112,7 @@ class UpstreamSession {
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<Connection> connection_;
     SchemaCheck require_schema_;
-    std::string last_sqlstate_;
-    int repeated_ = 0;
+    FailureSeries failures_;
     bool commit_in_doubt_ = false;  // of some COMMIT since the request began
 };
 

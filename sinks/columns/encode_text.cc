@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "dedup/base/text.h"
 #include "sinks/columns/encode_families.h"
 #include "sinks/columns/iso_time.h"
 
@@ -78,19 +79,7 @@ Misfit check_length(std::string_view text, int most) {
 
 Misfit append_quoted(std::string_view text, std::string& out) {
     if (!simdjson::validate_utf8(text.data(), text.size())) return "is not valid UTF-8";
-    static constexpr char hex[] = "0123456789abcdef";
-    out.push_back('"');
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out.push_back('\\');
-        if (static_cast<unsigned char>(c) < 0x20) {
-            out.append("\\u00");
-            out.push_back(hex[c >> 4]);
-            out.push_back(hex[c & 15]);
-        } else {
-            out.push_back(c);
-        }
-    }
-    out.push_back('"');
+    append_json_string(text, out);
     return {};
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/faults/checker/checks.h"
 #include "tests/support/kafka.h"
 #include "tests/support/postgres.h"

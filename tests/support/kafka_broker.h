@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/child_process.h"
+#include "lab/embedded/reserved_port.h"
 
 namespace onceward::support {
 

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/embedded/private_postgres.h"
 #include "dedup/server/migration.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"
 

@@ -23,6 +23,10 @@ std::set<std::string> cmake_words(const std::string& text) {
     return words;
 }
 
+// Folders whose SQL the build embeds, and the namespace of its names.
+constexpr std::array<std::pair<const char*, const char*>, 3> embedded{
+    {{"schemas/queries", "sql::"}, {"schemas/roles", "roles::"}, {"lab/queries", "lab_sql::"}}};
+
 std::string stem(std::string_view path) {
     const std::string name = file_name(path);
     return name.substr(0, name.find('.'));
@@ -72,10 +76,10 @@ Findings queries_not_used(const Tree& tree) {
     }
     Findings findings;
     for (const auto& [path, text] : tree) {
-        const bool query = within(path, "schemas/queries");
-        if (!query && !within(path, "schemas/roles")) continue;
-        const std::string name = (query ? "sql::" : "roles::") + stem(path);
-        if (!has_word(product, name)) findings.push_back(path);
+        for (const auto& [folder, scope] : embedded) {
+            if (!within(path, folder)) continue;
+            if (!has_word(product, std::string(scope) + stem(path))) findings.push_back(path);
+        }
     }
     return findings;
 }

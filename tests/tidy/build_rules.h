@@ -7,7 +7,8 @@ namespace onceward::tidy {
 
 // Every .cc stands in the source list of a CMakeLists.txt at or above it, tests included.
 Findings sources_not_built(const Tree& tree);
-// Every schemas/queries/*.sql is used as sql::<name>, every schemas/roles/*.sql as roles::<name>.
+// Every schemas/queries/*.sql is used as sql::<name>, every schemas/roles/*.sql as roles::<name>,
+// every lab/queries/*.sql as lab_sql::<name>.
 Findings queries_not_used(const Tree& tree);
 // Every other file is named by some file; headers are included by one.
 Findings files_nobody_names(const Tree& tree);

@@ -8,7 +8,7 @@ namespace {
 
 const std::map<std::string, int> heights{{"schemas", 0},  {"clients", 0}, {"dedup", 1},
                                          {"consumer", 2}, {"sinks", 2},   {"gateway", 2},
-                                         {"cli", 3}};
+                                         {"cli", 3},      {"lab", 4}};
 
 constexpr const char* checker = "tests/faults/checker";
 
@@ -194,6 +194,30 @@ Findings checker_dependencies(const Tree& tree) {
                 }
             }
         }
+    }
+    return findings;
+}
+
+Findings classes_spread(const Tree& tree) {
+    static const std::regex method(R"((?:^|[ &*])((?:\w+::)+)~?\w+\(.*)");
+    std::map<std::string, std::set<std::string>> files;  // the class with its scopes -> files
+    for (const auto& [path, text] : tree) {
+        if (!in_product(path) || !path.ends_with(".cc")) continue;
+        for (const std::string& line : lines_of(text)) {
+            std::smatch found;
+            const bool definition = !line.empty() && std::isalpha(line.front()) != 0 &&
+                                    line.find(';') == std::string::npos;
+            const std::string head = line.substr(0, line.find('(') + 1);
+            if (!definition || !std::regex_search(head, found, method)) continue;
+            files[found[1]].insert(path);
+        }
+    }
+    Findings findings;
+    for (const auto& [name, places] : files) {
+        const bool is_class = std::isupper(name.front()) != 0;
+        if (!is_class || places.size() <= 3) continue;
+        findings.push_back(name.substr(0, name.size() - 2) + " has methods in " +
+                           std::to_string(places.size()) + " files");
     }
     return findings;
 }

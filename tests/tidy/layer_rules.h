@@ -20,5 +20,7 @@ Findings sinks_named_elsewhere(const Tree& tree);
 // Release builds compile several files of a library as one: in a file that stands behind it, a type
 // of an anonymous namespace hides the product's own of that name, and nothing says so.
 Findings types_hidden(const Tree& tree);
+// A class of the product whose methods are in more than three .cc files: it is several classes.
+Findings classes_spread(const Tree& tree);
 
 }  // namespace onceward::tidy

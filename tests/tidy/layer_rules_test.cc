@@ -109,5 +109,18 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
             "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h"));
 }
 
+TEST(Layers, NoClassIsSpreadOverMoreThanThreeFiles) {
+    EXPECT_THAT(classes_spread(repository()), IsEmpty());
+}
+TEST(Layers, AClassThatIsSpreadIsFound) {
+    Tree tree;
+    for (const char* name : {"a", "b", "c"}) {
+        tree[std::string("dedup/") + name + ".cc"] = "void Large::" + std::string(name) + "() {\n";
+    }
+    EXPECT_THAT(classes_spread(tree), IsEmpty());
+    tree["dedup/d.cc"] = "std::vector<int> Large::d(int one,\n";
+    EXPECT_THAT(classes_spread(tree), UnorderedElementsAre("Large has methods in 4 files"));
+}
+
 }  // namespace
 }  // namespace onceward::tidy

@@ -12,14 +12,14 @@ using testing::ElementsAreArray;
 // together from a table's columns; all else is in schemas/.
 TEST(Transactions, SqlStandsInSchemasAlone) {
     EXPECT_THAT(sql_in_code(repository()),
-                ElementsAre("cli/commands/demo.cc: SELECT",  // what to try in psql
-                            "cli/commands/demo.cc: SELECT",  //
-                            "dedup/postgres/connection.cc: COMMIT",
+                ElementsAre("dedup/postgres/connection.cc: COMMIT",
                             "dedup/postgres/connection.cc: ROLLBACK",
                             "dedup/postgres/connection.cc: DEALLOCATE",
                             "dedup/postgres/transaction.cc: COMMIT",  // the tag
                             "dedup/postgres/transaction.cc: COMMIT",  // what is said of it
                             "dedup/server/migration.cc: COMMIT",      // of the script for psql
+                            "lab/commands/demo.cc: SELECT",           // what to try in psql
+                            "lab/commands/demo.cc: SELECT",           //
                             "sinks/table/table_plan.cc: UPDATE SET"));
 }
 TEST(Transactions, SqlInCodeIsFound) {
@@ -65,8 +65,8 @@ TEST(Transactions, WhoOpensOneIsFound) {
 
 TEST(Transactions, OnlyTheRunLoopCommitsOffsets) {
     EXPECT_THAT(offset_committers(repository()),
-                ElementsAre("consumer/worker.cc",    // once more, when the writer has stopped
-                            "consumer/writer.cc"));  // behind each answered COMMIT
+                ElementsAre("consumer/reader.cc",    // of revoked partitions, before they leave
+                            "consumer/writer.cc"));  // after each answered COMMIT
 }
 TEST(Transactions, WhoCommitsOffsetsIsFound) {
     EXPECT_THAT(offset_committers({{"cli/a.cc", "source->commit_through(offsets, true);"},

@@ -4,6 +4,7 @@
 #include <list>
 #include <stdexcept>
 
+#include "dedup/base/expects.h"
 #include "dedup/claims/log/log_places.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/segment_reader.h"
@@ -119,9 +120,7 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
     forget_batch();
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto found = parts_.find(claims[i].partition);
-        if (found == parts_.end()) {
-            throw std::logic_error("a claim of a partition whose window was not read");
-        }
+        expects(found != parts_.end(), "the window of a claim's partition was read");
         Part& part = found->second;
         if (part.claims.empty()) open_.push_back(&part);
         part.claims.push_back(claims[i]);

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 
 namespace onceward::campaign {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/faults/campaign/names.h"
 #include "tests/faults/campaign/plan.h"
 #include "tests/faults/campaign/tally.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/faults/campaign/message_source.h"
 
 namespace onceward::campaign {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <mutex>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/faults/campaign/request_log.h"
 #include "tests/support/eventually.h"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <list>
 
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/faults/campaign/feeder.h"
 #include "tests/faults/campaign/fleet.h"
 #include "tests/faults/campaign/hook_server.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 
 namespace onceward::campaign {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/embedded/private_postgres.h"
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/private_postgres.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/faults/campaign/worker_configuration.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/kafka.h"

@@ -11,11 +11,11 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/reserved_port.h"
 #include "clients/cpp/client.h"
 #include "clients/cpp/keys.h"
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/embedded/child_process.h"
+#include "lab/embedded/reserved_port.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"

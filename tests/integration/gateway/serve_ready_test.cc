@@ -1,8 +1,8 @@
 // What `onceward serve` says at its admin port.
 
 #include "cli/admin/admin_server.h"
-#include "cli/embedded/private_postgres.h"
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/private_postgres.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/embedded/child_process.h"
 #include "cli/process/admin_port.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"

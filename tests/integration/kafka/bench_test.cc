@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/bench/consumption.h"
-#include "cli/bench/loaded_ledger.h"
-#include "cli/bench/tables.h"
-#include "cli/bench/targets.h"
 #include "dedup/server/migration.h"
+#include "lab/bench/consumption.h"
+#include "lab/bench/loaded_ledger.h"
+#include "lab/bench/tables.h"
+#include "lab/bench/targets.h"
 #include "tests/integration/mock/program.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 class BenchCommand : public ProgramTest {
   protected:
-    BenchCommand() {
+    BenchCommand() : ProgramTest(ONCEWARD_LAB_EXECUTABLE) {
         // The private PostgreSQL of a bench by root runs under another user, who has to get in.
         using std::filesystem::perms;
         for (const auto& path : {folder(), temporary()}) {
@@ -72,7 +72,8 @@ TEST_F(BenchCommand, OneWhoseOutputIsClosedDeletesItsTopic) {
     const std::set<std::string> before = support::kafka().topics();
     ChildOptions options;
     options.command = {"/bin/bash", "-c",
-                       ONCEWARD_EXECUTABLE " bench --quick --row 1 --row 13 --bootstrap-server " +
+                       ONCEWARD_LAB_EXECUTABLE
+                           " bench --quick --row 1 --row 13 --bootstrap-server " +
                            support::kafka_bootstrap_servers() + " 2>&1 | head -n 1"};
     options.environment = {"TMPDIR=" + temporary().string()};
     options.output = output_file();

@@ -10,12 +10,12 @@
 
 #include "cli/check/connect.h"
 #include "cli/check/sample.h"
-#include "cli/embedded/reserved_port.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/fence/fence.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/support/kafka.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"

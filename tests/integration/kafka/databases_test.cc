@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "cli/admin/admin_server.h"
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/private_postgres.h"
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/child_process.h"
+#include "lab/embedded/private_postgres.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"

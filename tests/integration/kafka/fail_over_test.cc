@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 

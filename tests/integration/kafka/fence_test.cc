@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/embedded/child_process.h"
 #include "dedup/server/frozen_session_guard.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"

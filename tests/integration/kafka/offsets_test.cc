@@ -26,7 +26,7 @@ struct NoListener final : SourceListener {
 std::string committed_metadata(Scene& scene, int partition) {
     NoListener listener;
     KafkaSource source(scene.options().kafka, 0, {}, listener);
-    const auto offset = source.group_offset({scene.topic(), Partition{partition}});
+    const auto offset = source.queries().group_offset({scene.topic(), Partition{partition}});
     return offset ? offset->metadata : "none";
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/embedded/private_postgres.h"
 #include "dedup/retention/retention.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

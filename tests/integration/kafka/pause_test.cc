@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 

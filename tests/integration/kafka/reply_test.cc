@@ -7,7 +7,7 @@
 #include <fstream>
 #include <map>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/unique.h"

@@ -9,8 +9,8 @@
 #include <future>
 
 #include "cli/admin/admin_server.h"
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/child_process.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/embedded/child_process.h"
 #include "consumer/kafka/kafka_source.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class DemoTest : public ProgramTest {
   protected:
-    DemoTest() {
+    DemoTest() : ProgramTest(ONCEWARD_LAB_EXECUTABLE) {
         // The private PostgreSQL of a demo by root runs under another user, who has to get in.
         using std::filesystem::perms;
         for (const auto& path : {folder(), temporary()})

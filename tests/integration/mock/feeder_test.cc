@@ -1,4 +1,4 @@
-#include "cli/demo/feeder.h"
+#include "lab/demo/feeder.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
 

@@ -1,4 +1,4 @@
-#include "cli/demo/fleet.h"
+#include "lab/demo/fleet.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

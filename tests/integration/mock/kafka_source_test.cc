@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "consumer/kafka/mock_cluster.h"
 #include "consumer/produce/producer.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
 
 namespace onceward {

@@ -1,4 +1,4 @@
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/kafka/mock_cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/integration/mock/program.h"
 #include "tests/support/kafka.h"
 

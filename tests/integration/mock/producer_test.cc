@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "consumer/kafka/mock_cluster.h"
 #include "consumer/produce/keyed_producer.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/kafka.h"
 
 namespace onceward {

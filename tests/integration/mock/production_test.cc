@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "consumer/kafka/mock_cluster.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/kafka.h"
 
 namespace onceward {

@@ -1,5 +1,6 @@
 #pragma once
-// Runs the program itself in a folder of its own, as a user would. Used by one thread.
+// Runs the program, or the laboratory's, in a folder of its own, as a user would. Used by one
+// thread.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/support/unique.h"
 
 namespace onceward {
@@ -21,7 +22,9 @@ class ProgramTest : public testing::Test {
         std::string output;  // both streams
     };
 
-    ProgramTest() { std::filesystem::create_directories(temporary()); }
+    explicit ProgramTest(std::string program = ONCEWARD_EXECUTABLE) : program_(std::move(program)) {
+        std::filesystem::create_directories(temporary());
+    }
     ~ProgramTest() override { std::filesystem::remove_all(folder_); }
 
     std::filesystem::path folder() const { return folder_; }
@@ -40,7 +43,7 @@ class ProgramTest : public testing::Test {
     ChildProcess start(std::vector<std::string> arguments) const {
         std::filesystem::remove(output_file());
         ChildOptions options;
-        options.command = {ONCEWARD_EXECUTABLE};
+        options.command = {program_};
         options.command.insert(options.command.end(), arguments.begin(), arguments.end());
         options.environment = {"TMPDIR=" + temporary().string()};
         options.output = output_file();
@@ -60,6 +63,7 @@ class ProgramTest : public testing::Test {
     }
 
   private:
+    std::string program_;
     std::filesystem::path folder_ =
         std::filesystem::temp_directory_path() / support::unique_name("program");
 };

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "cli/embedded/child_process.h"
-#include "consumer/kafka/mock_cluster.h"
 #include "consumer/produce/producer.h"
+#include "lab/embedded/child_process.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 #include "tests/support/recording_server.h"

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/embedded/child_process.h"
-#include "consumer/kafka/mock_cluster.h"
 #include "consumer/produce/producer.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
 #include "dedup/operator/partition_suspects.h"
+#include "lab/embedded/child_process.h"
+#include "lab/kafka/mock_cluster.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/embedded/child_process.h"
 #include "dedup/operator/topic_pauses.h"
 #include "dedup/server/migration.h"
+#include "lab/embedded/child_process.h"
 #include "schemas/queries.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/support/eventually.h"
 #include "tests/support/frontend_parser.h"
 #include "tests/support/kafka.h"

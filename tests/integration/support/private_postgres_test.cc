@@ -1,4 +1,4 @@
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/support/postgres.h"
 
 namespace onceward::campaign::core {

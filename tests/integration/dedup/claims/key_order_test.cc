@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-#include "cli/embedded/child_process.h"
+#include "lab/embedded/child_process.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {

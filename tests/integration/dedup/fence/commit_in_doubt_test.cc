@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
 #include "tests/support/cutting_proxy.h"
 

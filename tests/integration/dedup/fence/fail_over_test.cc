@@ -1,7 +1,7 @@
 // A fail-over to a standby that lost the last commits, while two workers hold the same epoch.
 
-#include "cli/embedded/private_postgres.h"
 #include "dedup/server/server_check.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
 #include "tests/support/cutting_proxy.h"
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/embedded/child_process.h"
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/child_process.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
 #include "tests/support/unique.h"
 

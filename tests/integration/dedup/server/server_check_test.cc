@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "cli/embedded/private_postgres.h"
 #include "dedup/retention/retention.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
 #include "tests/support/cutting_proxy.h"
 

@@ -9,7 +9,7 @@
 #include <future>
 #include <iostream>
 
-#include "cli/embedded/private_postgres.h"
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
 #include "tests/support/unique.h"
 

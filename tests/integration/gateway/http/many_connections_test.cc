@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-#include "cli/embedded/reserved_port.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/eventually.h"

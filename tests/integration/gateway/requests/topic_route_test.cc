@@ -10,9 +10,9 @@
 
 #include "cli/composition/topic_routes.h"
 #include "cli/configuration/load.h"
-#include "cli/embedded/reserved_port.h"
 #include "cli/process/serve_routes.h"
 #include "gateway/checks/signature.h"
+#include "lab/embedded/reserved_port.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/support/kafka.h"
 #include "tests/support/unique.h"

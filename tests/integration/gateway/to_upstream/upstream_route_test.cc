@@ -7,8 +7,8 @@
 #include <future>
 
 #include "cli/configuration/load.h"
-#include "cli/embedded/private_postgres.h"
 #include "cli/process/serve_routes.h"
+#include "lab/embedded/private_postgres.h"
 #include "sinks/webhook/rules.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/integration/gateway/upstream_scene.h"

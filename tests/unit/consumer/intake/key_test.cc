@@ -261,11 +261,19 @@ TEST(KeyPreset, IdempotencyKeyStripsQuotesAndTakesBothSpellings) {
     EXPECT_EQ(plain, digest_with(options, "{}", {{"idempotency-key", R"("a\"b\\c")"}}));
     EXPECT_EQ(plain, digest_of({"group/orders", "", "header:Idempotency-Key", "a\"b\\c"}));
     for (const std::string_view bad :
-         {R"("open)"sv, R"(")"sv, R"("a"b")"sv, R"("a\b")"sv, R"("a\")"sv}) {
+         {R"("open)"sv, R"(")"sv, R"("a"b")"sv, R"("a\b")"sv, R"("a\")"sv, "\"\xC3\xA4\""sv}) {
         EXPECT_EQ(why(options, "{}", {{"Idempotency-Key", bad}}), Why::invalid_key) << bad;
     }
     EXPECT_EQ(why(options, "{}", {{"Idempotency-Key", R"("")"}}), Why::invalid_key);
     EXPECT_EQ(why(options, "{}", {{"IDEMPOTENCY-KEY", "a"}}), Why::missing_key);
+}
+
+// As an HTTP route reads it (RFC 8941, 3.3), so that a service may change from one to the other.
+TEST(KeyPreset, IdempotencyKeyIgnoresTheParametersOfAString) {
+    const KeyOptions options = preset("idempotency-key");
+    const Digest plain = digest_with(options, "{}", {{"Idempotency-Key", "a"}});
+    EXPECT_EQ(plain, digest_with(options, "{}", {{"Idempotency-Key", R"("a";v=1)"}}));
+    EXPECT_EQ(why(options, "{}", {{"Idempotency-Key", R"("a";=)"}}), Why::invalid_key);
 }
 
 TEST(KeyPreset, CloudEventsTakesHeadersOrTheStructuredForm) {

@@ -63,6 +63,7 @@ TEST_F(AssignmentTest, APartitionIsTakenThenSoughtThenRead) {
 TEST_F(AssignmentTest, ASeekToWhereTheFenceStoodBeforeDoesNotCount) {
     assignment_.assigned(partition_);
     assignment_.taken(partition_, fence(7));
+    assignment_.retake_all();
     assignment_.taken(partition_, fence(9));
     assignment_.sought(partition_, Offset{7});
     EXPECT_FALSE(assignment_.reading(partition_));
@@ -261,6 +262,22 @@ TEST_F(AssignmentTest, APartitionThatWaitsIsNotReadBeforeItsTimeAndThenFromItsFe
     EXPECT_EQ(assignment_.next_take_over(now_ + 5s), partition_);
     read_from(0);
     EXPECT_TRUE(assignment_.reading(partition_));
+}
+
+TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndReported) {
+    std::vector<std::string> refused;
+    Assignment assignment({1000ms, 5000ms}, [&](const TopicPartition& partition,
+                                                PartitionPhase phase, PartitionEvent event) {
+        refused.push_back(partition.topic + " " + std::string(to_text(phase)) + " " +
+                          std::string(to_text(event)));
+    });
+    assignment.assigned(partition_);
+    assignment.taken(partition_, fence(7));
+    assignment.sought(partition_, Offset{7});
+    assignment.taken(partition_, fence(9));
+    EXPECT_EQ(refused, std::vector<std::string>{"topic reading fence_taken"});
+    EXPECT_TRUE(assignment.reading(partition_));
+    EXPECT_EQ(assignment.find(partition_)->begin, Offset{7});
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ class FirstPositionTest : public testing::Test {
     std::int64_t begin(const StartPosition& start, bool topic_known = false) {
         const LogQuestions questions{[this] { return committed_; },
                                      [] {
-                                         return KafkaSource::Range{Offset{100}, Offset{900}};
+                                         return LogRange{Offset{100}, Offset{900}};
                                      },
                                      [](std::chrono::milliseconds) { return Offset{555}; }};
         return first_position(start, topic_known, questions).offset.raw();
     }
-    std::optional<KafkaSource::GroupOffset> committed_;
+    std::optional<GroupOffset> committed_;
 };
 
 TEST_F(FirstPositionTest, IsWhatTheTopicSays) {
@@ -35,7 +35,7 @@ TEST_F(FirstPositionTest, IsWhatTheTopicSays) {
 }
 
 TEST_F(FirstPositionTest, AdoptsAnotherConsumersCommittedOffset) {
-    committed_ = KafkaSource::GroupOffset{Offset{321}, LeaderEpoch{4}, "spark"};
+    committed_ = GroupOffset{Offset{321}, LeaderEpoch{4}, "spark"};
     EXPECT_EQ(begin({}), 321);
     EXPECT_EQ(begin(starting(StartKind::latest)), 900) << "asked for something else";
 }
@@ -46,7 +46,7 @@ TEST_F(FirstPositionTest, FallsBackWhereTheGroupHasNone) {
 }
 
 TEST_F(FirstPositionTest, OurMarkWithoutARowIsALostRowWhateverTheTopicSays) {
-    committed_ = KafkaSource::GroupOffset{Offset{321}, LeaderEpoch{-1}, "onceward:some-uuid"};
+    committed_ = GroupOffset{Offset{321}, LeaderEpoch{-1}, "onceward:some-uuid"};
     for (const StartKind kind :
          {StartKind::committed, StartKind::earliest, StartKind::latest, StartKind::timestamp}) {
         EXPECT_THROW(begin(starting(kind)), FenceLost);
@@ -61,8 +61,8 @@ TEST_F(FirstPositionTest, APartitionAddedToAKnownTopicStartsAtItsBeginning) {
 
 TEST_F(FirstPositionTest, AnErrorIsNotNone) {
     const LogQuestions questions{
-        []() -> std::optional<KafkaSource::GroupOffset> { throw KafkaError(1, "no answer"); },
-        []() -> KafkaSource::Range {
+        []() -> std::optional<GroupOffset> { throw KafkaError(1, "no answer"); },
+        []() -> LogRange {
             return {Offset{100}, Offset{900}};
         },
         [](std::chrono::milliseconds) { return Offset{0}; }};

@@ -95,6 +95,7 @@ TEST_F(HandoffTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
 TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 2, 2);
+    exchange_.with([&](Assignment& a) { a.out_of_range(zero_); });
     read_from(zero_, 7);
     push(zero_, 7, 1, 8);
     EXPECT_EQ(work().batch.spans, (std::vector{span(zero_, 7, 8), span(one_, 0, 2)}));

@@ -9,7 +9,7 @@ namespace {
 using Action = OutOfRangePlan::Action;
 using testing::HasSubstr;
 
-constexpr KafkaSource::Range log_range{Offset{80}, Offset{200}};
+constexpr LogRange log_range{Offset{80}, Offset{200}};
 
 OutOfRangePlan plan(std::int64_t fence, OutOfRangePolicy policy, int seeks = 0) {
     return plan_out_of_range(Offset{fence}, log_range, policy, seeks);

@@ -152,5 +152,20 @@ TEST(DistinctClaims, OfNoMessagesAreNone) {
     EXPECT_THAT(folded.verdicts({}), IsEmpty());
 }
 
+TEST(ClaimOrder, ClaimsAreInOrderIfEachDigestIsAboveTheOneBefore) {
+    const auto claims_of = [](std::initializer_list<const char*> keys) {
+        std::vector<Claim> claims;
+        for (const char* key : keys) claims.push_back({digest_of_bytes(key), {}, {}, {}});
+        return claims;
+    };
+    std::vector<Claim> claims = claims_of({"a", "b", "c"});
+    std::ranges::sort(claims, {}, &Claim::digest);
+    EXPECT_TRUE(in_claim_order(claims));
+    EXPECT_TRUE(in_claim_order({}));
+    std::ranges::swap(claims[0], claims[1]);
+    EXPECT_FALSE(in_claim_order(claims));
+    EXPECT_FALSE(in_claim_order(claims_of({"a", "a"})));
+}
+
 }  // namespace
 }  // namespace onceward::test

@@ -46,11 +46,5 @@ TEST(RetentionRules, HoursMayPassMidnight) {
     EXPECT_TRUE(within({minutes(0), minutes(1440)}, minutes(1439)));
 }
 
-TEST(RetentionRules, JitterStaysWithinAQuarter) {
-    EXPECT_EQ(jittered(milliseconds(1000), 0.0), milliseconds(750));
-    EXPECT_EQ(jittered(milliseconds(1000), 0.5), milliseconds(1000));
-    EXPECT_LT(jittered(milliseconds(1000), 0.999), milliseconds(1250));
-}
-
 }  // namespace
 }  // namespace onceward

@@ -1,0 +1,185 @@
+#include "consumer/kafka/broker_queries.h"
+
+#include <array>
+
+#include "consumer/kafka/kafka_error.h"
+#include "consumer/kafka/kafka_handles.h"
+
+namespace onceward {
+namespace {
+
+constexpr int query_timeout_ms = 5000;
+
+KafkaTopicPartitionList one(const TopicPartition& partition) {
+    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
+                                      partition.partition.raw());
+    return list;
+}
+
+// Waits for the answer of an admin request on a queue of its own.
+KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
+    KafkaEvent event(rd_kafka_queue_poll(queue, query_timeout_ms * 2));
+    if (!event) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, what);
+    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        throw_kafka(rd_kafka_event_error(event.get()), what);
+    }
+    return event;
+}
+
+KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
+    KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
+    std::array<char, 256> text{};
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(),
+                                              text.size());
+    return options;
+}
+
+std::string cluster_id(rd_kafka_t* client) {
+    const KafkaString cluster(rd_kafka_clusterid(client, query_timeout_ms));
+    if (!cluster) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id");
+    return cluster.get();
+}
+
+// librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and with
+// nothing.
+bool is_mock(const std::string& cluster) { return cluster.starts_with("mockCluster"); }
+
+}  // namespace
+
+std::optional<GroupOffset> BrokerQueries::group_offset(const TopicPartition& partition) const {
+    const KafkaTopicPartitionList list = one(partition);
+    const rd_kafka_resp_err_t code = rd_kafka_committed(client_, list.get(), query_timeout_ms);
+    const rd_kafka_topic_partition_t& element = list->elems[0];
+    // DANGER: an error does not mean "no offset". If it did, a group would start over and process
+    // everything again, or nothing.
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "committed offset");
+    if (element.err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(element.err, "committed offset");
+    if (element.offset < 0) return std::nullopt;
+    GroupOffset found{Offset{element.offset},
+                      LeaderEpoch{rd_kafka_topic_partition_get_leader_epoch(&element)}, ""};
+    if (element.metadata != nullptr) {
+        found.metadata.assign(static_cast<const char*>(element.metadata), element.metadata_size);
+    }
+    return found;
+}
+
+LogRange BrokerQueries::range(const TopicPartition& partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
+        client_, partition.topic.c_str(), partition.partition.raw(), &low, &high, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "range of " + partition.topic);
+    return {Offset{low}, Offset{high}};
+}
+
+Offset BrokerQueries::offset_at(const TopicPartition& partition,
+                                std::chrono::milliseconds timestamp) const {
+    const KafkaTopicPartitionList list = one(partition);
+    list->elems[0].offset = timestamp.count();
+    const rd_kafka_resp_err_t code =
+        rd_kafka_offsets_for_times(client_, list.get(), query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
+    if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        throw_kafka(list->elems[0].err, "offset at a time");
+    }
+    return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
+}
+
+std::optional<Offset> BrokerQueries::high_watermark(const TopicPartition& partition) const {
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaTopicPartitionList list = one(partition);
+    list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    // DANGER: read_uncommitted. With isolation.level the answer is the last stable offset, and
+    // acknowledged messages may lie after it. A watermark taken from it would let the retention of
+    // their claims run out.
+    const KafkaErrorObject refused(rd_kafka_AdminOptions_set_isolation_level(
+        options.get(), RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
+    rd_kafka_ListOffsets(client_, list.get(), options.get(), queue.get());
+    const KafkaEvent event = answer(queue.get(), "end of the log");
+    const rd_kafka_ListOffsets_result_t* result = rd_kafka_event_ListOffsets_result(event.get());
+    std::size_t count = 0;
+    const rd_kafka_ListOffsetsResultInfo_t** infos =
+        rd_kafka_ListOffsets_result_infos(result, &count);
+    if (count != 1) return std::nullopt;
+    const rd_kafka_topic_partition_t* found =
+        rd_kafka_ListOffsetsResultInfo_topic_partition(infos[0]);
+    if (found->err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(found->err, "end of the log");
+    if (found->offset < 0) return std::nullopt;
+    return Offset{found->offset};
+}
+
+std::map<std::string, std::string> BrokerQueries::topic_properties(const std::string& topic) const {
+    std::map<std::string, std::string> properties;
+    if (is_mock(cluster_id(client_))) return properties;
+    const KafkaConfigResource resource(
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+    rd_kafka_ConfigResource_t* wanted[] = {resource.get()};
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+    rd_kafka_DescribeConfigs(client_, wanted, 1, options.get(), queue.get());
+    const KafkaEvent event = answer(queue.get(), "properties of topic");
+    std::size_t count = 0;
+    const rd_kafka_ConfigResource_t** found = rd_kafka_DescribeConfigs_result_resources(
+        rd_kafka_event_DescribeConfigs_result(event.get()), &count);
+    if (count != 1) throw_kafka(RD_KAFKA_RESP_ERR__BAD_MSG, "properties of topic " + topic);
+    const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(found[0]);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "properties of topic " + topic);
+    const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+        if (value != nullptr) properties[rd_kafka_ConfigEntry_name(entries[i])] = value;
+    }
+    return properties;
+}
+
+int BrokerQueries::partition_count(const std::string& topic) const {
+    const KafkaTopic handle(rd_kafka_topic_new(client_, topic.c_str(), nullptr));
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(client_, 0, handle.get(), &raw, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "partitions of " + topic);
+    const KafkaMetadata metadata(raw);
+    if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
+    return metadata->topics[0].partition_cnt;
+}
+
+std::vector<std::string> BrokerQueries::topic_names() const {
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code = rd_kafka_metadata(client_, 1, nullptr, &raw, query_timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "names of the topics");
+    const KafkaMetadata metadata(raw);
+    std::vector<std::string> names;
+    for (int i = 0; i < metadata->topic_cnt; ++i) names.emplace_back(metadata->topics[i].topic);
+    return names;
+}
+
+LogIdentity BrokerQueries::identity(const std::string& topic) const {
+    LogIdentity identity;
+    identity.cluster_id = cluster_id(client_);
+    if (is_mock(identity.cluster_id)) return identity;
+    const char* names[] = {topic.c_str()};
+    const KafkaTopicCollection topics(rd_kafka_TopicCollection_of_topic_names(names, 1));
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    rd_kafka_DescribeTopics(client_, topics.get(), options.get(), queue.get());
+    // DANGER: an error is not 'unknown'. An unknown id agrees with any, and a topic that was made
+    // again would be taken for the old one.
+    const KafkaEvent event = answer(queue.get(), "id of topic");
+    std::size_t count = 0;
+    const rd_kafka_TopicDescription_t** found = rd_kafka_DescribeTopics_result_topics(
+        rd_kafka_event_DescribeTopics_result(event.get()), &count);
+    if (count != 1) throw_kafka(RD_KAFKA_RESP_ERR__BAD_MSG, "id of topic " + topic);
+    const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(found[0]);
+    if (error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        throw_kafka(rd_kafka_error_code(error), "id of topic " + topic);
+    }
+    const rd_kafka_Uuid_t* id = rd_kafka_TopicDescription_topic_id(found[0]);
+    const bool none = id == nullptr || (rd_kafka_Uuid_most_significant_bits(id) == 0 &&
+                                        rd_kafka_Uuid_least_significant_bits(id) == 0);
+    if (!none) identity.topic_id = rd_kafka_Uuid_base64str(id);  // Brokers before 2.8 know none.
+    return identity;
+}
+
+}  // namespace onceward

@@ -1,0 +1,107 @@
+#include "consumer/kafka/group_question.h"
+
+#include <array>
+
+namespace onceward {
+namespace {
+
+constexpr int group_timeout_ms = 5000;
+
+KafkaAdminOptions group_question(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
+    KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
+    std::array<char, 256> text{};
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), group_timeout_ms, text.data(),
+                                              text.size());
+    return options;
+}
+
+// An error that comes with a description, or none.
+bool has_error(const rd_kafka_error_t* error) {
+    return error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+bool take_topics(rd_kafka_event_t* event, GroupSight& sight) {
+    std::size_t count = 0;
+    const rd_kafka_TopicDescription_t** topics =
+        rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event), &count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (has_error(rd_kafka_TopicDescription_error(topics[i]))) return false;
+        std::size_t partitions = 0;
+        rd_kafka_TopicDescription_partitions(topics[i], &partitions);
+        sight.partitions[rd_kafka_TopicDescription_name(topics[i])] = static_cast<int>(partitions);
+    }
+    return true;
+}
+
+bool take_members(rd_kafka_event_t* event, const std::string& myself, GroupSight& sight) {
+    std::size_t count = 0;
+    const rd_kafka_ConsumerGroupDescription_t** groups =
+        rd_kafka_DescribeConsumerGroups_result_groups(
+            rd_kafka_event_DescribeConsumerGroups_result(event), &count);
+    if (count != 1 || has_error(rd_kafka_ConsumerGroupDescription_error(groups[0]))) return false;
+    bool is_member = false;
+    const std::size_t members = rd_kafka_ConsumerGroupDescription_member_count(groups[0]);
+    for (std::size_t i = 0; i < members; ++i) {
+        const rd_kafka_MemberDescription_t* member =
+            rd_kafka_ConsumerGroupDescription_member(groups[0], i);
+        is_member = is_member || myself == rd_kafka_MemberDescription_consumer_id(member);
+        const rd_kafka_MemberAssignment_t* assignment =
+            rd_kafka_MemberDescription_assignment(member);
+        if (assignment == nullptr) continue;
+        const rd_kafka_topic_partition_list_t* list =
+            rd_kafka_MemberAssignment_partitions(assignment);
+        if (list == nullptr) continue;
+        for (int at = 0; at < list->cnt; ++at) {
+            sight.owned.insert({list->elems[at].topic, Partition{list->elems[at].partition}});
+        }
+    }
+    sight.settled = is_member && rd_kafka_ConsumerGroupDescription_state(groups[0]) ==
+                                     RD_KAFKA_CONSUMER_GROUP_STATE_STABLE;
+    return true;
+}
+
+}  // namespace
+
+std::string member_id(rd_kafka_t* client) {
+    const KafkaString id(rd_kafka_memberid(client));
+    return id ? id.get() : "";
+}
+
+void GroupQuestion::ask(rd_kafka_t* client, const std::string& group,
+                        const std::vector<const char*>& topics) {
+    // Two answers that come together would be one check.
+    if (answers_due_ > 0) return;
+    if (!answers_) answers_.reset(rd_kafka_queue_new(client));
+    sight_ = GroupSight{};
+    failed_ = false;
+    answers_due_ = 2;
+    std::vector<const char*> names = topics;
+    const KafkaTopicCollection collection(
+        rd_kafka_TopicCollection_of_topic_names(names.data(), names.size()));
+    rd_kafka_DescribeTopics(client, collection.get(),
+                            group_question(client, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS).get(),
+                            answers_.get());
+    const char* groups[] = {group.c_str()};
+    rd_kafka_DescribeConsumerGroups(
+        client, groups, 1, group_question(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS).get(),
+        answers_.get());
+}
+
+std::optional<GroupSight> GroupQuestion::told(rd_kafka_t* client) {
+    if (answers_due_ == 0) return std::nullopt;
+    while (const KafkaEvent event{rd_kafka_queue_poll(answers_.get(), 0)}) {
+        --answers_due_;
+        // A broker that does not answer is reported elsewhere.
+        if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            failed_ = true;
+        } else if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT) {
+            failed_ = !take_topics(event.get(), sight_) || failed_;
+        } else {
+            failed_ = !take_members(event.get(), member_id(client), sight_) || failed_;
+        }
+    }
+    if (answers_due_ > 0 || failed_) return std::nullopt;
+    return std::move(sight_);
+}
+
+}  // namespace onceward

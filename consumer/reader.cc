@@ -1,0 +1,198 @@
+#include "consumer/reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dedup/base/logging.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the reader sleeps if nothing wakes it; it must keep polling.
+constexpr auto reader_idle = 100ms;
+// A member that lost its group is back within a second or two if brokers are there.
+constexpr auto bootstrap_every = 5s;
+
+std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
+    std::vector<std::string> names;
+    for (const WorkerTopic& topic : topics) names.push_back(topic.name);
+    return names;
+}
+
+// A dynamic member's end is a rebalance, after which every partition has an owner; in the consumer
+// protocol (KIP-848) the brokers follow up each hand-over themselves.
+bool wants_group_observer(const KafkaOptions& kafka) {
+    const auto protocol = kafka.properties.find("group.protocol");
+    return !kafka.instance_id.empty() &&
+           (protocol == kafka.properties.end() || protocol->second.reveal() != "consumer");
+}
+
+}  // namespace
+
+Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
+               const std::vector<std::unique_ptr<MessageBuilder>>& builders)
+    : options_(options),
+      handoff_(handoff),
+      activity_(activity),
+      source_(options.kafka, options.number, names(options.topics), *this),
+      lag_(options.stalled_after, handoff, source_, activity),
+      next_bootstrap_(Clock::now() + bootstrap_every) {
+    topics_.reserve(options.topics.size());
+    for (std::size_t i = 0; i < options.topics.size(); ++i) {
+        const WorkerTopic& topic = options.topics[i];
+        topics_.push_back(
+            {topic.name, *builders[i], ReadSize(options.batch, topic.batch_messages)});
+    }
+    // A member of an eager group gives everything back before it joins the next generation, so one
+    // session time-out between two checks is enough.
+    if (wants_group_observer(options.kafka)) {
+        group_.emplace(time_property(options.kafka, "session.timeout.ms", 45'000ms), source_);
+    }
+}
+
+void Reader::run(const std::atomic<bool>& stop) {
+    while (!stop) {
+        last_poll_ = Clock::now();
+        source_.serve();
+        find_brokers();
+        seek_to_fences();
+        stop_fetching();
+        const bool any = read_topics();
+        report_unreadable();
+        lag_.tick();
+        if (group_ && group_->tick()) joined_ = false;
+        if (!any) source_.wait(reader_idle);
+    }
+}
+
+void Reader::close() {
+    source_.close();
+    // A consumer that failed did not give these back. The writer ends when none is held any more.
+    std::vector<TopicPartition> rest;
+    handoff_.look([&](const Assignment& assignment) {
+        for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
+    });
+    if (!rest.empty()) handoff_.revoked(rest, options_.drain_timeout);
+}
+
+void Reader::find_brokers() {
+    const auto now = Clock::now();
+    if (!joined_ && now < next_bootstrap_) return;
+    if (!joined_) source_.bootstrap_again();
+    next_bootstrap_ = now + bootstrap_every;
+}
+
+void Reader::seek_to_fences() {
+    for (const Assignment::Seek& seek : handoff_.begin_seeks()) {
+        const auto topic = std::ranges::find_if(
+            topics_, [&](const Topic& one) { return one.name == seek.partition.topic; });
+        topic->builder.set_topic_id(seek.topic_id);
+        if (!source_.begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
+        handoff_.sought(seek.partition, seek.offset);
+    }
+}
+
+void Reader::stop_fetching() {
+    const auto standing =
+        handoff_.look([](const Assignment& assignment) { return assignment.standing(); });
+    for (const TopicPartition& partition : standing) source_.end(partition);
+}
+
+bool Reader::read_topics() {
+    bool any = false;
+    for (std::size_t number = 0; number < topics_.size(); ++number) {
+        if (!handoff_.has_room(number)) continue;
+        Topic& topic = topics_[number];
+        Chunk chunk = source_.read(number, topic.size.next(), topic.builder);
+        topic.size.took(chunk);
+        any = any || !chunk.spans.empty();
+        note(topic.name, chunk);
+        handoff_.push(number, std::move(chunk));
+    }
+    return any;
+}
+
+void Reader::note(const std::string& topic, const Chunk& chunk) {
+    if (chunk.spans.empty()) return;
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    for (const Span& span : chunk.spans) {
+        suspect_.came({topic, span.partition}, 0, span.begin, now);
+    }
+    if (chunk.bytes < MemorySuspect::large) return;
+    for (const Message& message : chunk.messages) {
+        const std::size_t bytes = message.record.payload.value_or("").size();
+        if (bytes < MemorySuspect::large) continue;
+        suspect_.came({topic, message.record.partition}, bytes, message.record.offset, now);
+    }
+}
+
+// DANGER: call it after the chunks were handed over. Otherwise the writer finds nothing on its way,
+// and reads the messages before these records again, for ever.
+void Reader::report_unreadable() {
+    for (const UnreadableRecords& records : std::exchange(unreadable_records_, {})) {
+        handoff_.with([&](Assignment& assignment) {
+            assignment.unreadable(records.partition, records.position, records.reason);
+        });
+    }
+}
+
+std::optional<FetchSuspect> Reader::suspect() const {
+    std::vector<MemorySuspect::Open> open;
+    handoff_.look([&](const Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
+            open.push_back({partition, std::nullopt, false});
+        }
+    });
+    for (MemorySuspect::Open& one : open) {
+        one.fence = activity_.fence(one.partition);
+        const std::optional<Offset> end = source_.fetched_end(one.partition);
+        one.waits = !end || !one.fence || *end > *one.fence;
+    }
+    const std::lock_guard lock(mutex_);
+    return suspect_.suspect(open, Clock::now());
+}
+
+void Reader::assigned(const std::vector<TopicPartition>& partitions) {
+    for (const TopicPartition& partition : partitions) {
+        log_info("partition.assigned",
+                 {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
+    }
+    reached(options_.observer, Step::in_rebalance);
+    activity_.forget(partitions);
+    handoff_.assigned(partitions);
+    joined_ = true;
+}
+
+void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
+    const auto offsets = handoff_.revoked(partitions, options_.drain_timeout);
+    reached(options_.observer, Step::in_rebalance);
+    for (const TopicPartition& partition : partitions) {
+        log_info(
+            "partition.revoked",
+            {{"topic", partition.topic}, {"partition", partition.partition.raw()}, {"lost", lost}});
+    }
+    // In the callback, before unassign: without auto-commit nothing else commits them.
+    if (!lost) source_.commit_through(offsets, true);
+    if (lost) joined_ = false;
+}
+
+void Reader::out_of_range(const TopicPartition& partition) {
+    handoff_.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
+}
+
+void Reader::unreadable(const UnreadableRecords& records) {
+    unreadable_records_.push_back(records);
+}
+
+void Reader::partition_failed(const TopicPartition& partition, int code,
+                              const std::string& reason) {
+    log_error("partition.failed", {{"topic", partition.topic},
+                                   {"partition", partition.partition.raw()},
+                                   {"code", code},
+                                   {"error", reason}});
+}
+
+}  // namespace onceward

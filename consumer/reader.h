@@ -1,0 +1,84 @@
+#pragma once
+// The reader's thread: polls Kafka, seeks to the fences, and hands chunks of messages to the
+// writer. run() shows the order of its steps. It never waits for PostgreSQL. run() is for one
+// thread; the const methods and source() are thread-safe. Owns the Kafka consumer; borrows the
+// rest.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "consumer/kafka/group_observer.h"
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/partitions/read_size.h"
+#include "consumer/watch/lag_observer.h"
+#include "consumer/watch/memory_suspect.h"
+#include "consumer/watch/worker_activity.h"
+#include "consumer/writing/worker_options.h"
+
+namespace onceward {
+
+class Reader final : private SourceListener {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `builders`: one for each topic of the options, in their order.
+    Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
+           const std::vector<std::unique_ptr<MessageBuilder>>& builders);
+    // Returns when `stop` is true. Throws a KafkaError if the consumer must be recreated.
+    void run(const std::atomic<bool>& stop);
+    // Leaves the group and gives back every partition; also after run() has thrown.
+    void close();
+
+    KafkaSource& source() { return source_; }
+    // The group has given this member its partitions, which may be none.
+    bool joined() const { return joined_; }
+    Clock::time_point last_poll() const { return last_poll_; }
+    std::int64_t below_fence() const { return source_.below_fence(); }
+    std::int64_t rejoins() const { return group_ ? group_->rejoins() : 0; }
+    std::vector<PartitionStatus> lag() const { return lag_.statuses(); }
+    // What it was most likely fetching, now that memory ran short; nullopt if nothing.
+    std::optional<FetchSuspect> suspect() const;
+
+  private:
+    void find_brokers();
+    void seek_to_fences();
+    void stop_fetching();
+    // Returns whether anything was read.
+    bool read_topics();
+    void note(const std::string& topic, const Chunk& chunk);
+    void report_unreadable();
+
+    void assigned(const std::vector<TopicPartition>& partitions) override;
+    void revoked(const std::vector<TopicPartition>& partitions, bool lost) override;
+    void out_of_range(const TopicPartition& partition) override;
+    void unreadable(const UnreadableRecords& records) override;
+    void partition_failed(const TopicPartition& partition, int code,
+                          const std::string& reason) override;
+
+    struct Topic {
+        const std::string& name;
+        MessageBuilder& builder;
+        ReadSize size;
+    };
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    WorkerActivity& activity_;
+    std::vector<Topic> topics_;
+    KafkaSource source_;
+    LagObserver lag_;
+    std::optional<GroupObserver> group_;                 // for static members
+    std::vector<UnreadableRecords> unreadable_records_;  // reported by the read() under way
+    Clock::time_point next_bootstrap_;
+    std::atomic<bool> joined_{false};
+    std::atomic<Clock::time_point> last_poll_{Clock::now()};
+    mutable std::mutex mutex_;  // of the suspect
+    MemorySuspect suspect_{Clock::now()};
+};
+
+}  // namespace onceward

@@ -1,0 +1,69 @@
+#pragma once
+// What the writer does about a failure: it tries again, lets a topic or a partition wait, stops a
+// topic, or gives up the session. One message, topic or table in trouble never stops the others.
+// Used by the writer's thread only. Borrows what it is constructed with.
+
+#include <chrono>
+#include <string>
+
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/topic_spacing.h"
+#include "consumer/writing/writer_session.h"
+
+namespace onceward {
+
+class FailureResponse {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    FailureResponse(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
+                    WorkerActivity& activity, WriterSession& session);
+
+    // A batch failed. Returns whether it is to be tried again on this session. `begun`: when the
+    // failed try began.
+    bool batch_failed(WriterTopic& topic, const ProcessingError& error, Clock::time_point begun);
+    // A message is to be tried again later: its partition waits.
+    void message_waits(WriterTopic& topic, const MessageWaits& waits);
+    // The topic's sink or claims cannot go on, and no retry repairs it as things are.
+    void refused(WriterTopic& topic, const std::string& why);
+    // The topic's batches land: failures are counted from the beginning again.
+    void landed(WriterTopic& topic);
+    // What failed outside a batch: a take-over, a check of the ledger, a sink's preparation.
+    // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
+    void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
+    // The same of work that one missing right must not end: returns false for an error whose action
+    // is `stop`, which is the caller's to report.
+    bool unless_refused(const PostgresError& error);
+
+    // The fence is not this worker's, or has another offset: it must be taken again.
+    void missed(const TopicPartition& partition);
+    // Nothing is read of the partition until it is tried again; never by itself if `first_retry`
+    // is 0.
+    void halt(const TopicPartition& partition, const Halt& halt,
+              std::chrono::milliseconds first_retry);
+    // Halts all of the topic's partitions.
+    void stop_topic(WriterTopic& topic, const std::string& why,
+                    std::chrono::milliseconds first_retry, HaltReason reason = HaltReason::failed);
+    // Whether a topic was stopped since the last call.
+    bool take_stopped();
+
+  private:
+    bool retry(WriterTopic& topic, const ProcessingError& error, Clock::time_point begun);
+    bool target_changed(WriterTopic& topic);
+    void set_aside(WriterTopic& topic, const PostgresError& error, Clock::duration tried);
+    void abandon_leaving(WriterTopic& topic);
+    // Returns how many partitions wait; they are read again from their fences.
+    std::size_t let_wait(const WriterTopic& topic, Clock::time_point until,
+                         const std::string& why = "");
+
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    KafkaSource& source_;
+    WorkerActivity& activity_;
+    WriterSession& session_;
+    TopicSpacing spacing_;
+    int retries_ = 0;  // of work that is no topic's batch
+    bool stopped_ = false;
+};
+
+}  // namespace onceward

@@ -1,0 +1,57 @@
+#pragma once
+// Takes the fence of a partition before any message of it is read, and says where reading begins.
+// Used by the writer's thread only. Borrows what it is constructed with.
+
+#include <optional>
+
+#include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/first_position.h"
+#include "consumer/writing/failure_response.h"
+#include "consumer/writing/topic_setup.h"
+#include "consumer/writing/writer_session.h"
+
+namespace onceward {
+
+class TakeOver {
+  public:
+    TakeOver(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
+             WorkerActivity& activity, WriterSession& session, TopicSetup& setup,
+             FailureResponse& failures);
+
+    // Takes the fence, or lets the partition wait or halt. Failures are dealt with here.
+    // REQUIRES: the session is connected.
+    void run(const TopicPartition& partition);
+    // The topic has so many partitions now.
+    void check_partitions(WriterTopic& topic, int now);
+    // The topic's name means another log now.
+    void other_log(WriterTopic& topic, const LogIdentity& now);
+
+  private:
+    void take(WriterTopic& topic, const TopicPartition& partition);
+    void make_fence_row(WriterTopic& topic, const TopicPartition& partition);
+    void create_fences(WriterTopic& topic, const TopicPartition& wanted);
+    FenceState take_fence(WriterTopic& topic, const TopicPartition& partition);
+    void ask_identity(WriterTopic& topic);
+    void require_fixed_partitions(WriterTopic& topic);
+    LogQuestions questions(const TopicPartition& partition);
+    // The fence has another owner than this worker: retired, of another log, or revoked meanwhile.
+    void settle_refusal(WriterTopic& topic, const TopicPartition& partition,
+                        const FenceState& fence);
+    // Where to continue if the log does not hold the fence's offset; nullopt if the partition was
+    // halted. Nothing is skipped without a row in skipped_ranges, in the transaction that moves the
+    // fence.
+    std::optional<Offset> beyond_the_gap(WriterTopic& topic, const TopicPartition& partition,
+                                         const FenceState& fence);
+    void halt_suspect(const TopicPartition& partition, Offset fence);
+    void stop_for_other_log(WriterTopic& topic, const LogIdentity& before);
+
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    KafkaSource& source_;
+    WorkerActivity& activity_;
+    WriterSession& session_;
+    TopicSetup& setup_;
+    FailureResponse& failures_;
+};
+
+}  // namespace onceward

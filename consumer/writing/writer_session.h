@@ -1,0 +1,96 @@
+#pragma once
+// The writer's session with PostgreSQL, and everything that memory knows through it: fences,
+// watermarks, and the state of each topic. Used by the writer's thread only. Borrows what it is
+// constructed with; owns the connection. lost() is the one place where all of it is forgotten.
+
+#include <memory>
+#include <vector>
+
+#include "consumer/intake/message_builder.h"
+#include "consumer/partitions/handoff.h"
+#include "consumer/partitions/retention_watermarks.h"
+#include "consumer/watch/worker_activity.h"
+#include "consumer/writing/worker_options.h"
+#include "dedup/base/expects.h"
+#include "dedup/fence/fence.h"
+#include "dedup/leases/lease_processor.h"
+#include "dedup/policy/batch_processor.h"
+#include "dedup/server/migration.h"
+
+namespace onceward {
+
+// What a topic's reader and writer share. It outlives the writer.
+struct TopicParts {
+    Sink& sink;
+    MessageBuilder& reading;    // the reader's
+    MessageBuilder& finishing;  // the writer's own
+};
+
+// A topic as the writer knows it.
+struct WriterTopic {
+    WriterTopic(const WorkerTopic& from, const TopicParts& with)
+        : options(from), sink(with.sink), reading(with.reading), finishing(with.finishing) {}
+
+    const WorkerTopic& options;
+    Sink& sink;
+    MessageBuilder& reading;
+    MessageBuilder& finishing;
+    RegisteredLedger registered{};
+    std::unique_ptr<ClaimStore> claims{};
+    std::unique_ptr<ResultStore> results{};
+    std::unique_ptr<Replies> replies{};
+    std::unique_ptr<ResultReplay> answers{};
+    std::unique_ptr<EffectAnswers> kept{};  // the same, for effects outside PostgreSQL
+    std::unique_ptr<BatchProcessor> processor{};
+    LogIdentity identity{};
+    std::string target{};  // Sink::target_state() before the topic was set up
+    // Assignment::changes() when the identity was asked for, plus one
+    std::uint64_t identity_known = 0;
+    // With `reach: partition`: how many partitions the ledger began with; nullopt if not asked.
+    std::optional<int> fixed_partitions{};
+    bool ready = false;         // registered, and the sink fits, in this session
+    int retries = 0;            // failures in a row that may pass, since the topic's last commit
+    std::vector<Span> batch{};  // of the batch in work, for the log
+};
+
+class WriterSession {
+  public:
+    WriterSession(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
+                  const std::vector<TopicParts>& parts);
+    ~WriterSession();
+    WriterSession(const WriterSession&) = delete;
+    WriterSession& operator=(const WriterSession&) = delete;
+
+    // Tries once; pauses if PostgreSQL cannot be reached or is not fit.
+    void connect();
+    bool connected() const { return connection_ != nullptr; }
+    // REQUIRES: connected().
+    Connection& connection() {
+        expects(connected(), "the writer's session is connected");
+        return *connection_;
+    }
+    // Grows with each connection: what belongs to an earlier one is out of date.
+    std::uint64_t number() const { return number_; }
+    // Ends the session, and forgets all that memory knew through it.
+    void lost(const PostgresError& error);
+
+    Fences& fences() { return fences_; }
+    RetentionWatermarks& watermarks() { return watermarks_; }
+    // In the order of the options.
+    std::vector<WriterTopic>& topics() { return topics_; }
+    WriterTopic& topic(const std::string& name);
+
+  private:
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    WorkerActivity& activity_;
+    std::unique_ptr<Connection> connection_;
+    std::uint64_t number_ = 0;
+    int failed_ = 0;  // connects in a row
+    SchemaCheck require_schema_;
+    Fences fences_;
+    RetentionWatermarks watermarks_;
+    std::vector<WriterTopic> topics_;
+};
+
+}  // namespace onceward

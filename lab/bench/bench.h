@@ -1,0 +1,71 @@
+#pragma once
+// What the rows' measuring shares: the topics, the rounds, the words for a setting. One method for
+// each row. Used by one thread; failures are exceptions.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/bench/rows.h"
+#include "lab/bench/topic.h"
+
+namespace onceward::bench {
+
+struct Side {
+    std::string name;
+    std::function<Measurement()> run;
+};
+
+class Bench {
+  public:
+    explicit Bench(const Setup& setup) : setup_(setup), extent_(setup.extent) {}
+
+    std::vector<RowResult> against_dedup_off(const std::vector<std::string>& rows);
+    RowResult isolation();
+    RowResult replay_storm();
+    RowResult single();
+    RowResult workers();
+    RowResult duplicates();
+    RowResult latency();
+    RowResult idle();
+    RowResult debezium();
+    RowResult spring();
+    RowResult kcat();
+    // Rows 7, 12, 13 and 14, of one ledger that is loaded once.
+    std::vector<RowResult> loaded(const std::vector<std::string>& rows);
+    RowResult purge();
+
+  private:
+    Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }
+    std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates,
+                                      Form form = Form::plain) const;
+    std::unique_ptr<Topic> filled(std::int64_t messages, bool duplicates, Form form) const;
+    // For the peers' rows: `log` with one worker, and another program to compare with.
+    Side beside_peers(const Topic& topic);
+    Side peer(const Topic& topic, const char* name, const char* program, const char* table);
+    RowResult begin_peers(std::string_view row, const std::string& setting) const;
+    const Topic& plain();
+    Side consumed(const Topic& topic, const Plan& plan, std::optional<std::int64_t> part = {});
+    // Each side once in each round.
+    std::vector<std::vector<Measurement>> in_turn(const std::vector<Side>& sides);
+    // In a ledger that is loaded; its tables are kept.
+    Measurement consume_loaded(
+        Tables& tables, const Topic& topic, const std::function<void()>& meanwhile = [] {});
+    // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
+    double after_a_kill(Tables& tables);
+    // What another process pays that only reads what is claimed.
+    std::string cost_of_reading_along();
+    void say(const std::string& name, const Measurement& run) const;
+    RowResult begin(std::string_view row, const std::string& setting) const;
+    std::string consumed_setting(std::int64_t times = 1) const;
+
+    const Setup& setup_;
+    const Extent& extent_;
+    std::unique_ptr<Topic> plain_;  // filled, without duplicates
+    int round_ = 0;
+};
+
+}  // namespace onceward::bench

@@ -1,0 +1,93 @@
+#include "lab/bench/worker_process.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "dedup/fence/fence.h"
+#include "lab/bench/loaded_ledger.h"
+#include "lab/embedded/product_program.h"
+#include "lab/queries.h"
+
+namespace onceward::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Text in JSON's quotes is text in YAML's.
+std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+
+std::string configuration(const Place& place, const Workload& topic, const Tables& tables) {
+    return "group: " + quoted(group_of(topic, tables)) +
+           "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
+           ", properties: {session.timeout.ms: \"6000\"}}\npostgres: {dsn: " +
+           quoted(tables.options().dsn.reveal()) + ", schema: " + tables.options().schema +
+           ", application_name: onceward-bench-process}\n"
+           "admin: {listen: off}\n"
+           "topics:\n"
+           "  - name: " +
+           topic.topic +
+           "\n"
+           "    key: {preset: idempotency-key, operation: " +
+           quoted(tables.id()) + "}\n    ledger: {store: log, name: " + ledger_name +
+           "}\n"
+           "    sink:\n"
+           "      table: " +
+           plain_table +
+           "\n"
+           "      columns: {event_id: /event_id, account: /account, amount_minor: /amount_minor, "
+           "currency: /currency, created_at: /created_at}\n";
+}
+
+// By their owners; a fence is made before it is taken.
+bool fences_taken(Tables& tables, const Workload& topic) {
+    Fences fences(group_of(topic, tables), "bench");
+    for (int number = 0; number < topic.partitions; ++number) {
+        const auto fence = fences.look(tables.connection(), topic.topic, Partition{number});
+        if (!fence || fence->epoch == Epoch{0}) return false;
+    }
+    return true;
+}
+
+ChildOptions command(const demo::TemporaryFolder& folder, const std::string& text) {
+    const auto file = folder.path() / "onceward.yaml";
+    std::ofstream(file) << text;
+    ChildOptions options;
+    options.command = {product_program().string(), "run", "-c", file.string()};
+    options.output = folder.path() / "worker.log";
+    return options;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const Place& place, const Workload& topic, Tables& tables)
+    : options_(command(folder_, configuration(place, topic, tables))), process_(options_) {
+    wait_until([&] { return fences_taken(tables, topic); }, "for a worker's fences");
+}
+
+void WorkerProcess::wait_until(const std::function<bool()>& holds, std::string_view what) {
+    bench::wait_until(
+        [&] {
+            if (!process_.running()) {
+                throw std::runtime_error("the worker ended: " + tail_of(*options_.output));
+            }
+            return holds();
+        },
+        what);
+}
+
+ProcessCpu WorkerProcess::cpu(Tables& tables) const {
+    ProcessCpu cpu{cpu_seconds_of(process_.pid()), 0};
+    const QueryResult sessions = tables.connection().execute(lab_sql::bench_reader_sessions);
+    for (int row = 0; row < sessions.rows(); ++row) {
+        cpu.sessions += cpu_seconds_of(static_cast<pid_t>(sessions.integer(row, 0)));
+    }
+    return cpu;
+}
+
+void WorkerProcess::end(int signal) {
+    process_.send(signal);
+    process_.wait(30s);
+}
+
+}  // namespace onceward::bench

@@ -1,0 +1,39 @@
+#pragma once
+// The program's own `run` in a process of its own, which can be killed: with the bench's plain
+// form, the ledger of its workers, and default settings but for the session timeout. Used by one
+// thread; failures are exceptions.
+
+#include <functional>
+#include <string_view>
+
+#include "lab/bench/consumption.h"
+#include "lab/demo/stage.h"
+#include "lab/embedded/child_process.h"
+
+namespace onceward::bench {
+
+// Seconds, since each began.
+struct ProcessCpu {
+    double worker = 0;
+    double sessions = 0;  // of the server, for this process
+};
+
+class WorkerProcess {
+  public:
+    // Returns when it has taken the fences of all of the topic's partitions.
+    WorkerProcess(const Place& place, const Workload& topic, Tables& tables);
+
+    pid_t pid() const { return process_.pid(); }
+    ProcessCpu cpu(Tables& tables) const;
+    // Polls until it holds; std::runtime_error where the process ends before.
+    void wait_until(const std::function<bool()>& holds, std::string_view what);
+    // Returns when the process has ended.
+    void end(int signal);
+
+  private:
+    demo::TemporaryFolder folder_;
+    ChildOptions options_;
+    ChildProcess process_;
+};
+
+}  // namespace onceward::bench

@@ -1,0 +1,85 @@
+#include "lab/bench/workload.h"
+
+#include <algorithm>
+
+#include "dedup/message/digest.h"
+
+namespace onceward::bench {
+namespace {
+
+constexpr std::uint64_t every = 10;
+constexpr std::int64_t first_duplicate = 100;
+constexpr std::int64_t near = 50'000;
+constexpr std::size_t payload_bytes = 374;
+
+// Steele, Lea and Flood's SplitMix64: the same on every machine.
+std::uint64_t mix(std::uint64_t value) {
+    value += 0x9E3779B97F4A7C15;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+    return value ^ (value >> 31);
+}
+
+// Lists the table's columns, without the closing bracket.
+std::string fields(const std::string& key, std::int64_t number) {
+    return R"({"event_id":")" + key + R"(","account":"account-)" + std::to_string(number % 10'000) +
+           R"(","amount_minor":)" + std::to_string(number * 7 % 1'000'000) +
+           R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z")";
+}
+
+// By chance, so that each partition has its share of them.
+bool is_duplicate(const Workload& workload, std::int64_t number) {
+    return workload.duplicates && number >= first_duplicate &&
+           mix(static_cast<std::uint64_t>(number)) % every == 0;
+}
+
+}  // namespace
+
+std::int64_t original(const Workload& workload, std::int64_t number) {
+    if (!is_duplicate(workload, number)) return number;
+    const std::uint64_t random = mix(static_cast<std::uint64_t>(~number));
+    const std::int64_t reach = random % 10 == 0 ? number : std::min(number, near);
+    const auto back = static_cast<std::int64_t>(random / 10 % static_cast<std::uint64_t>(reach));
+    std::int64_t at = number - 1 - back;
+    // The first ones are none, so that this ends.
+    while (is_duplicate(workload, at) ||
+           partition_of(workload, at) == partition_of(workload, number)) {
+        at = at == 0 ? number - 1 : at - 1;
+    }
+    return at;
+}
+
+std::int64_t distinct_keys(const Workload& workload) {
+    std::int64_t keys = 0;
+    for (std::int64_t number = 0; number < workload.messages; ++number) {
+        if (!is_duplicate(workload, number)) ++keys;
+    }
+    return keys;
+}
+
+std::string key_of(const Workload& workload, std::int64_t number) {
+    return uuid_text(
+        digest_of_bytes(workload.topic + "/" + std::to_string(original(workload, number))));
+}
+
+std::string payload(const std::string& key, std::int64_t number) {
+    std::string text =
+        fields(key, number) + R"(,"retries":0,"note":"a field that no column asks for)";
+    const std::string end = R"("})";
+    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
+    return text + end;
+}
+
+std::string connect_payload(const std::string& key, std::int64_t number) {
+    static const std::string schema =
+        R"({"schema":{"type":"struct","optional":false,"fields":[)"
+        R"({"field":"event_id","type":"string","name":"io.debezium.data.Uuid","optional":false},)"
+        R"({"field":"account","type":"string","optional":false},)"
+        R"({"field":"amount_minor","type":"int64","optional":false},)"
+        R"({"field":"currency","type":"string","optional":false},)"
+        R"({"field":"created_at","type":"string","name":"io.debezium.time.ZonedTimestamp",)"
+        R"("optional":false}]},"payload":)";
+    return schema + fields(key, number) + "}}";
+}
+
+}  // namespace onceward::bench

@@ -1,0 +1,54 @@
+#include "consumer/partitions/read_size.h"
+
+#include <gtest/gtest.h>
+
+namespace onceward {
+namespace {
+
+constexpr BatchLimits limits{.messages = 400, .bytes = 1 << 20};
+
+Chunk chunk_of(std::size_t messages, std::size_t bytes) {
+    Chunk chunk;
+    chunk.messages.resize(messages);
+    chunk.bytes = bytes;
+    return chunk;
+}
+
+TEST(ReadSizeTest, TheFirstReadIsSmallBecauseTheSizeOfTheRecordsIsUnknown) {
+    EXPECT_EQ(ReadSize(limits, 0).next(), 16U);
+}
+
+TEST(ReadSizeTest, SmallRecordsAreReadUpToTheBatchsLimit) {
+    ReadSize size(limits, 0);
+    for (int i = 0; i < 20; ++i) size.took(chunk_of(16, 16 * 100));
+    EXPECT_EQ(size.next(), 400U);
+}
+
+TEST(ReadSizeTest, ATopicsOwnLimitHolds) {
+    ReadSize size(limits, 7);
+    EXPECT_EQ(size.next(), 7U);
+}
+
+TEST(ReadSizeTest, ARecordLargerThanABatchIsReadAlone) {
+    ReadSize size(limits, 0);
+    size.took(chunk_of(1, 5 << 20));
+    EXPECT_EQ(size.next(), 1U);
+}
+
+TEST(ReadSizeTest, LargeRecordsAreRememberedForAWhile) {
+    ReadSize size(limits, 0);
+    size.took(chunk_of(1, 1 << 20));
+    size.took(chunk_of(1, 100));
+    EXPECT_EQ(size.next(), 2U);
+    size.took(chunk_of(1, 100));
+    EXPECT_EQ(size.next(), 4U);
+}
+
+TEST(ReadSizeTest, AnEmptyChunkSaysNothing) {
+    ReadSize size(limits, 0);
+    size.took(Chunk{});
+    EXPECT_EQ(size.next(), 16U);
+}
+
+}  // namespace
+}  // namespace onceward
