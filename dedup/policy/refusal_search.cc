@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "dedup/base/expects.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -121,7 +120,6 @@ class Search {
 
 std::vector<Refusal> RefusalSearch::run(Transaction& transaction, const Target& target,
                                         std::span<const Message* const> messages) {
-    expects(messages.size() >= 2, "a single message that was refused needs no search");
     const std::size_t half = (messages.size() + 1) / 2;
     const std::size_t part = part_ == 0 ? half : std::min(part_, half);
     std::vector<Refusal> refusals = Search(transaction, target).run(messages, part);

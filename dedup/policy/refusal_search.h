@@ -44,8 +44,9 @@ class RefusalSearch {
     // Returns the messages that are refused on their own, in their order; empty if none is. Throws
     // what no single message caused: a PostgresError that is to be retried, one that every message
     // gets, or one whose action is `stop` and that more than a few messages get; SinkMismatch
-    // likewise. REQUIRES: a batch of these messages was refused just before; they are at least two,
-    // and their keys are claimed in this transaction, which the caller rolls back.
+    // likewise. REQUIRES: a batch with these messages was refused just before; it may have had
+    // duplicates as well, so that a single message is left. Their keys are claimed in this
+    // transaction, which the caller rolls back.
     std::vector<Refusal> run(Transaction& transaction, const Target& target,
                              std::span<const Message* const> messages);
 
