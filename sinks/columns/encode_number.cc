@@ -60,7 +60,8 @@ Whole whole_of(const Value& value) {
 
 template <class Real>
 Misfit parse_real(std::string_view text, Real& result) {
-    if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+    // from_chars() takes a minus and no plus.
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, result);
     if (stop != end || error == std::errc::invalid_argument) return no_number;

@@ -65,6 +65,17 @@ TEST(ColumnEncoder, AValueOfEveryKindIsTakenOrRefusedByEveryType) {
     }
 }
 
+TEST(ColumnEncoder, AFloatingPointNumberHasOneSignAtMost) {
+    for (const TypeKind kind : {TypeKind::float4, TypeKind::float8}) {
+        std::string out;
+        EXPECT_EQ(append_value(text("+5"), type_of(kind), Provenance::field, out), "");
+        EXPECT_EQ(append_value(text("-5"), type_of(kind), Provenance::field, out), "");
+        for (const char* two : {"+-5", "++5", "--5", "-+5", "+"}) {
+            EXPECT_NE(append_value(text(two), type_of(kind), Provenance::field, out), "") << two;
+        }
+    }
+}
+
 TEST(ColumnEncoder, BlanksBeyondAVarcharsLengthAreForgiven) {
     ColumnType type = type_of(TypeKind::text);
     type.max_characters = 2;
