@@ -1,21 +1,10 @@
 #include "consumer/kafka/broker_queries.h"
 
-#include <array>
-
 #include "consumer/kafka/kafka_error.h"
-#include "consumer/kafka/kafka_handles.h"
+#include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {
 namespace {
-
-constexpr int query_timeout_ms = 5000;
-
-KafkaTopicPartitionList one(const TopicPartition& partition) {
-    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                      partition.partition.raw());
-    return list;
-}
 
 // Waits for the answer of an admin request on a queue of its own.
 KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
@@ -25,14 +14,6 @@ KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
         throw_kafka(rd_kafka_event_error(event.get()), what);
     }
     return event;
-}
-
-KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
-    KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
-    std::array<char, 256> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(),
-                                              text.size());
-    return options;
 }
 
 std::string cluster_id(rd_kafka_t* client) {
@@ -48,7 +29,7 @@ bool is_mock(const std::string& cluster) { return cluster.starts_with("mockClust
 }  // namespace
 
 std::optional<GroupOffset> BrokerQueries::group_offset(const TopicPartition& partition) const {
-    const KafkaTopicPartitionList list = one(partition);
+    const KafkaTopicPartitionList list = list_of(partition);
     const rd_kafka_resp_err_t code = rd_kafka_committed(client_, list.get(), query_timeout_ms);
     const rd_kafka_topic_partition_t& element = list->elems[0];
     // DANGER: an error does not mean "no offset". If it did, a group would start over and process
@@ -75,8 +56,7 @@ LogRange BrokerQueries::range(const TopicPartition& partition) const {
 
 Offset BrokerQueries::offset_at(const TopicPartition& partition,
                                 std::chrono::milliseconds timestamp) const {
-    const KafkaTopicPartitionList list = one(partition);
-    list->elems[0].offset = timestamp.count();
+    const KafkaTopicPartitionList list = list_of(partition, timestamp.count());
     const rd_kafka_resp_err_t code =
         rd_kafka_offsets_for_times(client_, list.get(), query_timeout_ms);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
@@ -88,8 +68,7 @@ Offset BrokerQueries::offset_at(const TopicPartition& partition,
 
 std::optional<Offset> BrokerQueries::high_watermark(const TopicPartition& partition) const {
     const KafkaQueue queue(rd_kafka_queue_new(client_));
-    const KafkaTopicPartitionList list = one(partition);
-    list->elems[0].offset = RD_KAFKA_OFFSET_SPEC_LATEST;
+    const KafkaTopicPartitionList list = list_of(partition, RD_KAFKA_OFFSET_SPEC_LATEST);
     const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
     // DANGER: read_uncommitted. With isolation.level the answer is the last stable offset, and
     // acknowledged messages may lie after it. A watermark taken from it would let the retention of

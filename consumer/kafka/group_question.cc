@@ -1,19 +1,11 @@
 #include "consumer/kafka/group_question.h"
 
-#include <array>
+#include <utility>
+
+#include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {
 namespace {
-
-constexpr int group_timeout_ms = 5000;
-
-KafkaAdminOptions group_question(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
-    KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
-    std::array<char, 256> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), group_timeout_ms, text.data(),
-                                              text.size());
-    return options;
-}
 
 // An error that comes with a description, or none.
 bool has_error(const rd_kafka_error_t* error) {
@@ -51,9 +43,7 @@ bool take_members(rd_kafka_event_t* event, const std::string& myself, GroupSight
         const rd_kafka_topic_partition_list_t* list =
             rd_kafka_MemberAssignment_partitions(assignment);
         if (list == nullptr) continue;
-        for (int at = 0; at < list->cnt; ++at) {
-            sight.owned.insert({list->elems[at].topic, Partition{list->elems[at].partition}});
-        }
+        for (TopicPartition& partition : to_vector(list)) sight.owned.insert(std::move(partition));
     }
     sight.settled = is_member && rd_kafka_ConsumerGroupDescription_state(groups[0]) ==
                                      RD_KAFKA_CONSUMER_GROUP_STATE_STABLE;
@@ -79,11 +69,11 @@ void GroupQuestion::ask(rd_kafka_t* client, const std::string& group,
     const KafkaTopicCollection collection(
         rd_kafka_TopicCollection_of_topic_names(names.data(), names.size()));
     rd_kafka_DescribeTopics(client, collection.get(),
-                            group_question(client, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS).get(),
+                            admin_options(client, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS).get(),
                             answers_.get());
     const char* groups[] = {group.c_str()};
     rd_kafka_DescribeConsumerGroups(
-        client, groups, 1, group_question(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS).get(),
+        client, groups, 1, admin_options(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS).get(),
         answers_.get());
 }
 

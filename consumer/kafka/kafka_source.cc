@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <utility>
 
 #include "consumer/kafka/consumer_configuration.h"
 #include "consumer/kafka/kafka_record.h"
+#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 
@@ -138,10 +138,8 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
         position.failed_seeks = 0;
         return false;
     }
-    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_t* wanted = rd_kafka_topic_partition_list_add(
-        list.get(), partition.topic.c_str(), partition.partition.raw());
-    wanted->offset = offset.raw();
+    const KafkaTopicPartitionList list = list_of(partition, offset.raw());
+    rd_kafka_topic_partition_t* wanted = &list->elems[0];
     // With the epoch librdkafka validates the position after an unclean election (KIP-320).
     if (leader_epoch.raw() >= 0) {
         rd_kafka_topic_partition_set_leader_epoch(wanted, leader_epoch.raw());

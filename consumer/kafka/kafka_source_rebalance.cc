@@ -1,5 +1,6 @@
 // The group's side of KafkaSource: who gives and takes partitions, and the errors on the way.
 
+#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 
@@ -7,14 +8,6 @@ namespace onceward {
 namespace {
 
 constexpr int resolve_timeout_ms = 2000;
-
-std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list) {
-    std::vector<TopicPartition> partitions;
-    for (int i = 0; i < list->cnt; ++i) {
-        partitions.push_back({list->elems[i].topic, Partition{list->elems[i].partition}});
-    }
-    return partitions;
-}
 
 }  // namespace
 
@@ -143,8 +136,7 @@ void KafkaSource::State::restart(const TopicPartition& partition) {
     const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
     rd_kafka_topic_partition_list_t* all = nullptr;
     if (incremental) {
-        all = rd_kafka_topic_partition_list_new(1);
-        rd_kafka_topic_partition_list_add(all, partition.topic.c_str(), partition.partition.raw());
+        all = list_of(partition).release();
     } else if (rd_kafka_assignment(client.get(), &all) != RD_KAFKA_RESP_ERR_NO_ERROR) {
         return;
     }
@@ -193,10 +185,8 @@ void KafkaSource::State::park(const TopicPartition& partition) const {
     const rd_kafka_resp_err_t known = rd_kafka_get_watermark_offsets(
         client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
     if (known != RD_KAFKA_RESP_ERR_NO_ERROR || high <= 0) return;
-    KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                      partition.partition.raw())
-        ->offset = high;  // DANGER: a number, not END: see resolve_ends().
+    // DANGER: a number, not END: see resolve_ends().
+    const KafkaTopicPartitionList list = list_of(partition, high);
     const KafkaErrorObject refused(rd_kafka_seek_partitions(client.get(), list.get(), 0));
 }
 

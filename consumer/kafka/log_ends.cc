@@ -1,13 +1,8 @@
 #include "consumer/kafka/log_ends.h"
 
-#include <array>
+#include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {
-namespace {
-
-constexpr int ends_timeout_ms = 5000;
-
-}  // namespace
 
 void LogEnds::ask(rd_kafka_t* client, const std::vector<TopicPartition>& partitions) {
     if (partitions.empty()) return;
@@ -19,11 +14,7 @@ void LogEnds::ask(rd_kafka_t* client, const std::vector<TopicPartition>& partiti
                                           partition.partition.raw())
             ->offset = RD_KAFKA_OFFSET_SPEC_LATEST;
     }
-    const KafkaAdminOptions options(
-        rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_LISTOFFSETS));
-    std::array<char, 256> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), ends_timeout_ms, text.data(),
-                                              text.size());
+    const KafkaAdminOptions options = admin_options(client, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
     rd_kafka_ListOffsets(client, list.get(), options.get(), answers_.get());
 }
 

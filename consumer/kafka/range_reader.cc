@@ -5,6 +5,7 @@
 
 #include "consumer/kafka/consumer_configuration.h"
 #include "consumer/kafka/kafka_record.h"
+#include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {
 
@@ -12,11 +13,7 @@ struct RangeReader::State {
     KafkaClient client;
     Stretch left;  // of the one that is open
     void assign(const TopicPartition& partition, Offset offset) const {
-        const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-        rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                          partition.partition.raw())
-            ->offset = offset.raw();
-        assign(list);
+        assign(list_of(partition, offset.raw()));
     }
     void assign(const KafkaTopicPartitionList& list) const {
         const rd_kafka_resp_err_t refused = rd_kafka_assign(client.get(), list.get());

@@ -1,0 +1,23 @@
+#pragma once
+// Pieces that requests to librdkafka share. Thread-safe. Include it in .cc files only: it brings in
+// librdkafka's headers.
+
+#include <vector>
+
+#include "consumer/kafka/kafka_handles.h"
+#include "dedup/base/types.h"
+
+namespace onceward {
+
+// How long the brokers have for an answer, in milliseconds.
+inline constexpr int query_timeout_ms = 5000;
+
+// For an admin request, with that time limit.
+KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation);
+
+// A list with this partition alone, and the offset if the request needs one.
+KafkaTopicPartitionList list_of(const TopicPartition& partition,
+                                std::int64_t offset = RD_KAFKA_OFFSET_INVALID);
+std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
+
+}  // namespace onceward
