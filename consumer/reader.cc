@@ -15,12 +15,6 @@ constexpr auto reader_idle = 100ms;
 // A member that lost its group is back within a second or two if brokers are there.
 constexpr auto bootstrap_every = 5s;
 
-std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
-    std::vector<std::string> names;
-    for (const WorkerTopic& topic : topics) names.push_back(topic.name);
-    return names;
-}
-
 // A dynamic member's end is a rebalance, after which every partition has an owner; in the consumer
 // protocol (KIP-848) the brokers follow up each hand-over themselves.
 bool wants_group_observer(const KafkaOptions& kafka) {
@@ -36,7 +30,7 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     : options_(options),
       handoff_(handoff),
       activity_(activity),
-      source_(options.kafka, options.number, names(options.topics), *this),
+      source_(options.kafka, options.number, topic_names(options), *this),
       lag_(options.stalled_after, handoff, source_, activity),
       next_bootstrap_(Clock::now() + bootstrap_every) {
     topics_.reserve(options.topics.size());

@@ -1,5 +1,6 @@
 #include "consumer/worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -13,12 +14,6 @@ namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::vector<std::string> names(const std::vector<WorkerTopic>& topics) {
-    std::vector<std::string> names;
-    for (const WorkerTopic& topic : topics) names.push_back(topic.name);
-    return names;
-}
 
 Assignment::Pauses pauses(const KafkaOptions& kafka) {
     const auto heartbeat = time_property(kafka, "heartbeat.interval.ms", 3000ms);
@@ -56,8 +51,8 @@ struct Topics {
 struct Worker::State {
     explicit State(WorkerOptions from)
         : options(std::move(from)),
-          activity(names(options.topics), options.observer),
-          handoff(names(options.topics), options.batch, pauses(options.kafka)),
+          activity(topic_names(options), options.observer),
+          handoff(topic_names(options), options.batch, pauses(options.kafka)),
           topics(options),
           reader(options, handoff, activity, topics.builders),
           writer(options, handoff, reader.source(), topics.parts(), activity) {

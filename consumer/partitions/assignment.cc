@@ -28,11 +28,16 @@ bool Assignment::apply(PartitionEvent event, const TopicPartition& partition, En
         return false;
     }
     entry.phase = *next;
-    const auto paused = paused_.find(partition.topic);
-    if (paused == paused_.end()) return true;
-    entry.phase = next_phase(entry.phase, PartitionEvent::pause).value_or(entry.phase);
-    entry.pause = paused->second;
+    follow_pause(partition, entry);
     return true;
+}
+
+void Assignment::follow_pause(const TopicPartition& partition, Entry& entry) const {
+    const auto paused = paused_.find(partition.topic);
+    const bool pauses = paused != paused_.end();
+    const auto event = pauses ? PartitionEvent::pause : PartitionEvent::resume;
+    entry.phase = next_phase(entry.phase, event).value_or(entry.phase);
+    if (pauses) entry.pause = paused->second;
 }
 
 Assignment::PauseChange Assignment::set_paused(std::map<std::string, std::string> topics) {
@@ -44,16 +49,12 @@ Assignment::PauseChange Assignment::set_paused(std::map<std::string, std::string
         if (!topics.contains(topic)) change.resumed.push_back(topic);
     }
     paused_ = std::move(topics);
-    for (auto& [partition, entry] : entries_) {
-        const bool pause = paused_.contains(partition.topic);
-        apply(pause ? PartitionEvent::pause : PartitionEvent::resume, partition, entry);
-    }
+    for (auto& [partition, entry] : entries_) follow_pause(partition, entry);
     return change;
 }
 
 void Assignment::assigned(const TopicPartition& partition) {
-    Entry& entry = entries_[partition] = Entry{};
-    if (paused_.contains(partition.topic)) apply(PartitionEvent::pause, partition, entry);
+    follow_pause(partition, entries_[partition] = Entry{});
     ++changes_;
 }
 
@@ -171,7 +172,9 @@ int Assignment::seeks_again(const TopicPartition& partition) {
 void Assignment::retake_all() {
     for (auto& [partition, entry] : entries_) {
         apply(PartitionEvent::session_lost, partition, entry);
-        if (entry.phase == PartitionPhase::wants_fence) entry.not_before = {};
+        const bool stays =
+            entry.phase == PartitionPhase::halted || entry.phase == PartitionPhase::waiting;
+        if (!stays) entry.not_before = {};
     }
 }
 

@@ -121,9 +121,11 @@ class Assignment {
 
   private:
     Entry* mutable_find(const TopicPartition& partition);
-    // Moves the entry to the phase that follows; paused instead if its topic is. Returns false if
-    // the event was refused.
+    // Moves the entry to the phase that follows, and then follows the pause. Returns false if the
+    // event was refused.
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
+    // Paused if its topic is, and no longer if it is not.
+    void follow_pause(const TopicPartition& partition, Entry& entry) const;
     Pauses pauses_;
     Refused refused_;
     std::map<TopicPartition, Entry> entries_;

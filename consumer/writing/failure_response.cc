@@ -192,12 +192,6 @@ void FailureResponse::stop_topic(WriterTopic& topic, const std::string& why,
 
 bool FailureResponse::take_stopped() { return std::exchange(stopped_, false); }
 
-bool FailureResponse::unless_refused(const PostgresError& error) {
-    if (meaning_of(error) == FailureAction::stop) return false;
-    outside_batch(error, nullptr);
-    return true;
-}
-
 void FailureResponse::outside_batch(const PostgresError& error, WriterTopic* topic,
                                     Clock::duration tried) {
     switch (meaning_of(error)) {

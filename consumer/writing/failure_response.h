@@ -31,9 +31,6 @@ class FailureResponse {
     // What failed outside a batch: a take-over, a check of the ledger, a sink's preparation.
     // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
     void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
-    // The same of work that one missing right must not end: returns false for an error whose action
-    // is `stop`, which is the caller's to report.
-    bool unless_refused(const PostgresError& error);
 
     // The fence is not this worker's, or has another offset: it must be taken again.
     void missed(const TopicPartition& partition);

@@ -5,6 +5,7 @@
 
 #include "dedup/base/logging.h"
 #include "dedup/operator/topic_pauses.h"
+#include "dedup/policy/failure_series.h"
 
 namespace onceward {
 namespace {
@@ -31,7 +32,8 @@ void PauseCheck::check() {
         }
         apply(paused);
     } catch (const PostgresError& error) {
-        if (failures_.unless_refused(error)) return;
+        if (meaning_of(error) != FailureAction::stop)
+            return failures_.outside_batch(error, nullptr);
         next_ = now + after_refusal;
         log_error("pauses.unreadable", {{"error", error.what()}});
     }

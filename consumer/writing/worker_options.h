@@ -79,4 +79,11 @@ struct WorkerOptions {
     StepObserver* observer = nullptr;
 };
 
+// In their order.
+inline std::vector<std::string> topic_names(const WorkerOptions& options) {
+    std::vector<std::string> names;
+    for (const WorkerTopic& topic : options.topics) names.push_back(topic.name);
+    return names;
+}
+
 }  // namespace onceward
