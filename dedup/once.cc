@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "dedup/claims/table_store.h"
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "dedup/policy/failure_series.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"

@@ -1,7 +1,6 @@
 #include "cli/configuration/checks.h"
 
 #include <algorithm>
-#include <cctype>
 #include <ranges>
 
 #include "cli/configuration/units.h"

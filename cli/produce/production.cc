@@ -1,7 +1,5 @@
 #include "cli/produce/production.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,7 +12,6 @@
 
 #include "consumer/produce/ndjson_csv_reader.h"
 #include "consumer/produce/record_encoder.h"
-#include "dedup/fence/fence.h"
 #include "dedup/message/digest.h"
 
 namespace onceward {

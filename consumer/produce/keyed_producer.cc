@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 

@@ -1,7 +1,5 @@
 #include "consumer/produce/ndjson_csv_reader.h"
 
-#include <array>
-#include <cstdio>
 #include <set>
 #include <string_view>
 #include <vector>

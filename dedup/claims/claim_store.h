@@ -29,6 +29,8 @@ struct Claim {
 // Whether they are in the order of their digests, and no digest is there twice: what claim()
 // requires. Costs one comparison for each claim.
 bool in_claim_order(std::span<const Claim> claims);
+// Throws BrokenContract if they are not.
+void expect_claim_order(std::span<const Claim> claims);
 
 // What the ledger says of a claim. `fingerprint`: the one that the earlier claim carries, for
 // followers in the batch.

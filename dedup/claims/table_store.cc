@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "dedup/base/expects.h"
-#include "dedup/base/mutants.h"
 #include "dedup/claims/claim_places.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
@@ -36,8 +34,7 @@ TableStore::TableStore(int ledger, int source) : ledger_(ledger), source_(source
 std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transaction,
                                                           const std::string&,
                                                           std::span<const Claim> claims) {
-    expects(in_claim_order(claims) || mutant(Mutant::unsorted_batch),
-            "claims are sorted by digest, and none is there twice");
+    expect_claim_order(claims);
     std::vector<ClaimAnswer> answers(claims.size());
     if (claims.empty()) return answers;
     // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is

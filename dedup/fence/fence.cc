@@ -1,7 +1,5 @@
 #include "dedup/fence/fence.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -85,16 +83,6 @@ struct Columns {
 
 }  // namespace
 
-std::string new_uuid() {
-    Digest random;
-    if (RAND_bytes(random.bytes.data(), static_cast<int>(random.bytes.size())) != 1) {
-        throw std::runtime_error("OpenSSL has no random bytes");
-    }
-    random.bytes[6] = static_cast<std::uint8_t>((random.bytes[6] & 0x0F) | 0x40);
-    random.bytes[8] = static_cast<std::uint8_t>((random.bytes[8] & 0x3F) | 0x80);
-    return uuid_text(random);
-}
-
 bool same_log(const FenceState& fence, const LogIdentity& identity) {
     const auto agree = [](const std::string& mine, const std::string& theirs) {
         return mine.empty() || theirs.empty() || mine == theirs;
@@ -141,6 +129,8 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
                              const LogIdentity& identity, int ledger,
                              const std::function<bool()>& still_assigned) {
     drop(topic, partition);
+    // A fresh random id at each take-over. Never the epoch: after a fail-over two may hold the same
+    // one.
     const std::string owner = new_uuid();
     OwnedTransaction transaction(connection);
     // Waits here for the row's lock, and with it for the fate of whatever transaction held the

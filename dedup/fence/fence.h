@@ -16,10 +16,6 @@
 
 namespace onceward {
 
-// A fresh random id (UUID v4, RFC 9562) at each take-over. Never the epoch: after a fail-over two
-// may hold the same one.
-std::string new_uuid();
-
 struct FenceState {
     Partition partition;
     std::string owner;

@@ -3,9 +3,8 @@
 #include <deque>
 #include <map>
 
-#include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -98,8 +97,7 @@ Leases::Leases(RegisteredLedger registered, std::chrono::milliseconds lease, con
 
 std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchContext& context,
                                        std::span<const Claim> claims) {
-    expects(in_claim_order(claims) || mutant(Mutant::unsorted_batch),
-            "claims are sorted by digest, and none is there twice");
+    expect_claim_order(claims);
     std::vector<LeaseAnswer> answers(claims.size());
     if (claims.empty()) return answers;
     Columns all;

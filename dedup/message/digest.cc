@@ -2,6 +2,7 @@
 
 // EVP, which OpenSSL 3 wants in its place, costs twice as much for the few bytes of a key.
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/rand.h>
 #include <openssl/sha.h>
 
 #include <stdexcept>
@@ -62,6 +63,21 @@ std::string uuid_text(const Digest& digest) {
     std::string text = hex(digest);
     for (const std::size_t position : {8U, 13U, 18U, 23U}) text.insert(position, 1, '-');
     return text;
+}
+
+Digest random_digest() {
+    Digest digest;
+    if (RAND_bytes(digest.bytes.data(), static_cast<int>(digest.bytes.size())) != 1) {
+        throw std::runtime_error("OpenSSL has no random bytes");
+    }
+    return digest;
+}
+
+std::string new_uuid() {
+    Digest random = random_digest();
+    random.bytes[6] = static_cast<std::uint8_t>((random.bytes[6] & 0x0F) | 0x40);
+    random.bytes[8] = static_cast<std::uint8_t>((random.bytes[8] & 0x3F) | 0x80);
+    return uuid_text(random);
 }
 
 }  // namespace onceward

@@ -1,9 +1,5 @@
 #include "gateway/requests/request_digest.h"
 
-#include <openssl/rand.h>
-
-#include <stdexcept>
-
 namespace onceward {
 
 std::string request_kind(const RouteOptions& route) {
@@ -18,14 +14,6 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 
 Digest request_fingerprint(const HttpRequest& request) {
     return digest_of({"onceward http fingerprint", request.method, request.target, request.body});
-}
-
-Digest random_digest() {
-    Digest digest;
-    if (RAND_bytes(digest.bytes.data(), static_cast<int>(digest.bytes.size())) != 1) {
-        throw std::runtime_error("OpenSSL has no random bytes");
-    }
-    return digest;
 }
 
 }  // namespace onceward

@@ -1,5 +1,5 @@
 #pragma once
-// What a request's key and content are stored as. Pure, but for random_digest(); thread-safe.
+// What a request's key and content are stored as. Pure; thread-safe.
 
 #include "dedup/message/digest.h"
 #include "gateway/requests/route_options.h"
@@ -17,8 +17,5 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
-
-// The digest of a request without a key: no other request has it.
-Digest random_digest();
 
 }  // namespace onceward

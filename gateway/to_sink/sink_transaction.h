@@ -34,7 +34,10 @@ struct RequestInBatch {
         expects(!chunk.messages.empty(), "the request's message was made");
         return chunk.messages.front();
     }
-    const Message& message() const { return const_cast<RequestInBatch*>(this)->message(); }
+    const Message& message() const {
+        expects(!chunk.messages.empty(), "the request's message was made");
+        return chunk.messages.front();
+    }
 };
 
 class SinkTransaction {

@@ -1,6 +1,5 @@
 #include "gateway/to_upstream/upstream_session.h"
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "consumer/produce/producer.h"
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "lab/queries.h"
 
 namespace onceward::bench {

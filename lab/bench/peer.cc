@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "dedup/postgres/connection_string.h"
 #include "lab/embedded/child_process.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "lab/bench/bench.h"
 #include "lab/bench/format.h"
 #include "lab/bench/latency.h"

@@ -3,7 +3,7 @@
 #include <exception>
 #include <stdexcept>
 
-#include "dedup/fence/fence.h"
+#include "dedup/message/digest.h"
 #include "dedup/server/migration.h"
 #include "lab/queries.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The commands of the laboratory program, in the order in which --help shows them.
+// The commands of the laboratory program.
 
 namespace CLI {
 class App;
@@ -11,7 +11,5 @@ class Commands;
 
 void add_demo(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);
-
-void add_lab_commands(CLI::App& program, Commands& commands);
 
 }  // namespace onceward

@@ -1,5 +1,6 @@
 #pragma once
-// Where the program `onceward` is: beside this one, as the build leaves them.
+// Where the program `onceward` is: in the folder of the running program, as the build leaves both.
+// Throws std::filesystem::filesystem_error if /proc cannot be read.
 
 #include <filesystem>
 
