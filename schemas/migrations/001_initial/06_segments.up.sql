@@ -9,12 +9,33 @@ CREATE TABLE {schema}.segments (
     claims bigint NOT NULL,
     shard_bits integer NOT NULL,
     published_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    by_partition boolean NOT NULL DEFAULT false,
     CONSTRAINT segments_key PRIMARY KEY (ledger, generation),
     CONSTRAINT segments_generation FOREIGN KEY (ledger, generation)
         REFERENCES {schema}.generations (ledger, generation) ON DELETE CASCADE
 );
 COMMENT ON COLUMN {schema}.segments.shard_bits IS
     'The filters are cut by so many leading bits of the digest.';
+
+-- With `reach: partition` the same key in another partition is another claim, and a worker
+-- remembers its own partitions alone. So such a ledger's segments have a part for each partition of
+-- each source, with filters of its own; the blocks of all parts are in one table, sorted in each.
+CREATE TABLE {schema}.segment_parts (
+    ledger integer NOT NULL,
+    generation bigint NOT NULL,
+    part integer NOT NULL,
+    source integer NOT NULL,
+    partition integer NOT NULL,
+    claims bigint NOT NULL,
+    shard_bits integer NOT NULL,
+    first_filter integer NOT NULL,
+    CONSTRAINT segment_parts_key PRIMARY KEY (ledger, generation, part),
+    CONSTRAINT segment_parts_place UNIQUE (ledger, generation, source, partition),
+    CONSTRAINT segment_parts_segment FOREIGN KEY (ledger, generation)
+        REFERENCES {schema}.segments (ledger, generation) ON DELETE CASCADE
+);
+COMMENT ON COLUMN {schema}.segment_parts.first_filter IS
+    'The number of the part''s first filter in filters_<ledger>_<generation>; counted from 1.';
 
 CREATE TABLE {schema}.segment_blocks (
     first_digest uuid NOT NULL,
@@ -52,24 +73,8 @@ CREATE TABLE {schema}.segment_batches (
 COMMENT ON TABLE {schema}.segment_batches IS
     'Pattern of the tables batches_<ledger>_<generation>; always empty itself.';
 
--- The table of a new generation copies the grants of `claims`; so do those of its segment.
-CREATE FUNCTION {schema}.grant_as_claims(made text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    entry record;
-BEGIN
-    FOR entry IN
-        SELECT privilege_type, coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE c.oid = '{schema}.claims'::regclass AND a.grantee <> c.relowner
-    LOOP
-        EXECUTE format('GRANT %s ON %s TO %s', entry.privilege_type, made, entry.grantee);
-    END LOOP;
-END
-$$;
-
--- Makes the empty tables of a segment, in place of what an earlier try left. Answers with the
--- ledger's count of evictions; null: the generation is not there, not sealed, or a segment already.
+-- Makes the empty tables of a segment, in place of what an earlier try left. Returns the ledger's
+-- count of evictions; null if the generation is not there, not sealed, or a segment already.
 CREATE FUNCTION {schema}.begin_segment(wanted_ledger integer, wanted_generation bigint)
     RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -101,8 +106,8 @@ BEGIN
 END
 $$;
 
--- From here on the segment stands for the generation's log. Under the lock, as the ledger's floor
--- moves: who has not read the log that far can read it no more.
+-- From here on the segment replaces the generation's log. Under the lock, since the ledger's floor
+-- moves: a reader that has not read the log that far can no longer read it.
 CREATE FUNCTION {schema}.publish_segment(wanted_ledger integer, wanted_generation bigint,
     counted bigint, held bigint, bits integer) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -127,7 +132,51 @@ BEGIN
 END
 $$;
 
--- Drops the log of a generation that has become a segment; refuses another's.
+-- Returns what begin_segment returns; null also if the ledger's reach is global.
+CREATE FUNCTION {schema}.begin_segment_of_partitions(wanted_ledger integer,
+    wanted_generation bigint) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    counted bigint;
+BEGIN
+    IF NOT EXISTS (SELECT FROM {schema}.ledgers
+            WHERE ledger = wanted_ledger AND reach = 'partition') THEN
+        RETURN NULL;
+    END IF;
+    counted := {schema}.begin_segment(wanted_ledger, wanted_generation);
+    IF counted IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE {schema}.sealed_%1$s ADD COLUMN part integer NOT NULL, '
+                       'DROP CONSTRAINT sealed_%1$s_key, '
+                       'ADD CONSTRAINT sealed_%1$s_key PRIMARY KEY (part, first_digest)',
+                       format('%s_%s', wanted_ledger, wanted_generation));
+    END IF;
+    RETURN counted;
+END
+$$;
+
+-- Like publish_segment, with what each part holds, from part 1 on.
+CREATE FUNCTION {schema}.publish_segment_of_partitions(wanted_ledger integer,
+    wanted_generation bigint, counted bigint, sources integer[], partitions integer[],
+    held bigint[], bits integer[], first_filters integer[]) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT {schema}.publish_segment(wanted_ledger, wanted_generation, counted,
+            (SELECT coalesce(sum(claims), 0)::bigint FROM unnest(held) AS claims), 0) THEN
+        RETURN false;
+    END IF;
+    UPDATE {schema}.segments SET by_partition = true
+        WHERE ledger = wanted_ledger AND generation = wanted_generation;
+    INSERT INTO {schema}.segment_parts (ledger, generation, part, source, partition, claims,
+            shard_bits, first_filter)
+        SELECT wanted_ledger, wanted_generation, p.part, p.source, p.partition, p.claims, p.bits,
+            p.first_filter
+        FROM unnest(sources, partitions, held, bits, first_filters) WITH ORDINALITY
+            AS p (source, partition, claims, bits, first_filter, part);
+    RETURN true;
+END
+$$;
+
+-- Drops the log of a generation that has become a segment; refuses any other generation.
 CREATE FUNCTION {schema}.drop_sealed_log(wanted_ledger integer, wanted_generation bigint)
     RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -140,88 +189,9 @@ BEGIN
     RETURN true;
 END
 $$;
-
--- As before (005, 002), with what a segment is made of.
-CREATE OR REPLACE FUNCTION {schema}.unlist_expired(wanted_ledger integer) RETURNS SETOF bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    gone bigint;
-    is_log boolean;
-    newest_seq bigint;
-BEGIN
-    PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
-    SELECT store = 'log' INTO is_log FROM {schema}.ledgers WHERE ledger = wanted_ledger;
-    FOR gone IN
-        DELETE FROM {schema}.generations g USING {schema}.ledgers l
-        WHERE g.ledger = wanted_ledger AND l.ledger = g.ledger
-            AND g.sealed_at + l.retention < {schema}.ledger_watermark(wanted_ledger)
-        RETURNING g.generation
-    LOOP
-        -- The log of a segment is gone, and was below the floor before.
-        IF is_log AND to_regclass(format('{schema}.claims_%s_%s', wanted_ledger, gone)) IS NOT NULL
-        THEN
-            EXECUTE format('SELECT max(seq) FROM {schema}.claims_%s_%s', wanted_ledger, gone)
-                INTO newest_seq;
-            UPDATE {schema}.ledgers SET log_floor = greatest(log_floor, newest_seq)
-                WHERE ledger = wanted_ledger;
-        END IF;
-        RETURN NEXT gone;
-    END LOOP;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION {schema}.drop_generation(wanted_ledger integer, wanted_generation bigint)
-    RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT 1 FROM {schema}.generations
-               WHERE ledger = wanted_ledger AND generation = wanted_generation) THEN
-        RETURN false;
-    END IF;
-    EXECUTE format('DROP TABLE IF EXISTS {schema}.claims_%1$s, {schema}.sealed_%1$s, '
-                   '{schema}.filters_%1$s, {schema}.batches_%1$s',
-                   format('%s_%s', wanted_ledger, wanted_generation));
-    RETURN true;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION {schema}.orphaned_generations(wanted_ledger integer) RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT DISTINCT split_part(c.relname, '_', 3)::bigint
-    FROM pg_class c, pg_class pattern
-    WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-        AND c.relkind = 'r' AND c.relname ~ ('^(claims|sealed|filters|batches)_' || wanted_ledger ||
-            '_[0-9]+$')
-        AND NOT EXISTS (SELECT 1 FROM {schema}.generations g WHERE g.ledger = wanted_ledger
-            AND g.generation = split_part(c.relname, '_', 3)::bigint)
-$$;
-
-REVOKE EXECUTE ON FUNCTION {schema}.grant_as_claims(text), {schema}.begin_segment(integer, bigint),
+REVOKE EXECUTE ON FUNCTION {schema}.begin_segment(integer, bigint),
     {schema}.publish_segment(integer, bigint, bigint, bigint, integer),
+    {schema}.begin_segment_of_partitions(integer, bigint),
+    {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
+        integer[], integer[]),
     {schema}.drop_sealed_log(integer, bigint) FROM PUBLIC;
-
--- Whoever may read the generations may read what became of them; whoever may rotate may seal.
-DO $$
-DECLARE
-    entry record;
-BEGIN
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE c.oid = '{schema}.generations'::regclass AND a.grantee <> c.relowner
-            AND a.privilege_type = 'SELECT'
-    LOOP
-        EXECUTE format('GRANT SELECT ON {schema}.segments TO %s', entry.grantee);
-    END LOOP;
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee
-        FROM pg_proc p, aclexplode(p.proacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE p.oid = '{schema}.rotate_ledger(integer, bigint)'::regprocedure
-            AND a.grantee <> p.proowner
-    LOOP
-        EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.begin_segment(integer, bigint), '
-                       '{schema}.publish_segment(integer, bigint, bigint, bigint, integer), '
-                       '{schema}.drop_sealed_log(integer, bigint) TO %s', entry.grantee);
-    END LOOP;
-END
-$$;

@@ -1,56 +1,21 @@
--- What an operator does to dead letters and claims by hand: sends letters again, discards them,
--- takes claims out, puts claims in. Each leaves a record of who did it, when and why.
+-- What operators do by hand: they pause topics, take claims out, put claims in and read messages
+-- again. Each act leaves a record of who did it, when and why.
 
--- A redrive marks its dead letters before it produces them and again when Kafka has them: what was
--- interrupted between the two is produced again, never lost.
-ALTER TABLE {schema}.dead_letters
-    ADD COLUMN redrive_began_at timestamptz,
-    ADD COLUMN redriven_at timestamptz;
-COMMENT ON COLUMN {schema}.dead_letters.redrive_began_at IS
-    'Set, with resolved_at, before `onceward dlq redrive` produces it.';
-COMMENT ON COLUMN {schema}.dead_letters.redriven_at IS
-    'Set when Kafka has the copy; null behind redrive_began_at: it may have it, or not.';
-
-CREATE TABLE {schema}.discarded_dead_letters (
-    dead_letter bigint NOT NULL,
+-- Topics that an operator has paused for a whole group. Workers read this every second and never
+-- write it; a pause that has ended stays, as a record.
+CREATE TABLE {schema}.topic_pauses (
+    topic_pause bigint GENERATED ALWAYS AS IDENTITY,
     consumer_group text NOT NULL,
     topic text NOT NULL,
-    identity text NOT NULL,
-    partition integer NOT NULL,
-    record_offset bigint NOT NULL,
-    digest uuid,
-    error_class text NOT NULL,
-    sqlstate text NOT NULL,
-    created_at timestamptz NOT NULL,
-    redriven_at timestamptz,
     reason text NOT NULL,
-    discarded_by text NOT NULL DEFAULT session_user,
-    discarded_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT discarded_dead_letters_key PRIMARY KEY (dead_letter),
-    CONSTRAINT discarded_dead_letters_reason_said CHECK (reason <> '')
+    paused_by text NOT NULL DEFAULT session_user,
+    paused_at timestamptz NOT NULL DEFAULT now(),
+    resumed_by text,
+    resumed_at timestamptz,
+    CONSTRAINT topic_pauses_key PRIMARY KEY (topic_pause)
 );
-COMMENT ON TABLE {schema}.discarded_dead_letters IS
-    'What `onceward dlq discard` deleted, without payload, key and headers.';
-
--- Deletes dead letters and writes them down, as the schema's owner: no role needs a right to
--- delete, and none can do the one without the other.
-CREATE FUNCTION {schema}.discard_dead_letters(wanted bigint[], why text) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    discarded bigint;
-BEGIN
-    WITH gone AS (
-        DELETE FROM {schema}.dead_letters WHERE dead_letter = ANY (wanted) RETURNING *
-    )
-    INSERT INTO {schema}.discarded_dead_letters (dead_letter, consumer_group, topic, identity,
-        partition, record_offset, digest, error_class, sqlstate, created_at, redriven_at, reason)
-    SELECT dead_letter, consumer_group, topic, identity, partition, record_offset, digest,
-        error_class, sqlstate, created_at, redriven_at, why
-    FROM gone;
-    GET DIAGNOSTICS discarded = ROW_COUNT;
-    RETURN discarded;
-END
-$$;
+CREATE UNIQUE INDEX topic_pauses_one_open ON {schema}.topic_pauses (consumer_group, topic)
+    WHERE resumed_at IS NULL;
 
 CREATE TABLE {schema}.evictions (
     eviction bigint GENERATED ALWAYS AS IDENTITY,
@@ -66,8 +31,24 @@ CREATE TABLE {schema}.evictions (
 );
 COMMENT ON TABLE {schema}.evictions IS 'Claims that `onceward forget` took out.';
 
--- Takes one digest out of one generation, in whatever form that is kept. How many rows held it.
--- Called with the ledger's lock held exclusively.
+-- The result goes with a claim that is taken out: the key's next message has another one.
+CREATE FUNCTION {schema}.result_of_evicted_claim() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    suffix text := format('%s_%s', NEW.ledger, NEW.generation);
+BEGIN
+    IF to_regclass('{schema}.results_' || suffix) IS NOT NULL THEN
+        EXECUTE format('DELETE FROM {schema}.results_%s WHERE digest = $1', suffix)
+            USING NEW.digest;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER evictions_result AFTER INSERT ON {schema}.evictions
+    FOR EACH ROW EXECUTE FUNCTION {schema}.result_of_evicted_claim();
+
+-- Takes one digest out of one generation, in whatever form that is kept. Returns how many rows held
+-- it. Called with the ledger's lock held exclusively.
 CREATE FUNCTION {schema}.take_out_claim(wanted_ledger integer, wanted_generation bigint,
     wanted uuid) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -132,7 +113,7 @@ BEGIN
 END
 $$;
 
--- Takes claims out of a ledger and writes them down. Answers with the digests that were there.
+-- Takes claims out of a ledger and records them. Returns the digests that were there.
 CREATE FUNCTION {schema}.evict_claims(wanted_ledger integer, wanted uuid[], why text)
     RETURNS SETOF uuid
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -161,7 +142,7 @@ BEGIN
     END IF;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),
+REVOKE EXECUTE ON FUNCTION {schema}.result_of_evicted_claim(),
     {schema}.take_out_claim(integer, bigint, uuid),
     {schema}.evict_claims(integer, uuid[], text) FROM PUBLIC;
 
@@ -189,33 +170,79 @@ COMMENT ON COLUMN {schema}.imports.origin IS
 COMMENT ON COLUMN {schema}.imports.position IS
     'Of a query the last key that was read, of a file the bytes; empty when it has finished.';
 
--- Whoever may write dead letters is a worker's role, whoever may end a pause an operator's: an
--- upgrade needs no new grants.
-DO $$
+-- What `onceward replay` has read again, which role asked for it, and why. How far a replay has
+-- come is in fences of its own, under a group's name that no Kafka group has: its transactions move
+-- them as a worker's do. A replay that is open reads messages of long ago, whatever the group's
+-- fences have passed: until it ends, the claims that its messages meet stay.
+CREATE TABLE {schema}.replays (
+    replay bigint GENERATED ALWAYS AS IDENTITY,
+    consumer_group text NOT NULL,
+    topic text NOT NULL,
+    description text NOT NULL,
+    without_dedup boolean NOT NULL,
+    ranges jsonb NOT NULL,
+    reason text NOT NULL,
+    started_by text NOT NULL DEFAULT session_user,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    finished_at timestamptz,
+    applied bigint NOT NULL DEFAULT 0,
+    duplicates bigint NOT NULL DEFAULT 0,
+    conflicts bigint NOT NULL DEFAULT 0,
+    dead_lettered bigint NOT NULL DEFAULT 0,
+    skipped bigint NOT NULL DEFAULT 0,
+    ended_by text,
+    CONSTRAINT replays_key PRIMARY KEY (replay),
+    CONSTRAINT replays_reason_said CHECK (reason <> '')
+);
+CREATE UNIQUE INDEX replays_one_open ON {schema}.replays (consumer_group, topic, description)
+    WHERE finished_at IS NULL;
+COMMENT ON COLUMN {schema}.replays.description IS 'What was asked for; names it, to go on with it.';
+COMMENT ON COLUMN {schema}.replays.ranges IS
+    '[{"partition", "begin", "end"}]: the offsets that this was when it began; end is exclusive.';
+COMMENT ON COLUMN {schema}.replays.applied IS
+    'As the others: what became of the messages, once it has finished; until then in its fences.';
+COMMENT ON COLUMN {schema}.replays.ended_by IS
+    'Who ended it before it had read everything (`onceward groups retire`); else null.';
+
+-- Ends a replay that has read all of its ranges, or that an operator has ended, with what became of
+-- the messages, and deletes its fences. Returns false if it is not there, or not at its end.
+CREATE FUNCTION {schema}.finish_replay(wanted bigint) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    entry record;
+    mine record;
 BEGIN
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee,
-            a.privilege_type = 'INSERT' AS is_worker
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE a.grantee <> c.relowner
-            AND (c.oid, a.privilege_type) IN (('{schema}.dead_letters'::regclass, 'INSERT'),
-                ('{schema}.topic_pauses'::regclass, 'UPDATE'))
-    LOOP
-        IF entry.is_worker THEN
-            EXECUTE format('GRANT SELECT, INSERT, UPDATE ON {schema}.imports TO %s',
-                entry.grantee);
-            EXECUTE format('GRANT SELECT ON {schema}.evictions TO %s', entry.grantee);
-        ELSE
-            EXECUTE format('GRANT UPDATE (redrive_began_at, redriven_at) ON '
-                '{schema}.dead_letters TO %s', entry.grantee);
-            EXECUTE format('GRANT SELECT ON {schema}.discarded_dead_letters, '
-                '{schema}.evictions, {schema}.imports TO %s', entry.grantee);
-            EXECUTE format('GRANT EXECUTE ON FUNCTION '
-                '{schema}.discard_dead_letters(bigint[], text), '
-                '{schema}.evict_claims(integer, uuid[], text) TO %s', entry.grantee);
-        END IF;
-    END LOOP;
+    SELECT consumer_group || ' replay ' || replay AS name, topic, ranges, ended_by INTO mine
+        FROM {schema}.replays WHERE replay = wanted AND finished_at IS NULL FOR UPDATE;
+    -- Rows locked before they are looked at: a run that still goes on moves them.
+    PERFORM FROM {schema}.fences WHERE consumer_group = mine.name ORDER BY partition FOR UPDATE;
+    IF mine.name IS NULL OR mine.ended_by IS NULL AND EXISTS (
+            SELECT FROM jsonb_to_recordset(mine.ranges) AS range (partition integer, "end" bigint)
+                LEFT JOIN {schema}.fences f ON f.consumer_group = mine.name
+                    AND f.topic = mine.topic AND f.partition = range.partition
+            WHERE coalesce(f.next_offset < range."end", true)) THEN
+        RETURN false;
+    END IF;
+    WITH gone AS (DELETE FROM {schema}.fences WHERE consumer_group = mine.name RETURNING *),
+        total AS (SELECT coalesce(sum(applied), 0) AS applied,
+            coalesce(sum(duplicates), 0) AS duplicates, coalesce(sum(conflicts), 0) AS conflicts,
+            coalesce(sum(dead_lettered), 0) AS dead_lettered, coalesce(sum(skipped), 0) AS skipped
+            FROM gone)
+    UPDATE {schema}.replays r SET finished_at = now(), applied = total.applied,
+        duplicates = total.duplicates, conflicts = total.conflicts,
+        dead_lettered = total.dead_lettered, skipped = total.skipped
+    FROM total WHERE r.replay = wanted;
+    RETURN true;
 END
 $$;
+
+-- Ends a replay where it stands, and records who did. A run that still goes on finds its fences
+-- gone and rolls back.
+CREATE FUNCTION {schema}.end_replay(wanted bigint) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE {schema}.replays SET ended_by = session_user
+        WHERE replay = wanted AND finished_at IS NULL;
+    RETURN {schema}.finish_replay(wanted);
+END
+$$;
+REVOKE EXECUTE ON FUNCTION {schema}.finish_replay(bigint), {schema}.end_replay(bigint) FROM PUBLIC;

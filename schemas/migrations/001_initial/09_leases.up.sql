@@ -1,5 +1,5 @@
 -- Ledgers with `store: lease`, for effects outside of PostgreSQL: a key is claimed in one
--- transaction, the effect runs, and a later one writes down how it ended. Rows are updated in
+-- transaction, the effect runs, and a later transaction records how it ended. Rows are updated in
 -- place, so they are in no generation.
 CREATE TABLE {schema}.leases (
     ledger integer NOT NULL,
@@ -46,28 +46,8 @@ COMMENT ON COLUMN {schema}.leases.counted IS
 COMMENT ON COLUMN {schema}.leases.result_kept IS
     'The answer is among the ledger''s results, under the same digest.';
 
--- Deletes what ended longer ago than the retention, in the log's time, as the schema's owner: the
--- workers' role needs no right to delete. What is in flight stays, whatever its age. How many went.
-CREATE FUNCTION {schema}.delete_ended_leases(wanted_ledger integer, most integer) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    beyond timestamptz;
-    gone bigint;
-BEGIN
-    SELECT {schema}.ledger_watermark(wanted_ledger) - l.retention INTO beyond
-        FROM {schema}.ledgers l WHERE l.ledger = wanted_ledger;
-    -- DANGER: null where something holds the retention back; nothing is older than that.
-    DELETE FROM {schema}.leases WHERE ledger = wanted_ledger AND digest = ANY (ARRAY(
-        SELECT old.digest FROM {schema}.leases old
-        WHERE old.ledger = wanted_ledger AND old.ended_at < beyond
-        ORDER BY old.ended_at LIMIT most FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS gone = ROW_COUNT;
-    RETURN gone;
-END
-$$;
-
--- With a row that is taken out goes the answer that is kept of it: the key's next effect has
--- another. Whoever holds it in memory sees another count.
+-- The answer goes with a row that is taken out: the key's next effect has another one. A process
+-- that holds the answer in memory sees another count.
 CREATE FUNCTION {schema}.delete_results(wanted_ledger integer, wanted uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -84,8 +64,8 @@ BEGIN
 END
 $$;
 
--- Takes keys out by hand and writes them down. What somebody is at just now stays. Answers with the
--- digests that were there.
+-- Takes keys out by hand and records them. A key whose effect is running stays. Returns the digests
+-- that were there.
 CREATE FUNCTION {schema}.evict_leases(wanted_ledger integer, wanted uuid[], why text)
     RETURNS SETOF uuid
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -132,34 +112,5 @@ BEGIN
     RETURN freed;
 END
 $$;
-REVOKE EXECUTE ON FUNCTION {schema}.delete_ended_leases(integer, integer),
-    {schema}.delete_results(integer, uuid[]),
+REVOKE EXECUTE ON FUNCTION {schema}.delete_results(integer, uuid[]),
     {schema}.evict_leases(integer, uuid[], text), {schema}.free_failed_leases(bigint[]) FROM PUBLIC;
-
--- As in 010: whoever may write dead letters is a worker's role, whoever may end a pause an
--- operator's.
-DO $$
-DECLARE
-    entry record;
-BEGIN
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee,
-            a.privilege_type = 'INSERT' AS is_worker
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE a.grantee <> c.relowner
-            AND (c.oid, a.privilege_type) IN (('{schema}.dead_letters'::regclass, 'INSERT'),
-                ('{schema}.topic_pauses'::regclass, 'UPDATE'))
-    LOOP
-        IF entry.is_worker THEN
-            EXECUTE format('GRANT SELECT, INSERT, UPDATE ON {schema}.leases TO %s', entry.grantee);
-            EXECUTE format('GRANT EXECUTE ON FUNCTION '
-                '{schema}.delete_ended_leases(integer, integer) TO %s', entry.grantee);
-        ELSE
-            EXECUTE format('GRANT SELECT ON {schema}.leases TO %s', entry.grantee);
-            EXECUTE format('GRANT EXECUTE ON FUNCTION '
-                '{schema}.evict_leases(integer, uuid[], text), '
-                '{schema}.free_failed_leases(bigint[]) TO %s', entry.grantee);
-        END IF;
-    END LOOP;
-END
-$$;

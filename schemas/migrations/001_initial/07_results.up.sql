@@ -1,13 +1,7 @@
--- What sinks answered: a result for each claim, replayed to whoever sends the same key again. For
--- each generation of a ledger that stores results there is a table results_<ledger>_<generation>,
--- which is listed, unlisted and dropped with it: a result lives as long as its claim, and goes by
--- DROP. Rows go one by one only where somebody erases them.
-ALTER TABLE {schema}.ledgers
-    ADD COLUMN stores_results boolean NOT NULL DEFAULT false,
-    ADD COLUMN erasures bigint NOT NULL DEFAULT 0;
-COMMENT ON COLUMN {schema}.ledgers.erasures IS
-    'How often results were erased by tenant. Whoever holds some in memory looks at it first.';
-
+-- What sinks answered: a result for each claim, replayed to each client that sends the same key
+-- again. For each generation of a ledger that stores results there is a table
+-- results_<ledger>_<generation>, which is listed, unlisted and dropped with it: a result lives as
+-- long as its claim, and goes by DROP. Single rows are deleted only when an operator erases them.
 CREATE TABLE {schema}.results (
     digest uuid NOT NULL,
     attempt uuid,
@@ -57,7 +51,7 @@ BEGIN
 END
 $$;
 
--- With each generation that rotate_ledger() makes, under its lock.
+-- Runs with each generation that rotate_ledger() makes, under its lock.
 CREATE FUNCTION {schema}.results_of_new_generation() RETURNS trigger
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -69,22 +63,6 @@ END
 $$;
 CREATE TRIGGER generations_results AFTER INSERT ON {schema}.generations
     FOR EACH ROW EXECUTE FUNCTION {schema}.results_of_new_generation();
-
--- With a claim that is taken out goes its result: the key's next message has another.
-CREATE FUNCTION {schema}.result_of_evicted_claim() RETURNS trigger
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    suffix text := format('%s_%s', NEW.ledger, NEW.generation);
-BEGIN
-    IF to_regclass('{schema}.results_' || suffix) IS NOT NULL THEN
-        EXECUTE format('DELETE FROM {schema}.results_%s WHERE digest = $1', suffix)
-            USING NEW.digest;
-    END IF;
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER evictions_result AFTER INSERT ON {schema}.evictions
-    FOR EACH ROW EXECUTE FUNCTION {schema}.result_of_evicted_claim();
 
 CREATE TABLE {schema}.erasures (
     erasure bigint GENERATED ALWAYS AS IDENTITY,
@@ -102,7 +80,7 @@ COMMENT ON TABLE {schema}.erasures IS
     'Results of a tenant that `onceward forget --tenant` deleted; a row for each ledger.';
 
 -- How many results of the tenant the ledger has, with those in replies that wait to be sent; null
--- where it stores none of anybody.
+-- if it stores no results at all.
 CREATE FUNCTION {schema}.count_results(wanted_ledger integer, wanted_tenant bytea) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -126,8 +104,8 @@ BEGIN
 END
 $$;
 
--- Deletes the tenant's results and writes that down, as the schema's owner: no role needs a right
--- to delete, and none can do the one without the other. Null as above.
+-- Deletes the tenant's results and records that, as the schema's owner: no role needs a right to
+-- delete, and no role can do the one without the other. Null as above.
 CREATE FUNCTION {schema}.erase_results(wanted_ledger integer, wanted_tenant bytea, why text)
     RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -166,91 +144,7 @@ BEGIN
     RETURN erased;
 END
 $$;
-
--- As before (007), with the results.
-CREATE OR REPLACE FUNCTION {schema}.drop_generation(wanted_ledger integer, wanted_generation bigint)
-    RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT 1 FROM {schema}.generations
-               WHERE ledger = wanted_ledger AND generation = wanted_generation) THEN
-        RETURN false;
-    END IF;
-    EXECUTE format('DROP TABLE IF EXISTS {schema}.claims_%1$s, {schema}.sealed_%1$s, '
-                   '{schema}.filters_%1$s, {schema}.batches_%1$s, {schema}.results_%1$s',
-                   format('%s_%s', wanted_ledger, wanted_generation));
-    RETURN true;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION {schema}.orphaned_generations(wanted_ledger integer) RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT DISTINCT split_part(c.relname, '_', 3)::bigint
-    FROM pg_class c, pg_class pattern
-    WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-        AND c.relkind = 'r' AND c.relname ~ ('^(claims|sealed|filters|batches|results)_'
-            || wanted_ledger || '_[0-9]+$')
-        AND NOT EXISTS (SELECT 1 FROM {schema}.generations g WHERE g.ledger = wanted_ledger
-            AND g.generation = split_part(c.relname, '_', 3)::bigint)
-$$;
-
--- What has no log (calls of once(), HTTP) feeds its ledger as one row, whose watermark is the clock
--- less the longest request.
-ALTER TABLE {schema}.ledger_feeds ADD COLUMN longest_request interval;
-COMMENT ON COLUMN {schema}.ledger_feeds.longest_request IS
-    'Of a feed without a log: a request takes no longer. Its watermark is the clock less this.';
-
--- As before (002), with such feeds.
-CREATE OR REPLACE FUNCTION {schema}.ledger_watermark(wanted_ledger integer) RETURNS timestamptz
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    -- DANGER: count(moment) passes over nulls and min() does too; a source without a watermark must
-    -- not be passed over.
-    SELECT CASE WHEN count(*) > 0 AND count(*) = count(moment) THEN min(moment) END
-    FROM (
-        SELECT f.watermark AS moment
-        FROM {schema}.fences f JOIN {schema}.ledger_feeds s USING (consumer_group, topic)
-        WHERE s.ledger = wanted_ledger AND s.retired_at IS NULL AND f.retired_at IS NULL
-        UNION ALL
-        -- The list of partitions: never sampled, empty, or with a partition that has no fence yet,
-        -- it holds all back.
-        SELECT CASE WHEN s.longest_request IS NOT NULL THEN clock_timestamp() - s.longest_request
-               WHEN s.partitions > 0 AND s.partitions = (
-                   SELECT count(*) FROM {schema}.fences f
-                   WHERE f.consumer_group = s.consumer_group AND f.topic = s.topic
-                       AND f.partition < s.partitions)
-               THEN s.watermark END
-        FROM {schema}.ledger_feeds s
-        WHERE s.ledger = wanted_ledger AND s.retired_at IS NULL
-    ) AS watermarks
-$$;
-
 REVOKE EXECUTE ON FUNCTION {schema}.create_results(integer, bigint),
     {schema}.begin_results(integer), {schema}.results_of_new_generation(),
-    {schema}.result_of_evicted_claim(), {schema}.count_results(integer, bytea),
+    {schema}.count_results(integer, bytea),
     {schema}.erase_results(integer, bytea, text) FROM PUBLIC;
-
--- Whoever may write dead letters is a worker's role, whoever may end a pause an operator's: an
--- upgrade needs no new grants.
-DO $$
-DECLARE
-    entry record;
-BEGIN
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee,
-            a.privilege_type = 'INSERT' AS is_worker
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE a.grantee <> c.relowner
-            AND (c.oid, a.privilege_type) IN (('{schema}.dead_letters'::regclass, 'INSERT'),
-                ('{schema}.topic_pauses'::regclass, 'UPDATE'))
-    LOOP
-        IF entry.is_worker THEN
-            EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.begin_results(integer) TO %s',
-                entry.grantee);
-        ELSE
-            EXECUTE format('GRANT SELECT ON {schema}.erasures TO %s', entry.grantee);
-            EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.count_results(integer, bytea), '
-                '{schema}.erase_results(integer, bytea, text) TO %s', entry.grantee);
-        END IF;
-    END LOOP;
-END
-$$;

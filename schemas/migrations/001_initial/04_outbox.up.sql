@@ -1,6 +1,6 @@
 -- Records on their way to Kafka: written in the transaction of the messages that they come from,
 -- deleted once Kafka has them. The relay is their only reader, and a row lives for milliseconds, so
--- autovacuum comes by the number of rows and not by the table's size, which is next to nothing.
+-- autovacuum goes by the number of rows and not by the table's size, which is next to nothing.
 CREATE TABLE {schema}.outbox (
     consumer_group text NOT NULL,
     topic text NOT NULL,
@@ -30,8 +30,8 @@ COMMENT ON COLUMN {schema}.outbox.headers IS
 COMMENT ON COLUMN {schema}.outbox.tenant IS
     'Of a reply: whose stored result it holds. `onceward forget --tenant` erases it with that.';
 
--- As the schema's owner, so that no worker needs a right to delete. Both position and id: after a
--- fail-over that lost commits a position may be another row's.
+-- Deletes rows as the schema's owner, so that no worker needs a right to delete. Both position and
+-- id must match: after a fail-over that lost commits a position may be another row's.
 CREATE FUNCTION {schema}.remove_sent(of_group text, topics text[], positions bigint[], ids uuid[])
     RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -47,28 +47,3 @@ BEGIN
 END
 $$;
 REVOKE EXECUTE ON FUNCTION {schema}.remove_sent(text, text[], bigint[], uuid[]) FROM PUBLIC;
-
--- Whoever may write dead letters is a worker's role, whoever may end a pause an operator's: an
--- upgrade needs no new grants.
-DO $$
-DECLARE
-    entry record;
-BEGIN
-    FOR entry IN
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') AS grantee,
-            a.privilege_type = 'INSERT' AS is_worker
-        FROM pg_class c, aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee
-        WHERE a.grantee <> c.relowner
-            AND (c.oid, a.privilege_type) IN (('{schema}.dead_letters'::regclass, 'INSERT'),
-                ('{schema}.topic_pauses'::regclass, 'UPDATE'))
-    LOOP
-        IF entry.is_worker THEN
-            EXECUTE format('GRANT SELECT, INSERT ON {schema}.outbox TO %s', entry.grantee);
-            EXECUTE format('GRANT EXECUTE ON FUNCTION '
-                '{schema}.remove_sent(text, text[], bigint[], uuid[]) TO %s', entry.grantee);
-        ELSE
-            EXECUTE format('GRANT SELECT ON {schema}.outbox TO %s', entry.grantee);
-        END IF;
-    END LOOP;
-END
-$$;
