@@ -22,7 +22,7 @@ COMMENT ON COLUMN {schema}.ledgers.log_floor IS
 COMMENT ON COLUMN {schema}.ledgers.evictions IS
     'How often a claim was taken out by hand. Grows under the exclusive lock only.';
 COMMENT ON COLUMN {schema}.ledgers.erasures IS
-    'How often results were erased by tenant. Whoever holds some in memory looks at it first.';
+    'How often results were erased by tenant. A process that holds some in memory reads it first.';
 
 -- The topics that feed a ledger. The list of a topic's partitions is a sample as well (its time,
 -- then the metadata). What has no log (calls of once(), HTTP) feeds its ledger as one row, whose
@@ -42,16 +42,16 @@ CREATE TABLE {schema}.ledger_feeds (
     CONSTRAINT ledger_feeds_ledger FOREIGN KEY (ledger) REFERENCES {schema}.ledgers (ledger)
 );
 COMMENT ON COLUMN {schema}.ledger_feeds.source IS
-    'Short name of (group, topic) in the claims'' rows.';
+    'The short name of (group, topic) in the claims'' rows.';
 COMMENT ON COLUMN {schema}.ledger_feeds.watermark IS
     'When the list of partitions was last known; one more watermark that holds retention back.';
 COMMENT ON COLUMN {schema}.ledger_feeds.retired_at IS
     'Set by `onceward groups retire`: the topic feeds the ledger no longer.';
 COMMENT ON COLUMN {schema}.ledger_feeds.log_partitions IS
     'With `reach: partition`: how many partitions the topic had when the ledger was made. With '
-    'another number a key may come in another partition than before.';
+    'another number a key may be in another partition than before.';
 COMMENT ON COLUMN {schema}.ledger_feeds.longest_request IS
-    'Of a feed without a log: a request takes no longer. Its watermark is the clock less this.';
+    'Set for a feed without a log: no request takes longer. The watermark is the clock less this.';
 
 -- Exactly one generation of a ledger is current; sealed ones are immutable.
 CREATE TABLE {schema}.generations (
@@ -77,7 +77,7 @@ CREATE TABLE {schema}.claims (
     CONSTRAINT claims_never_here CHECK (false) NO INHERIT
 );
 COMMENT ON TABLE {schema}.claims IS
-    'Pattern and grants of the tables claims_<ledger>_<generation>; always empty itself.';
+    'The pattern and the grants of the tables claims_<ledger>_<generation>; always empty itself.';
 
 -- With `store: log` claims are appended, one row a batch, and no index holds the keys. A generation
 -- is a table claims_<ledger>_<generation> as with the other store, so that what seals, unlists,
@@ -97,7 +97,7 @@ CREATE TABLE {schema}.claim_batches (
 ALTER TABLE {schema}.claim_batches ALTER COLUMN digests SET STORAGE EXTERNAL,
     ALTER COLUMN fingerprints SET STORAGE EXTERNAL;
 COMMENT ON TABLE {schema}.claim_batches IS
-    'Pattern of the tables claims_<ledger>_<generation> of logs; always empty itself.';
+    'The pattern of the tables claims_<ledger>_<generation> of logs; always empty itself.';
 COMMENT ON COLUMN {schema}.claim_batches.digests IS
     'The batch''s digests, 16 bytes each, sorted; `fingerprints` in this order, zeros for none.';
 COMMENT ON COLUMN {schema}.claim_batches.partitions IS

@@ -32,7 +32,7 @@ CREATE TABLE {schema}.fences (
 COMMENT ON TABLE {schema}.fences IS
     'A chain: a transaction moves next_offset only from where its reading began, as its owner.';
 COMMENT ON COLUMN {schema}.fences.incarnation IS
-    'Random id of the row, new when it is made or adopts another topic id; names its dead letters.';
+    'A random id, new when the row is made or adopts another topic id; names its dead letters.';
 COMMENT ON COLUMN {schema}.fences.epoch IS
     'Counts take-overs, for people. After a fail-over two may hold the same one; owner decides.';
 COMMENT ON COLUMN {schema}.fences.watermark IS
@@ -55,7 +55,7 @@ CREATE TABLE {schema}.skipped_ranges (
     CONSTRAINT skipped_ranges_key PRIMARY KEY (skipped_range)
 );
 COMMENT ON COLUMN {schema}.skipped_ranges.skipped_by IS
-    'The role: a worker''s for on_out_of_range. Null: from before migration 017.';
+    'The role: a worker''s for on_out_of_range, else an operator''s.';
 
 -- Each move of a fence by hand (`onceward offsets --set`, `offsets skip`): where from and to, why,
 -- and which role asked for it. What a move passes unread is in skipped_ranges too.
@@ -75,7 +75,7 @@ CREATE TABLE {schema}.fence_moves (
 );
 COMMENT ON COLUMN {schema}.fence_moves.from_offset IS 'Null: there was no fence.';
 COMMENT ON COLUMN {schema}.fence_moves.new_log IS
-    'The topic was made again, and the fence counts in its new log from here on.';
+    'The topic was recreated, and the fence counts in its new log from here on.';
 
 -- What a worker was most likely fetching when its process ran out of memory. While the fence stands
 -- at `next_offset` the partition halts instead of being read; an operator clears the row.

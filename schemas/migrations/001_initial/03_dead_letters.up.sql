@@ -32,26 +32,26 @@ CREATE INDEX dead_letters_open ON {schema}.dead_letters
     (consumer_group, topic, sha256(record_key), dead_letter)
     WHERE resolved_at IS NULL AND record_key IS NOT NULL;
 COMMENT ON COLUMN {schema}.dead_letters.identity IS
-    'The topic''s id, else its fence''s incarnation: a topic made again is not its namesake.';
+    'The topic''s id, else its fence''s incarnation: a recreated topic is another topic.';
 COMMENT ON COLUMN {schema}.dead_letters.headers IS
-    'In the record''s order: [{"name": text, "value": base64 or null}, ...]; "name_base64" where '
+    'In the record''s order: [{"name": text, "value": base64 or null}, ...]; "name_base64" if '
     'the name is not UTF-8.';
 COMMENT ON COLUMN {schema}.dead_letters.resolved_at IS
     'Set by an operator, or by a rewind that reads the message again; null while it is open.';
--- The next three are of a conflict: a key that was claimed with another fingerprint.
+-- The next three describe a conflict: a key that was claimed with another fingerprint.
 COMMENT ON COLUMN {schema}.dead_letters.fingerprint IS
-    'Of this message, where its topic asks for one.';
+    'The fingerprint of this message, if its topic asks for one.';
 COMMENT ON COLUMN {schema}.dead_letters.first_fingerprint IS
-    'Of the message that has the key, where this one is in conflict with it.';
+    'The fingerprint of the message that has the key, if this one is in conflict with it.';
 COMMENT ON COLUMN {schema}.dead_letters.first_places IS
-    'Where that message is: [{"group", "topic", "partition", "offset"}], with "last_offset" where '
-    'the ledger knows its batch alone, in one of these partitions; null where it knows nothing.';
+    'Where that message is: [{"group", "topic", "partition", "offset"}], with "last_offset" if '
+    'the ledger knows only its batch, in one of these partitions; null if it knows nothing.';
 -- A redrive marks its dead letters before it produces them and again when Kafka has them: what was
 -- interrupted between the two is produced again, never lost.
 COMMENT ON COLUMN {schema}.dead_letters.redrive_began_at IS
     'Set, with resolved_at, before `onceward dlq redrive` produces it.';
 COMMENT ON COLUMN {schema}.dead_letters.redriven_at IS
-    'Set when Kafka has the copy; null behind redrive_began_at: it may have it, or not.';
+    'Set when Kafka has the copy; null after redrive_began_at: Kafka may have it, or not.';
 
 CREATE TABLE {schema}.discarded_dead_letters (
     dead_letter bigint NOT NULL,

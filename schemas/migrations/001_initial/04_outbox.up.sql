@@ -15,20 +15,20 @@ CREATE TABLE {schema}.outbox (
     CONSTRAINT outbox_key PRIMARY KEY (consumer_group, topic, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000);
-COMMENT ON COLUMN {schema}.outbox.topic IS 'Where it goes.';
+COMMENT ON COLUMN {schema}.outbox.topic IS 'The topic that the record goes to.';
 COMMENT ON COLUMN {schema}.outbox.position IS
-    'The order of the rows of one transaction, and of those that come one after the other. Rows of '
-    'transactions at once are committed in any order, so that no reader may take a position for '
-    '"all before it is known".';
+    'The order of the rows of one transaction, and of transactions one after the other. Those that '
+    'run at the same time commit in any order, so that no reader may conclude from a position that '
+    'all rows before it are known.';
 COMMENT ON COLUMN {schema}.outbox.id IS
-    'The header `onceward-id`: made of the message''s idempotency key, so that it is the same when '
+    'The header `onceward-id`: made of the message''s idempotency key, so that it is the same if '
     'the message is processed again. Not unique: each row is sent.';
 COMMENT ON COLUMN {schema}.outbox.order_key IS
     'Rows with the same one, for the same topic, are sent in their order; null: in any.';
 COMMENT ON COLUMN {schema}.outbox.headers IS
-    'In their order, each as its name and its value, both behind their length (int32; -1: null).';
+    'In their order, each as its name and its value, both after their length (int32; -1: null).';
 COMMENT ON COLUMN {schema}.outbox.tenant IS
-    'Of a reply: whose stored result it holds. `onceward forget --tenant` erases it with that.';
+    'Set for a reply: whose stored result it holds. `onceward forget --tenant` erases both.';
 
 -- Deletes rows as the schema's owner, so that no worker needs a right to delete. Both position and
 -- id must match: after a fail-over that lost commits a position may be another row's.

@@ -80,7 +80,7 @@ BEGIN
         RETURN newest;
     END IF;
     -- DANGER: clock_timestamp(), after the lock: now() is older than claims that are already in the
-    -- table. It never goes back, where the server's clock does.
+    -- table. It never goes back, even if the server's clock does.
     SELECT greatest(clock_timestamp(), max(created_at), max(sealed_at)) INTO moment
         FROM {schema}.generations WHERE ledger = wanted_ledger;
     UPDATE {schema}.generations SET sealed_at = moment

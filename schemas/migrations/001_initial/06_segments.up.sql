@@ -15,7 +15,7 @@ CREATE TABLE {schema}.segments (
         REFERENCES {schema}.generations (ledger, generation) ON DELETE CASCADE
 );
 COMMENT ON COLUMN {schema}.segments.shard_bits IS
-    'The filters are cut by so many leading bits of the digest.';
+    'The filters are divided by so many leading bits of the digest.';
 
 -- With `reach: partition` the same key in another partition is another claim, and a worker
 -- remembers its own partitions alone. So such a ledger's segments have a part for each partition of
@@ -47,7 +47,7 @@ CREATE TABLE {schema}.segment_blocks (
 ALTER TABLE {schema}.segment_blocks ALTER COLUMN digests SET STORAGE MAIN,
     ALTER COLUMN batches SET STORAGE MAIN, ALTER COLUMN fingerprints SET STORAGE EXTERNAL;
 COMMENT ON TABLE {schema}.segment_blocks IS
-    'Pattern of the tables sealed_<ledger>_<generation>; always empty itself.';
+    'The pattern of the tables sealed_<ledger>_<generation>; always empty itself.';
 COMMENT ON COLUMN {schema}.segment_blocks.batches IS
     'For each digest the number of its batch, four bytes, counted from the segment''s first_seq.';
 
@@ -58,7 +58,7 @@ CREATE TABLE {schema}.segment_filters (
 );
 ALTER TABLE {schema}.segment_filters ALTER COLUMN filter SET STORAGE EXTERNAL;
 COMMENT ON TABLE {schema}.segment_filters IS
-    'Pattern of the tables filters_<ledger>_<generation>; always empty itself.';
+    'The pattern of the tables filters_<ledger>_<generation>; always empty itself.';
 
 CREATE TABLE {schema}.segment_batches (
     seq bigint NOT NULL,
@@ -71,7 +71,7 @@ CREATE TABLE {schema}.segment_batches (
     CONSTRAINT segment_batches_never_here CHECK (false) NO INHERIT
 );
 COMMENT ON TABLE {schema}.segment_batches IS
-    'Pattern of the tables batches_<ledger>_<generation>; always empty itself.';
+    'The pattern of the tables batches_<ledger>_<generation>; always empty itself.';
 
 -- Makes the empty tables of a segment, in place of what an earlier try left. Returns the ledger's
 -- count of evictions; null if the generation is not there, not sealed, or a segment already.
@@ -116,7 +116,7 @@ DECLARE
     last_one bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
-    -- Retention may have let go of it meanwhile, or somebody taken out a claim that is in it.
+    -- Retention may have dropped it meanwhile, or an operator have taken out a claim that is in it.
     IF NOT EXISTS (SELECT FROM {schema}.generations g JOIN {schema}.ledgers l USING (ledger)
             WHERE g.ledger = wanted_ledger AND g.generation = wanted_generation
                 AND l.evictions = counted) THEN

@@ -14,11 +14,11 @@ CREATE TABLE {schema}.results (
     CONSTRAINT results_never_here CHECK (false) NO INHERIT
 );
 COMMENT ON TABLE {schema}.results IS
-    'Pattern of the tables results_<ledger>_<generation>; always empty itself.';
+    'The pattern of the tables results_<ledger>_<generation>; always empty itself.';
 COMMENT ON COLUMN {schema}.results.attempt IS
-    'Random, of who stored it: whose COMMIT had no answer knows its own result by this.';
+    'Random. A process whose COMMIT had no answer recognises its own result by this.';
 COMMENT ON COLUMN {schema}.results.tenant IS
-    'Of the key; empty where keys have none. Results are erased by it.';
+    'The key''s tenant; empty if keys have none. Results are erased by it.';
 COMMENT ON COLUMN {schema}.results.kind IS '''done'', or ''failed'' for a permanent failure.';
 COMMENT ON COLUMN {schema}.results.headers IS '[{"name": text, "value": text}, ...]';
 
@@ -42,7 +42,7 @@ $$;
 CREATE FUNCTION {schema}.begin_results(wanted_ledger integer) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- DANGER: exclusively, so that no generation is made between the mark and the look.
+    -- DANGER: exclusively, so that no generation is made between the two statements.
     PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
     UPDATE {schema}.ledgers SET stores_results = true WHERE ledger = wanted_ledger;
     PERFORM {schema}.create_results(ledger, generation) FROM {schema}.generations
@@ -97,7 +97,7 @@ BEGIN
             INTO found_here USING wanted_tenant;
         counted := coalesce(counted, 0) + found_here;
     END LOOP;
-    -- Null and a number are null.
+    -- Null plus a number is null.
     RETURN counted + (SELECT count(*) FROM {schema}.outbox o WHERE o.tenant = wanted_tenant
         AND o.consumer_group IN (SELECT consumer_group FROM {schema}.ledger_feeds
             WHERE ledger = wanted_ledger));
@@ -120,7 +120,7 @@ BEGIN
         FROM {schema}.generations g WHERE g.ledger = wanted_ledger ORDER BY g.generation
     LOOP
         CONTINUE WHEN to_regclass(made) IS NULL;
-        -- DANGER: a result may be stored there and not be committed yet. In a sealed one none can.
+        -- DANGER: a result may be stored there and not be committed yet; in a sealed one it cannot.
         IF is_open THEN
             EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', made);
         END IF;
@@ -129,8 +129,8 @@ BEGIN
         erased := coalesce(erased, 0) + erased_here;
     END LOOP;
     IF erased IS NOT NULL THEN
-        -- DANGER: behind the results, as whoever stores one writes its reply behind it. A reply of
-        -- what was read before may not be committed yet.
+        -- DANGER: after the results, as a transaction that stores one writes its reply after it. A
+        -- reply of what was read before may not be committed yet.
         LOCK TABLE {schema}.outbox IN SHARE ROW EXCLUSIVE MODE;
         DELETE FROM {schema}.outbox o WHERE o.tenant = wanted_tenant
             AND o.consumer_group IN (SELECT consumer_group FROM {schema}.ledger_feeds

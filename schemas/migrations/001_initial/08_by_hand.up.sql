@@ -56,7 +56,7 @@ DECLARE
     suffix text := format('%s_%s', wanted_ledger, wanted_generation);
     taken bigint := 0;
     in_parts boolean;
-    of_parts integer[];  -- 0: of the whole
+    of_parts integer[];  -- 0: the whole segment
 BEGIN
     IF to_regclass('{schema}.claims_' || suffix) IS NOT NULL THEN
         IF (SELECT store = 'log' FROM {schema}.ledgers WHERE ledger = wanted_ledger) THEN
@@ -80,8 +80,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN taken;
     END IF;
-    -- The filter goes on saying 'perhaps', which is always asked of the block. With parts each of
-    -- them may hold the key.
+    -- The filter still says 'perhaps', and then the block decides. If there are parts, each of them
+    -- may hold the key.
     EXECUTE format($sql$
         WITH block AS (
             UPDATE {schema}.sealed_%1$s AS block SET
@@ -122,7 +122,7 @@ DECLARE
     evicted bigint := 0;
 BEGIN
     -- DANGER: exclusively, and before anything is read. Claims in flight hold it shared (a table's)
-    -- or append under it (a log's), so that none is between its look and its commit.
+    -- or append under it (a log's), so that none is between its reading and its commit.
     PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
     FOR held IN
         SELECT g.generation AS in_generation, key.digest AS of_digest
@@ -136,7 +136,7 @@ BEGIN
             RETURN NEXT held.of_digest;
         END IF;
     END LOOP;
-    -- Whoever holds the log in memory sees another count and reads it anew.
+    -- A process that holds the log in memory sees another count and reads it again.
     IF evicted > 0 THEN
         UPDATE {schema}.ledgers SET evictions = evictions + 1 WHERE ledger = wanted_ledger;
     END IF;
@@ -166,9 +166,9 @@ CREATE TABLE {schema}.imports (
     CONSTRAINT imports_ledger FOREIGN KEY (ledger) REFERENCES {schema}.ledgers (ledger)
 );
 COMMENT ON COLUMN {schema}.imports.origin IS
-    'SHA-256, cut to 16 bytes, of the description: what is read, and as keys of what.';
+    'The first 16 bytes of the description''s SHA-256: what is read, and as keys of what.';
 COMMENT ON COLUMN {schema}.imports.position IS
-    'Of a query the last key that was read, of a file the bytes; empty when it has finished.';
+    'For a query the last key that was read, for a file the bytes; empty when it has finished.';
 
 -- What `onceward replay` has read again, which role asked for it, and why. How far a replay has
 -- come is in fences of its own, under a group's name that no Kafka group has: its transactions move
@@ -196,11 +196,12 @@ CREATE TABLE {schema}.replays (
 );
 CREATE UNIQUE INDEX replays_one_open ON {schema}.replays (consumer_group, topic, description)
     WHERE finished_at IS NULL;
-COMMENT ON COLUMN {schema}.replays.description IS 'What was asked for; names it, to go on with it.';
+COMMENT ON COLUMN {schema}.replays.description IS
+    'What was asked for; the same request continues it.';
 COMMENT ON COLUMN {schema}.replays.ranges IS
-    '[{"partition", "begin", "end"}]: the offsets that this was when it began; end is exclusive.';
+    '[{"partition", "begin", "end"}]: the offsets, as of the beginning; end is exclusive.';
 COMMENT ON COLUMN {schema}.replays.applied IS
-    'As the others: what became of the messages, once it has finished; until then in its fences.';
+    'Like the other counts: set when the replay has finished; until then its fences have them.';
 COMMENT ON COLUMN {schema}.replays.ended_by IS
     'Who ended it before it had read everything (`onceward groups retire`); else null.';
 
@@ -213,7 +214,7 @@ DECLARE
 BEGIN
     SELECT consumer_group || ' replay ' || replay AS name, topic, ranges, ended_by INTO mine
         FROM {schema}.replays WHERE replay = wanted AND finished_at IS NULL FOR UPDATE;
-    -- Rows locked before they are looked at: a run that still goes on moves them.
+    -- Lock the rows before they are read: a run that still goes on moves them.
     PERFORM FROM {schema}.fences WHERE consumer_group = mine.name ORDER BY partition FOR UPDATE;
     IF mine.name IS NULL OR mine.ended_by IS NULL AND EXISTS (
             SELECT FROM jsonb_to_recordset(mine.ranges) AS range (partition integer, "end" bigint)

@@ -31,16 +31,16 @@ CREATE TABLE {schema}.leases (
 CREATE INDEX leases_in_flight ON {schema}.leases (ledger, begun_at) WHERE state = 'in_flight';
 CREATE INDEX leases_ended ON {schema}.leases (ledger, ended_at) WHERE ended_at IS NOT NULL;
 COMMENT ON COLUMN {schema}.leases.owner_token IS
-    'Of whoever claimed it last. How it ended is taken from that one alone. Zeros: it was let go.';
-COMMENT ON COLUMN {schema}.leases.begun_at IS 'Of the first claim.';
+    'The token of the last claim. Only its owner can say how it ended. Zeros: it was released.';
+COMMENT ON COLUMN {schema}.leases.begun_at IS 'The time of the first claim.';
 COMMENT ON COLUMN {schema}.leases.taken_over IS
-    'The last claim took it from an owner whose lease had ended without a word.';
+    'The last claim took it from an owner whose lease had run out.';
 COMMENT ON COLUMN {schema}.leases.lease_until IS
-    'By this server''s clock; from then on anybody may take it over.';
+    'By this server''s clock; from then on any process may take it over.';
 COMMENT ON COLUMN {schema}.leases.attempts IS
-    'Tries that may have been made, written down before each; never fewer than were made.';
+    'Tries that may have been made, recorded before each; never fewer than were made.';
 COMMENT ON COLUMN {schema}.leases.identity IS
-    'With source, partition and record_offset the message; as in dead_letters.';
+    'Names the message, with source, partition and record_offset; as in dead_letters.';
 COMMENT ON COLUMN {schema}.leases.counted IS
     'The fence has passed the message, and its totals count it.';
 COMMENT ON COLUMN {schema}.leases.result_kept IS

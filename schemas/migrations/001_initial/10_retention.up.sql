@@ -5,16 +5,15 @@
 -- holds it back.
 CREATE FUNCTION {schema}.ledger_watermark(wanted_ledger integer) RETURNS timestamptz
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    -- DANGER: count(moment) passes over nulls and min() does too; a source without a watermark must
-    -- not be passed over.
+    -- DANGER: count(moment) and min() ignore nulls; a source without a watermark must count.
     SELECT CASE WHEN count(*) > 0 AND count(*) = count(moment) THEN min(moment) END
     FROM (
         SELECT f.watermark AS moment
         FROM {schema}.fences f JOIN {schema}.ledger_feeds s USING (consumer_group, topic)
         WHERE s.ledger = wanted_ledger AND s.retired_at IS NULL AND f.retired_at IS NULL
         UNION ALL
-        -- The list of partitions: never sampled, empty, or with a partition that has no fence yet,
-        -- it holds all back.
+        -- The list of partitions: if it was never sampled, is empty, or has a partition without a
+        -- fence, it holds all back.
         SELECT CASE WHEN s.longest_request IS NOT NULL THEN clock_timestamp() - s.longest_request
                WHEN s.partitions > 0 AND s.partitions = (
                    SELECT count(*) FROM {schema}.fences f
@@ -109,7 +108,7 @@ DECLARE
 BEGIN
     SELECT {schema}.ledger_watermark(wanted_ledger) - l.retention INTO beyond
         FROM {schema}.ledgers l WHERE l.ledger = wanted_ledger;
-    -- DANGER: null where something holds the retention back; nothing is older than that.
+    -- DANGER: null if something holds the retention back; nothing is older than null.
     WITH taken AS (
         DELETE FROM {schema}.leases WHERE ledger = wanted_ledger AND digest = ANY (ARRAY(
             SELECT old.digest FROM {schema}.leases old
@@ -128,8 +127,8 @@ BEGIN
         CONTINUE WHEN to_regclass(made) IS NULL;
         EXECUTE format('DELETE FROM %s WHERE digest = ANY ($1)', made) USING gone;
     END LOOP;
-    -- DANGER: in this transaction. Whoever claims one of the keys anew waits for it, so that no
-    -- memory can hold an old answer beside a new one and be told nothing.
+    -- DANGER: in this transaction. A process that claims one of the keys again waits for it, so
+    -- that no memory can keep an old answer after a new one without seeing another count.
     UPDATE {schema}.ledgers SET evictions = evictions + 1 WHERE ledger = wanted_ledger;
     RETURN cardinality(gone);
 END
