@@ -1,8 +1,8 @@
 # Sourced: the worker's image by the project's Dockerfile, with $BASE_IMAGE below it. Both functions
 # set ONCEWARD_IMAGE.
 
-# Where the upgrade suite begins: the first version that had images at all.
-oldest_commit=5e905ae
+# Where the upgrade suite begins: the first version that has the migration 001 of today.
+oldest_commit=$(git -C "$root" log -n 1 --format=%h -- schemas/migrations/001_initial)
 
 # build_worker IMAGE CONTEXT [ARGUMENT...]
 build_worker() {

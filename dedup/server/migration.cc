@@ -9,12 +9,15 @@
 #include "dedup/base/mutants.h"
 #include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
-#include "schemas/migrations.h"
 #include "schemas/queries.h"
 #include "schemas/roles.h"
 
 namespace onceward {
 namespace {
+
+// The checksum of the first of the seventeen migrations that 001_initial took the place of.
+constexpr std::string_view before_the_release =
+    "e5d9c580fc3458c2e22a744c97f5e668fd55991f41f56af10b0306a40c278eda";
 
 std::string checksum(const Migration& migration) {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -48,15 +51,21 @@ std::string title(int number, std::string_view name) {
 }
 
 // REQUIRES: the table of migrations is there.
-std::vector<MigrationStatus> compare(const QueryResult& applied) {
+std::vector<MigrationStatus> compared(Connection& connection, KnownMigrations program) {
+    const QueryResult applied = connection.query(sql::migration_applied, {});
     std::map<int, MigrationStatus> merged;
     std::map<int, std::string> checksums;
-    for (const Migration& migration : migrations()) {
+    for (const Migration& migration : program) {
         merged[migration.number] = {migration.number, std::string(migration.name),
                                     MigrationStatus::Standing::pending, ""};
         checksums[migration.number] = checksum(migration);
     }
     for (int row = 0; row < applied.rows(); ++row) {
+        if (applied.text(row, 2) == before_the_release) {
+            throw MigrationError("schema " + connection.schema() +
+                                 " was made by a program from before the first release and cannot "
+                                 "be upgraded; drop it and run `onceward migrate up` as its owner");
+        }
         const int number = static_cast<int>(applied.integer(row, 0));
         const auto known = checksums.find(number);
         const bool same = known != checksums.end() && known->second == applied.text(row, 2);
@@ -72,7 +81,7 @@ std::vector<MigrationStatus> compare(const QueryResult& applied) {
 }
 
 void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::string& schema,
-                    NewerSchema newer = NewerSchema::refused) {
+                    KnownMigrations known, NewerSchema newer = NewerSchema::refused) {
     for (const MigrationStatus& status : statuses) {
         switch (status.standing) {
             case MigrationStatus::Standing::applied:
@@ -87,7 +96,7 @@ void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::str
                 throw MigrationError("schema " + schema + " has migration " +
                                      title(status.number, status.name) +
                                      ", which this program does not know (it ends at " +
-                                     std::to_string(expected_version()) +
+                                     std::to_string(known.back().number) +
                                      "); use the newer program that applied it");
         }
     }
@@ -122,13 +131,13 @@ std::string text_of(const Migration& migration) {
     return std::string(migration.up);
 }
 
-std::optional<int> apply_next(Connection& connection) {
+std::optional<int> apply_next(Connection& connection, KnownMigrations known) {
     OwnedTransaction transaction(connection);
     lock(connection);
     connection.execute(sql::migration_prepare);
-    const auto statuses = compare(connection.query(sql::migration_applied, {}));
-    refuse_foreign(statuses, connection.schema());
-    for (const Migration& migration : migrations()) {
+    const auto statuses = compared(connection, known);
+    refuse_foreign(statuses, connection.schema(), known);
+    for (const Migration& migration : known) {
         const auto status = std::ranges::find(statuses, migration.number, &MigrationStatus::number);
         if (status->standing != MigrationStatus::Standing::pending) continue;
         connection.execute(text_of(migration));
@@ -139,13 +148,13 @@ std::optional<int> apply_next(Connection& connection) {
     return std::nullopt;
 }
 
-std::optional<int> take_back_last(Connection& connection, int target) {
+std::optional<int> take_back_last(Connection& connection, int target, KnownMigrations known) {
     OwnedTransaction transaction(connection);
     lock(connection);
     if (!prepared(connection)) return std::nullopt;
-    const auto statuses = compare(connection.query(sql::migration_applied, {}));
-    refuse_foreign(statuses, connection.schema());
-    for (auto migration = migrations().rbegin(); migration != migrations().rend(); ++migration) {
+    const auto statuses = compared(connection, known);
+    refuse_foreign(statuses, connection.schema(), known);
+    for (auto migration = known.rbegin(); migration != known.rend(); ++migration) {
         const auto status =
             std::ranges::find(statuses, migration->number, &MigrationStatus::number);
         if (status->standing == MigrationStatus::Standing::pending) continue;
@@ -187,28 +196,29 @@ bool valid_schema_name(std::string_view schema) {
 
 int expected_version() { return migrations().back().number; }
 
-std::vector<MigrationStatus> migration_status(Connection& connection) {
+std::vector<MigrationStatus> migration_status(Connection& connection, KnownMigrations known) {
     require_schema_name(connection);
-    if (prepared(connection)) return compare(connection.query(sql::migration_applied, {}));
+    if (prepared(connection)) return compared(connection, known);
     std::vector<MigrationStatus> statuses;
-    for (const Migration& migration : migrations()) {
+    for (const Migration& migration : known) {
         statuses.push_back({migration.number, std::string(migration.name),
                             MigrationStatus::Standing::pending, ""});
     }
     return statuses;
 }
 
-std::vector<int> migrate_up(Connection& connection) {
+std::vector<int> migrate_up(Connection& connection, KnownMigrations known) {
     require_schema_name(connection);
     std::vector<int> applied;
-    while (const auto number = apply_next(connection)) applied.push_back(*number);
+    while (const auto number = apply_next(connection, known)) applied.push_back(*number);
     return applied;
 }
 
-std::vector<int> migrate_down(Connection& connection, int target) {
+std::vector<int> migrate_down(Connection& connection, int target, KnownMigrations known) {
     require_schema_name(connection);
     std::vector<int> taken_back;
-    while (const auto number = take_back_last(connection, target)) taken_back.push_back(*number);
+    while (const auto number = take_back_last(connection, target, known))
+        taken_back.push_back(*number);
     return taken_back;
 }
 
@@ -220,7 +230,7 @@ void grant_operator(Connection& connection, std::string_view role) {
     grant(connection, roles::operator_role, role);
 }
 
-void require_version(Connection& connection, NewerSchema newer) {
+void require_version(Connection& connection, NewerSchema newer, KnownMigrations known) {
     const std::string& schema = connection.schema();
     const std::string remedy = "; run `onceward migrate up` as the schema's owner";
     try {
@@ -228,8 +238,8 @@ void require_version(Connection& connection, NewerSchema newer) {
             throw MigrationError("there is no Onceward schema `" + schema + "` in this database" +
                                  remedy);
         }
-        const auto statuses = compare(connection.query(sql::migration_applied, {}));
-        refuse_foreign(statuses, schema, newer);
+        const auto statuses = compared(connection, known);
+        refuse_foreign(statuses, schema, known, newer);
         for (const MigrationStatus& status : statuses) {
             if (status.standing == MigrationStatus::Standing::pending) {
                 throw MigrationError("schema " + schema + " lacks migration " +
@@ -246,7 +256,7 @@ void require_version(Connection& connection, NewerSchema newer) {
 }
 
 std::string migration_script(std::string_view schema, int after,
-                             const std::optional<std::string>& role) {
+                             const std::optional<std::string>& role, KnownMigrations known) {
     if (!valid_schema_name(schema)) {
         throw MigrationError("`" + std::string(schema) +
                              "` cannot be the schema's name: use a-z, 0-9 "
@@ -259,7 +269,7 @@ std::string migration_script(std::string_view schema, int after,
         script.append(body).append("COMMIT;\n");
     };
     step("The schema and the list of its migrations", sql::migration_prepare);
-    for (const Migration& migration : migrations()) {
+    for (const Migration& migration : known) {
         if (migration.number <= after) continue;
         step(title(migration.number, migration.name),
              text_of(migration) + for_migration(sql::migration_record, migration));

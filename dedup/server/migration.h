@@ -1,18 +1,24 @@
 #pragma once
 // The life cycle of our own schema: numbered migrations up and down, each in one transaction under
-// an advisory lock, so that two runs at once are safe. Not thread-safe beyond its Connection. What
+// an advisory lock, so that two runs at once are safe. A schema from before the first release,
+// whose migrations no program has any more, is refused. Not thread-safe beyond its Connection. What
 // the operator must put right is a MigrationError whose text says how; what PostgreSQL says is a
 // PostgresError, and nothing of that migration stays.
 
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dedup/postgres/connection.h"
+#include "schemas/migrations.h"
 
 namespace onceward {
+
+// What a program knows, by number from 1 on. Tests name others than this program's.
+using KnownMigrations = std::span<const Migration>;
 
 class MigrationError : public std::runtime_error {
   public:
@@ -42,14 +48,16 @@ int expected_version();
 
 // All migrations that either the program or the schema knows, by number. All pending where there is
 // no schema yet.
-std::vector<MigrationStatus> migration_status(Connection& connection);
+std::vector<MigrationStatus> migration_status(Connection& connection,
+                                              KnownMigrations known = migrations());
 
 // Applies what is pending; the numbers applied. Refuses changed and unknown migrations.
-std::vector<int> migrate_up(Connection& connection);
+std::vector<int> migrate_up(Connection& connection, KnownMigrations known = migrations());
 
 // DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead
 // letters are lost.
-std::vector<int> migrate_down(Connection& connection, int target);
+std::vector<int> migrate_down(Connection& connection, int target,
+                              KnownMigrations known = migrations());
 
 // Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
 void grant_worker(Connection& connection, std::string_view role);
@@ -61,7 +69,8 @@ void grant_operator(Connection& connection, std::string_view role);
 // Throws a MigrationError unless the schema has exactly the version that this program expects;
 // `newer`: or a later one, which a process meets that runs during an upgrade.
 enum class NewerSchema : std::uint8_t { refused, taken };
-void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused);
+void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused,
+                     KnownMigrations known = migrations());
 
 // For a component that opens one session after another: the first one decides whether this program
 // fits, and after it a newer schema is accepted. Used by one thread.
@@ -79,6 +88,7 @@ class SchemaCheck {
 // Everything after migration `after` as a script for psql, bookkeeping included; with the grants
 // where a role is named.
 std::string migration_script(std::string_view schema, int after,
-                             const std::optional<std::string>& role);
+                             const std::optional<std::string>& role,
+                             KnownMigrations known = migrations());
 
 }  // namespace onceward

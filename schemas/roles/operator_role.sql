@@ -6,9 +6,9 @@ GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segme
     {schema}.segment_parts, {schema}.ledgers, {schema}.claims, {schema}.dead_letters TO {role};
 GRANT UPDATE (resolved_at, redrive_began_at, redriven_at) ON {schema}.dead_letters TO {role};
 -- `replay` and `import` claim as a worker does, and a step of retention seals logs.
--- DANGER: migrations up to 017 take a role with INSERT on dead_letters for a worker's. A later one
--- that does the same would give operators a worker's rights; EXECUTE on remove_sent tells them
--- apart.
+-- DANGER: a later migration that grants its new tables to existing roles must not take a role with
+-- INSERT on dead_letters for a worker's: operators would get a worker's rights. EXECUTE on
+-- remove_sent tells them apart.
 GRANT INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox, {schema}.replays,
     {schema}.ledger_feeds TO {role};
 GRANT INSERT, UPDATE ON {schema}.ledgers, {schema}.imports TO {role};

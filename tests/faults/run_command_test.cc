@@ -12,6 +12,7 @@
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka_broker.h"
+#include "tests/support/old_migrations.h"
 #include "tests/support/unique.h"
 
 namespace onceward::faults {
@@ -74,12 +75,23 @@ TEST(RunCommand, AHangUpIsLoggedAndDoesNotEndIt) {
 
 TEST(RunCommand, ASchemaOfAnotherVersionIsRefusedWithTheCommandToRun) {
     CrashScene scene(support::seed());
-    scene.database().execute("DELETE FROM schema_migrations WHERE number = 2");
+    scene.database().execute("DELETE FROM schema_migrations");
     ChildProcess worker = scene.start_worker();
     const std::optional<int> status = worker.wait(patience);
     ASSERT_TRUE(status && WIFEXITED(*status));
     EXPECT_NE(WEXITSTATUS(*status), 0);
     EXPECT_THAT(scene.last_log(), ::testing::HasSubstr("onceward migrate up"));
+}
+
+TEST(RunCommand, ASchemaOfBeforeTheReleaseIsRefused) {
+    CrashScene scene(support::seed());
+    scene.database().execute(
+        support::record_old_migrations(scene.database().value("SELECT current_schema()")));
+    ChildProcess worker = scene.start_worker();
+    const std::optional<int> status = worker.wait(patience);
+    ASSERT_TRUE(status && WIFEXITED(*status));
+    EXPECT_EQ(WEXITSTATUS(*status), 1);
+    EXPECT_THAT(scene.last_log(), ::testing::HasSubstr("from before the first release"));
 }
 
 TEST(RunCommand, ATopicThatComesLaterIsConsumedThen) {

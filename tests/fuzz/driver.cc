@@ -51,13 +51,28 @@ using Random = std::mt19937_64;
 
 constexpr std::size_t longest = 4096;
 constexpr unsigned seconds_for_one = 30;  // a machine may be busy; none takes a tenth of a second
-const std::filesystem::path corpus_folder = ONCEWARD_SOURCE_FOLDER "/tests/fuzz/corpus";
+const std::filesystem::path corpus_folder = ONCEWARD_FUZZ_CORPUS;
+
+// How many inputs are in the target's archive.
+std::size_t packed_inputs(const std::string& target) {
+    std::ifstream counts(ONCEWARD_SOURCE_FOLDER "/tests/fuzz/corpus/counts");
+    std::string name;
+    for (std::size_t count = 0; counts >> name >> count;) {
+        if (name == target && count > 0) return count;
+    }
+    throw std::runtime_error("no corpus of " + target);
+}
 
 std::vector<std::string> read_corpus(const std::string& target) {
     std::vector<std::string> inputs;
     for (const auto& entry : std::filesystem::directory_iterator(corpus_folder / target)) {
         std::ifstream file(entry.path(), std::ios::binary);
         inputs.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    if (inputs.size() != packed_inputs(target)) {
+        throw std::runtime_error("the unpacked corpus of " + target + " has " +
+                                 std::to_string(inputs.size()) + " inputs, its archive has " +
+                                 std::to_string(packed_inputs(target)));
     }
     std::sort(inputs.begin(), inputs.end());  // the same seed does the same everywhere
     return inputs;
@@ -112,7 +127,7 @@ void run(const Target& target, const std::string& input) {
 
 std::size_t fuzz(const Target& target, std::chrono::milliseconds budget, std::uint64_t seed) {
     const std::vector<std::string> corpus = read_corpus(target.name);
-    if (corpus.empty()) throw std::runtime_error(std::string("no corpus of ") + target.name);
+    std::cout << corpus.size() << " inputs kept, " << std::flush;
     for (const std::string& input : corpus) run(target, input);
     Random random(seed);
     std::size_t runs = corpus.size();

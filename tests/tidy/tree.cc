@@ -81,7 +81,7 @@ Tree read_tree(const std::filesystem::path& root) {
             entry.disable_recursion_pending();
             continue;
         }
-        // What a fuzzer made is nobody's prose.
+        // Archives of what a fuzzer made are no text.
         if (std::filesystem::relative(entry->path(), root) == "tests/fuzz/corpus") {
             entry.disable_recursion_pending();
             continue;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
-#include "schemas/migrations.h"
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/request_log.h"
 #include "tests/support/eventually.h"
+#include "tests/support/postgres.h"
 
 namespace onceward::campaign {
 
@@ -230,26 +230,12 @@ void Injector::say_again() {
     again_.clear();
 }
 
-// As an upgrade does, beside workers that are at work: they see the version that they know all the
-// time.
+// While workers are at work: it takes the migrations' lock, finds nothing to do and grants again.
 void Injector::migrate_again(const FaultPlan& fault) {
-    const Migration& last = migrations().back();
-    std::string text =
-        "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL statement_timeout = '25s'; " +
-        std::string(last.down) + "; " + std::string(last.up) + "; COMMIT";
-    const std::string mark = "{schema}";
-    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-        text.replace(at, mark.size(), parts_.names.schema);
-    parts_.tally.write("migrate_again begins: " + std::string(last.name));
-    by_a_stranger(fault, [text, dsn = dsn()] {
-        return eventually(patience, [&] {
-            try {
-                Database(dsn).execute(text);
-            } catch (const std::exception&) {
-                return false;
-            }
-            return true;
-        });
+    parts_.tally.write("migrate_again begins");
+    by_a_stranger(fault, [by = operator_] {
+        return by.until({"migrate", "up", "--grant-to", support::worker_role}, {done}) &&
+               by.until({"migrate", "status"}, {done});
     });
 }
 

@@ -17,6 +17,7 @@
 #include "dedup/message/digest.h"
 #include "lab/embedded/reserved_port.h"
 #include "tests/support/kafka.h"
+#include "tests/support/old_migrations.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 
@@ -146,6 +147,13 @@ TEST_F(CheckConnect, ASchemaOfAnotherVersionNamesTheCommand) {
     const ConnectResult result = check_database(configuration());
     ASSERT_EQ(result.findings.size(), 1U);
     EXPECT_THAT(result.findings[0].message, HasSubstr("onceward migrate up"));
+}
+
+TEST_F(CheckConnect, ASchemaOfBeforeTheReleaseIsAFinding) {
+    schema_.database().execute(support::record_old_migrations(schema_.name()));
+    const ConnectResult result = check_database(configuration());
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_THAT(result.findings[0].message, HasSubstr("from before the first release"));
 }
 
 TEST_F(CheckConnect, OffsetsThatTheLogHasLostAreNamedAndAnError) {

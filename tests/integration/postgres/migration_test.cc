@@ -8,8 +8,9 @@
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <vector>
 
-#include "schemas/migrations.h"
+#include "tests/support/old_migrations.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 
@@ -45,6 +46,14 @@ class EmptySchema {
     std::string name_;
     Database database_;
 };
+
+// What a later program knows: this one's migrations and one more.
+std::vector<Migration> later_migrations(
+    std::string_view up = "CREATE TABLE {schema}.later (a int);") {
+    std::vector<Migration> known(migrations().begin(), migrations().end());
+    known.push_back({expected_version() + 1, "later", up, "DROP TABLE {schema}.later;"});
+    return known;
+}
 
 std::string complaint(const std::function<void()>& work) {
     try {
@@ -92,20 +101,35 @@ TEST(Migration, UpAppliesAllOnceAndRecordsThem) {
     EXPECT_NO_THROW(require_version(connection));
 }
 
+TEST(Migration, UpOfALaterProgramAppliesWhatIsPending) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    const std::vector<Migration> later = later_migrations();
+    const int number = later.back().number;
+    EXPECT_EQ(migration_status(connection, later).back().standing,
+              MigrationStatus::Standing::pending);
+    EXPECT_EQ(migrate_up(connection, later), std::vector{number});
+    EXPECT_EQ(migration_status(connection, later).back().standing,
+              MigrationStatus::Standing::applied);
+    EXPECT_NO_THROW(require_version(connection, NewerSchema::refused, later));
+}
+
 TEST(Migration, RunsAtTheSameTimeApplyEachOneOnce) {
+    const std::vector<Migration> later = later_migrations();
     EmptySchema schema;
     std::atomic<std::size_t> applied{0};
     std::vector<std::jthread> runs;
     for (int run = 0; run < 4; ++run) {
         runs.emplace_back([&] {
             Connection connection(schema.options());
-            applied += migrate_up(connection).size();
+            applied += migrate_up(connection, later).size();
         });
     }
     runs.clear();
-    EXPECT_EQ(applied, migrations().size());
+    EXPECT_EQ(applied, later.size());
     Connection connection(schema.options());
-    EXPECT_NO_THROW(require_version(connection));
+    EXPECT_NO_THROW(require_version(connection, NewerSchema::refused, later));
 }
 
 TEST(Migration, AFailedOneLeavesNothingOfItself) {
@@ -117,6 +141,19 @@ TEST(Migration, AFailedOneLeavesNothingOfItself) {
     EXPECT_EQ(schema.relations(), 1);
     schema.database().execute("DROP TABLE " + schema.name() + ".skipped_ranges");
     EXPECT_EQ(migrate_up(connection).size(), migrations().size());
+}
+
+TEST(Migration, AFailedOneLeavesTheOnesBeforeIt) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    const auto failing = later_migrations("CREATE TABLE {schema}.half (a int); SELECT 1 / 0;");
+    EXPECT_THROW(migrate_up(connection, failing), PostgresError);
+    EXPECT_EQ(schema.database().number("SELECT count(*) FROM pg_tables WHERE tablename = 'half' "
+                                       "AND schemaname = '" +
+                                       schema.name() + "'"),
+              0);
+    EXPECT_NO_THROW(require_version(connection));
+    EXPECT_EQ(migrate_up(connection, later_migrations()).size(), 1U);
 }
 
 TEST(Migration, AChangedTextIsRefused) {
@@ -132,13 +169,33 @@ TEST(Migration, AChangedTextIsRefused) {
                 testing::HasSubstr("another text"));
 }
 
-TEST(Migration, ASchemaOfANewerProgramIsRefused) {
+TEST(Migration, ASchemaOfBeforeTheReleaseIsRefusedWithWhatToDo) {
     EmptySchema schema;
     Connection connection(schema.options());
     migrate_up(connection);
-    schema.database().execute("INSERT INTO " + schema.name() +
-                              ".schema_migrations VALUES (901, 'later', 'x')");
-    EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr("901_later"));
+    schema.database().execute(support::record_old_migrations(schema.name()));
+    const std::vector<std::function<void()>> programs{
+        [&] { migrate_up(connection); }, [&] { migrate_down(connection, 0); },
+        [&] { migration_status(connection); }, [&] { require_version(connection); },
+        [&] { require_version(connection, NewerSchema::taken); }};
+    for (const auto& program : programs) {
+        EXPECT_EQ(complaint(program), "schema " + schema.name() +
+                                          " was made by a program from before the first release "
+                                          "and cannot be upgraded; drop it and run `onceward "
+                                          "migrate up` as its owner");
+    }
+    schema.database().execute("DROP SCHEMA " + schema.name() + " CASCADE");
+    EXPECT_EQ(migrate_up(connection).size(), migrations().size());
+}
+
+TEST(Migration, ASchemaOfANewerProgramIsRefused) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    const std::vector<Migration> later = later_migrations();
+    migrate_up(connection, later);
+    const std::string name = std::to_string(later.back().number) + "_later";
+    EXPECT_THAT(complaint([&] { migrate_up(connection); }), testing::HasSubstr(name));
+    EXPECT_THAT(complaint([&] { migrate_down(connection, 0); }), testing::HasSubstr(name));
     EXPECT_THAT(complaint([&] { require_version(connection); }),
                 testing::HasSubstr("newer program"));
 }
@@ -150,8 +207,7 @@ TEST(Migration, AProcessThatHasFittedTakesANewerSchema) {
     migrate_up(connection);
     SchemaCheck fitted, new_one;
     fitted(connection);
-    schema.database().execute("INSERT INTO " + schema.name() +
-                              ".schema_migrations VALUES (901, 'later', 'x')");
+    migrate_up(connection, later_migrations());
     EXPECT_NO_THROW(fitted(connection));
     EXPECT_THAT(complaint([&] { new_one(connection); }), testing::HasSubstr("newer program"));
 }
@@ -162,11 +218,22 @@ TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {
     EXPECT_THAT(complaint([&] { require_version(connection); }),
                 testing::HasSubstr("onceward migrate up"));
     migrate_up(connection);
-    migrate_down(connection, 1);
-    EXPECT_THAT(complaint([&] { require_version(connection); }),
-                testing::HasSubstr("002_rotation"));
-    EXPECT_THAT(complaint([&] { require_version(connection); }),
-                testing::HasSubstr("onceward migrate up"));
+    const std::vector<Migration> later = later_migrations();
+    const auto refused = [&] { require_version(connection, NewerSchema::refused, later); };
+    EXPECT_THAT(complaint(refused), testing::HasSubstr("2_later"));
+    EXPECT_THAT(complaint(refused), testing::HasSubstr("onceward migrate up"));
+}
+
+TEST(Migration, DownToANumberTakesBackWhatIsAboveIt) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    const std::vector<Migration> later = later_migrations();
+    migrate_up(connection, later);
+    EXPECT_EQ(migrate_down(connection, expected_version(), later),
+              std::vector{later.back().number});
+    EXPECT_TRUE(migrate_down(connection, expected_version(), later).empty());
+    EXPECT_NO_THROW(require_version(connection)) << "as before the later one";
+    EXPECT_EQ(migrate_up(connection, later).size(), 1U) << "its table is gone";
 }
 
 TEST(Migration, DownToNothingTakesGenerationsWithIt) {
@@ -175,10 +242,16 @@ TEST(Migration, DownToNothingTakesGenerationsWithIt) {
     migrate_up(connection);
     schema.database().execute("INSERT INTO " + schema.name() +
                               ".ledgers (name, store, reach, retention) VALUES ('a', 'table', "
-                              "'global', '1 day'); SELECT " +
-                              schema.name() + ".rotate_ledger(1, 0)");
+                              "'global', '1 day'), ('b', 'log', 'global', '1 day'); SELECT " +
+                              schema.name() + ".begin_results(1), " + schema.name() +
+                              ".rotate_ledger(1, 0), " + schema.name() + ".rotate_ledger(2, 0), " +
+                              schema.name() + ".rotate_ledger(2, 1), " + schema.name() +
+                              ".begin_segment(2, 1)");
     EXPECT_EQ(migrate_down(connection, 0).size(), migrations().size());
     EXPECT_EQ(schema.relations(), 0);
+    EXPECT_EQ(schema.database().number("SELECT count(*) FROM pg_proc WHERE pronamespace = '" +
+                                       schema.name() + "'::regnamespace"),
+              0);
     EXPECT_EQ(migrate_up(connection).size(), migrations().size());
 }
 
@@ -199,6 +272,18 @@ TEST(Migration, TheScriptMakesTheSameSchemaAsUp) {
     as_worker.dsn = support::postgres().worker_dsn;
     Connection worker(as_worker);
     EXPECT_NO_THROW(require_version(worker));
+}
+
+TEST(Migration, TheScriptAfterANumberHoldsWhatFollowsIt) {
+    EmptySchema schema;
+    Connection connection(schema.options());
+    migrate_up(connection);
+    const std::vector<Migration> later = later_migrations();
+    const std::string script =
+        migration_script(schema.name(), expected_version(), std::nullopt, later);
+    EXPECT_THAT(script, testing::Not(testing::HasSubstr("001_initial")));
+    schema.database().execute(script.substr(script.find('\n') + 1));
+    EXPECT_NO_THROW(require_version(connection, NewerSchema::refused, later));
 }
 
 TEST(Migration, ANameThatWouldNeedQuotesIsRefused) {
@@ -256,25 +341,6 @@ TEST(WorkerRole, CannotMakeDropOrEmptyAnything) {
             EXPECT_EQ(error.sqlstate(), "42501") << statement;
         }
     }
-}
-
-std::string all_privileges(FreshSchema& schema) {
-    const std::string of_schema = " = '" + schema.name() + "'::regnamespace ";
-    return schema.database().value(
-        "SELECT string_agg(line, ' ' ORDER BY line) FROM ("
-        "SELECT relname || relacl::text AS line FROM pg_class WHERE relnamespace" +
-        of_schema + "UNION ALL SELECT proname || proacl::text FROM pg_proc WHERE pronamespace" +
-        of_schema + ") AS lines");
-}
-
-TEST(WorkerRole, OfBeforeAMigrationIsGivenWhatItNeeds) {
-    FreshSchema schema;
-    const std::string before = all_privileges(schema);
-    Connection owner(schema.owner());
-    migrate_down(owner, 7);
-    EXPECT_NE(all_privileges(schema), before);
-    migrate_up(owner);
-    EXPECT_EQ(all_privileges(schema), before);
 }
 
 TEST(WorkerRole, FunctionsAreForTheGrantedOnly) {

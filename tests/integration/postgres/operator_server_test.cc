@@ -4,6 +4,7 @@
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/kafka.h"
+#include "tests/support/old_migrations.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -31,8 +32,7 @@ class ServerByHand : public Operator {
             {"offsets skip",
              {"offsets", "skip", "--topic", "orders", "--partition", "0", "--offset", "0", "--to",
               "1", "--reason", "a", "--yes"}},
-            {"offsets retry",
-             {"offsets", "retry", "--topic", "orders", "--partition", "0"}},
+            {"offsets retry", {"offsets", "retry", "--topic", "orders", "--partition", "0"}},
             {"groups retire", {"groups", "retire", "billing", "--yes"}},
             {"forget",
              {"forget", "k", "--topic", "orders", "--tenant", "acme", "--reason", "a", "--yes"}},
@@ -124,6 +124,20 @@ TEST_F(ServerByHand, AMissingRightIsASentenceWithTheRoleAndTheGrant) {
         }
     }
     database().execute("DROP ROLE " + name);
+}
+
+TEST_F(ServerByHand, ASchemaOfBeforeTheReleaseIsRefusedByEveryCommand) {
+    database().execute(support::record_old_migrations(schema_.name()));
+    std::vector<Command> commands = changing();
+    for (const Command& command : looking()) commands.push_back(command);
+    commands.push_back({"migrate down", {"migrate", "down", "--to", "0", "--yes"}});
+    for (const Command& command : commands) {
+        const Outcome refused = with(command, "");
+        EXPECT_EQ(refused.exit_code, 1) << command.name << ": " << refused.output;
+        EXPECT_THAT(refused.output, HasSubstr("from before the first release")) << command.name;
+        EXPECT_THAT(refused.output, HasSubstr("drop it and run `onceward migrate up`"))
+            << command.name;
+    }
 }
 
 TEST_F(ServerByHand, AnOperatorsRoleReplaysAndImports) {

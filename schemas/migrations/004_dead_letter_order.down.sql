@@ -1,1 +1,0 @@
-ALTER TABLE {schema}.dead_letters DROP COLUMN resolved_at;
