@@ -201,7 +201,7 @@ OnceLedger::OnceLedger(Connection& connection, OnceOptions options)
 }
 
 RegisteredLedger OnceLedger::registered() const {
-    const std::lock_guard lock(registration_->mutex);
+    const MutexLock lock(registration_->mutex);
     return registration_->registered;
 }
 
@@ -209,7 +209,7 @@ RegisteredLedger OnceLedger::register_again(Connection& connection) const {
     const RegisteredLedger registered =
         register_requests(connection, ledger_of(options_), std::string(service), options_.ledger,
                           options_.longest_request);
-    const std::lock_guard lock(registration_->mutex);
+    const MutexLock lock(registration_->mutex);
     registration_->registered = registered;
     return registered;
 }

@@ -1,7 +1,5 @@
 #include "gateway/to_upstream/upstream_session.h"
 
-#include <condition_variable>
-#include <mutex>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"

@@ -67,7 +67,7 @@ std::vector<FieldSource> TableSink::fields() const {
 }
 
 std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return plan_;
 }
 
@@ -80,7 +80,7 @@ void TableSink::prepare(Connection& connection) {
     if (before && before->plan.fingerprint == plan.fingerprint) return;
     const std::uint32_t number = before ? before->number + 1 : 1;
     auto made = std::make_shared<const Numbered>(Numbered{number, std::move(plan)});
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     plan_ = std::move(made);
 }
 

@@ -43,15 +43,18 @@ std::uint64_t ClaimsUnderWay::begin(std::span<const Claim> claims, std::span<Cla
 }
 
 void ClaimsUnderWay::end(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_.erase(number);
     ended_.notify_all();
 }
 
 bool ClaimsUnderWay::wait(std::span<const std::uint64_t> numbers, std::chrono::milliseconds limit) {
-    std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, limit, [&] {
-        return std::ranges::none_of(numbers, [&](auto number) { return open_.contains(number); });
+    MutexLock lock(mutex_);
+    return ended_.wait_for(lock, limit, [&]() ONCEWARD_REQUIRES(mutex_) {
+        for (const std::uint64_t number : numbers) {
+            if (open_.contains(number)) return false;
+        }
+        return true;
     });
 }
 
