@@ -4,6 +4,7 @@
 #include <exception>
 #include <thread>
 
+#include "dedup/base/expects.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/message/digest.h"
 #include "dedup/policy/failure_series.h"
@@ -218,6 +219,7 @@ LedgerOptions OnceLedger::ledger_options() const { return ledger_of(options_); }
 
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function) {
+    expects(!connection.in_transaction(), "once() opens the transaction itself");
     return OnceCall(key, ledger).run(connection, function);
 }
 

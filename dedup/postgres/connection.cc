@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
@@ -222,6 +223,10 @@ QueryResult Connection::prepared(std::string_view sql, const Parameters& paramet
 std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& statements,
                                                const std::function<void()>& meanwhile,
                                                Where where) {
+    // A lost session has no status; the statement says so.
+    expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
+                (!statements.empty() && statements.front().sql == sql::begin),
+            "statements in one round trip are in a transaction", where);
     std::vector<std::string> names;
     for (const Statement& statement : statements) {
         names.push_back(prepare(statement.sql, statement.parameters, statement.names, where));
@@ -311,6 +316,7 @@ bool Connection::alive() {
 }
 
 bool Connection::notified(std::chrono::milliseconds wait, Where where) {
+    expects(!in_transaction(), "notifications are waited for outside of a transaction", where);
     bool any = false;
     const auto take_all = [&] {
         while (PGnotify* notification = PQnotifies(raw())) {

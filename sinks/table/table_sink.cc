@@ -1,11 +1,11 @@
 #include "sinks/table/table_sink.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <deque>
 
 #include "dedup/base/edit_distance.h"
+#include "dedup/base/expects.h"
 #include "sinks/columns/catalog.h"
 #include "sinks/table/row_encoder.h"
 #include "sinks/table/table_plan.h"
@@ -91,7 +91,7 @@ std::string TableSink::target_state(Connection& connection) {
 std::optional<Rejection> TableSink::encode(Message& message,
                                            std::pmr::memory_resource& arena) const {
     const auto plan = current();
-    assert(plan && "prepare() comes before encode()");
+    expects(plan != nullptr, "a table is prepared before rows are encoded for it");
     thread_local std::string row;
     row.assign(reinterpret_cast<const char*>(&plan->number), number_bytes);
     if (auto rejection = append_row(plan->plan, message, row)) return rejection;

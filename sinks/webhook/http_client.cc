@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/mutex.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
@@ -299,6 +300,9 @@ HttpClient::~HttpClient() {
 }
 
 void HttpClient::begin(std::uint64_t number, HttpCall request) {
+    std::map<std::uint64_t, std::uint64_t>& under_way = state_->serials;
+    expects(under_way.size() < state_->options.concurrency && !under_way.contains(number),
+            "a call has a number of its own and finds room");
     auto call = std::make_unique<Call>();
     call->options = &state_->options;
     call->serial = ++state_->last_serial;
@@ -318,7 +322,7 @@ void HttpClient::begin(std::uint64_t number, HttpCall request) {
     if (!typed) call->add_header("Content-Type:");
     call->add_header("Expect:");  // no waiting for a word in between
     call->prepare();
-    state_->serials[number] = call->serial;
+    under_way[number] = call->serial;
     {
         const MutexLock lock(state_->mutex);
         state_->begun.push_back(std::move(call));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dedup/base/expects.h"
+
 namespace onceward {
 namespace {
 
@@ -29,7 +31,8 @@ bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const L
 
 std::uint64_t ClaimsUnderWay::begin(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                                     LogAppend& mine, Reliance* reliance) {
-    const std::lock_guard lock(mutex_);
+    expects(mine.empty(), "what a transaction appends is empty when it begins");
+    const MutexLock lock(mutex_);
     if (reliance != nullptr) {
         for (const auto& [number, other] : open_) {
             if (rely(claims, answers, other, *reliance)) reliance->transactions.push_back(number);

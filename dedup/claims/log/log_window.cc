@@ -1,7 +1,8 @@
 #include "dedup/claims/log/log_window.h"
 
 #include <algorithm>
-#include <mutex>
+
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -30,7 +31,8 @@ void LogWindow::next_generation(std::int64_t generation) {
 
 void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batches) {
     if (batches.empty()) return;
-    const std::unique_lock lock(mutex_);
+    expects(std::ranges::is_sorted(batches, {}, &LogBatch::seq), "the log is read in its order");
+    const WriteLock lock(mutex_);
     Generation& into = generations_[generation];
     for (const LogBatch& batch : batches) {
         for (std::size_t i = 0; i < batch.digests.size(); ++i) {
