@@ -111,7 +111,7 @@ bool Reader::read_topics() {
 void Reader::note(const std::string& topic, const Chunk& chunk) {
     if (chunk.spans.empty()) return;
     const auto now = Clock::now();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Span& span : chunk.spans) {
         suspect_.came({topic, span.partition}, 0, span.begin, now);
     }
@@ -145,7 +145,7 @@ std::optional<FetchSuspect> Reader::suspect() const {
         const std::optional<Offset> end = source_.fetched_end(one.partition);
         one.waits = !end || !one.fence || *end > *one.fence;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return suspect_.suspect(open, Clock::now());
 }
 

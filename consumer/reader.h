@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 
@@ -77,8 +77,8 @@ class Reader final : private SourceListener {
     Clock::time_point next_bootstrap_;
     std::atomic<bool> joined_{false};
     std::atomic<Clock::time_point> last_poll_{Clock::now()};
-    mutable std::mutex mutex_;  // of the suspect
-    MemorySuspect suspect_{Clock::now()};
+    mutable Mutex mutex_;
+    MemorySuspect suspect_ ONCEWARD_GUARDED_BY(mutex_){Clock::now()};
 };
 
 }  // namespace onceward

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "consumer/reader.h"
 #include "consumer/writer.h"
 #include "dedup/base/logging.h"
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 namespace {
@@ -85,7 +85,7 @@ struct Worker::State {
 
     void failed(const std::exception& error) {
         log_error("worker.failed", {{"worker", options.number}, {"error", error.what()}});
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         finished = error.what();
     }
 
@@ -98,8 +98,8 @@ struct Worker::State {
     std::thread reader_thread;
     std::thread writer_thread;
     std::atomic<bool> stop{false};
-    mutable std::mutex mutex;
-    std::optional<std::string> finished;
+    mutable Mutex mutex;
+    std::optional<std::string> finished ONCEWARD_GUARDED_BY(mutex);
 };
 
 Worker::Worker(WorkerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
@@ -121,7 +121,7 @@ void Worker::stop() {
 }
 
 std::optional<std::string> Worker::finished() const {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     return state_->finished;
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <thread>
 
+#include "dedup/base/expects.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/message/digest.h"
 #include "dedup/policy/failure_series.h"
@@ -201,7 +202,7 @@ OnceLedger::OnceLedger(Connection& connection, OnceOptions options)
 }
 
 RegisteredLedger OnceLedger::registered() const {
-    const std::lock_guard lock(registration_->mutex);
+    const MutexLock lock(registration_->mutex);
     return registration_->registered;
 }
 
@@ -209,7 +210,7 @@ RegisteredLedger OnceLedger::register_again(Connection& connection) const {
     const RegisteredLedger registered =
         register_requests(connection, ledger_of(options_), std::string(service), options_.ledger,
                           options_.longest_request);
-    const std::lock_guard lock(registration_->mutex);
+    const MutexLock lock(registration_->mutex);
     registration_->registered = registered;
     return registered;
 }
@@ -218,6 +219,7 @@ LedgerOptions OnceLedger::ledger_options() const { return ledger_of(options_); }
 
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function) {
+    expects(!connection.in_transaction(), "once() opens the transaction itself");
     return OnceCall(key, ledger).run(connection, function);
 }
 

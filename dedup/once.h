@@ -14,12 +14,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
@@ -57,8 +57,8 @@ class OnceLedger {
   private:
     // Copies share it.
     struct Registration {
-        std::mutex mutex;
-        RegisteredLedger registered;
+        Mutex mutex;
+        RegisteredLedger registered ONCEWARD_GUARDED_BY(mutex);
     };
     OnceOptions options_;
     std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();

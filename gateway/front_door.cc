@@ -299,8 +299,8 @@ bool FrontDoor::within_rates(Visit& visit) {
 
 std::optional<std::chrono::seconds> FrontDoor::tenant_too_often(Route& route,
                                                                 const std::string& tenant) {
-    if (!route.tenants) return std::nullopt;
-    const std::lock_guard lock(rates_mutex_);
+    if (!route.options.tenant_rate) return std::nullopt;
+    const MutexLock lock(route.mutex);
     // Not its text, which may be as long as a head.
     return route.tenants->take(bytes_of(digest_of_bytes(tenant)), TokenBuckets::Clock::now());
 }
@@ -308,10 +308,10 @@ std::optional<std::chrono::seconds> FrontDoor::tenant_too_often(Route& route,
 std::optional<std::chrono::seconds> FrontDoor::key_too_often(Route& route,
                                                              const std::string& tenant,
                                                              const std::string& key) {
-    if (!route.keys) return std::nullopt;
+    if (!route.options.key_rate) return std::nullopt;
     // In its scope, as two tenants may use the same key.
     const Digest digest = request_digest(route.options, tenant, key);
-    const std::lock_guard lock(rates_mutex_);
+    const MutexLock lock(route.mutex);
     return route.keys->take(bytes_of(digest), TokenBuckets::Clock::now());
 }
 

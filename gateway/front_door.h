@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -72,7 +71,6 @@ class FrontDoor {
     RouteTable table_;
     Traffic traffic_;
     std::vector<std::unique_ptr<Route>> routes_;  // in the table's order
-    std::mutex rates_mutex_;
 };
 
 }  // namespace onceward

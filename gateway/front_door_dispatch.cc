@@ -1,6 +1,7 @@
 // Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
 // query of its key.
 
+#include "dedup/base/mutex.h"
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
@@ -13,9 +14,11 @@ namespace {
 
 // The answers of a bulk, filled from the threads in which they arrive.
 struct BulkAnswers {
-    std::mutex mutex;
-    std::vector<BulkAnswer> all;
-    std::size_t open = 0;
+    BulkAnswers(std::vector<BulkAnswer> known, std::size_t waited_for)
+        : all(std::move(known)), open(waited_for) {}
+    Mutex mutex;
+    std::vector<BulkAnswer> all ONCEWARD_GUARDED_BY(mutex);
+    std::size_t open ONCEWARD_GUARDED_BY(mutex);
 };
 
 // A request on its way to a sink or an upstream.
@@ -112,22 +115,21 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         return visit->refuse({.kind = ProblemKind::malformed_request,
                               .detail = "The body is not taken: " + reading.fault + "."});
     }
-    const auto answers = std::make_shared<BulkAnswers>();
-    answers->all.resize(reading.items.size());
+    std::vector<BulkAnswer> known(reading.items.size());
     std::vector<KeyedRequest> requests;
     std::vector<std::size_t> places;
     const auto head = std::make_shared<const HttpHeaders>(
         record_headers(std::move(visit->request.headers), visit->parameters));
     for (std::size_t i = 0; i < reading.items.size(); ++i) {
         BulkItem& item = reading.items[i];
-        answers->all[i].key = item.key;
+        known[i].key = item.key;
         if (!item.malformed.empty()) {
-            answers->all[i].response = to_response(
-                {.kind = ProblemKind::malformed_request, .detail = item.malformed});
+            known[i].response =
+                to_response({.kind = ProblemKind::malformed_request, .detail = item.malformed});
             continue;
         }
         if (item.fault) {
-            answers->all[i].response =
+            known[i].response =
                 to_response({.kind = problem_of(*item.fault),
                              .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
             continue;
@@ -138,7 +140,7 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
         if (wait) {
             // An item has no header to say it in.
-            answers->all[i].response =
+            known[i].response =
                 to_response({.kind = ProblemKind::too_many_requests,
                              .detail = "Retry in " + std::to_string(wait->count()) + " seconds."});
             continue;
@@ -156,12 +158,12 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         requests.back().head = head;
         places.push_back(i);
     }
-    if (requests.empty()) return visit->respond(bulk_response(answers->all));
-    answers->open = requests.size();
+    if (requests.empty()) return visit->respond(bulk_response(known));
+    const auto answers = std::make_shared<BulkAnswers>(std::move(known), requests.size());
     parts_.sinks->submit(std::move(requests), [visit, answers, places = std::move(places)](
                                                   std::size_t place, KeyedOutcome outcome) {
         HttpResponse response = response_to(std::move(outcome), visit->options());
-        const std::lock_guard lock(answers->mutex);
+        const MutexLock lock(answers->mutex);
         answers->all[places[place]].response = std::move(response);
         if (--answers->open == 0) visit->respond(bulk_response(answers->all));
     });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dedup/base/logging.h"
+#include "dedup/base/mutex.h"
 #include "gateway/front_door.h"
 #include "gateway/http/log_gate.h"
 #include "gateway/http/problem.h"
@@ -24,8 +25,9 @@ struct FrontDoor::Route {
     std::size_t traffic = 0;   // its place there
     bool asks_status = false;  // of that route's keys
     LogGate full_lines, unauthorized_lines;
-    std::optional<TokenBuckets> tenants;
-    std::optional<TokenBuckets> keys;
+    Mutex mutex;
+    std::optional<TokenBuckets> tenants ONCEWARD_GUARDED_BY(mutex);
+    std::optional<TokenBuckets> keys ONCEWARD_GUARDED_BY(mutex);
     RoutePattern pattern() const {
         return asks_status ? RoutePattern{"GET", options.status_path} : options.pattern;
     }
@@ -36,7 +38,7 @@ struct FrontDoor::Visit {
     HttpRequest request;
     Answer answer;
     Traffic* traffic = nullptr;
-    bool under_way = false;   // counted as one of its route's
+    bool under_way = false;  // counted as one of its route's
     bool access_log = false;
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
     Route* route = nullptr;  // none: no route is for it

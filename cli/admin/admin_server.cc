@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dedup/base/logging.h"
+#include "dedup/base/mutex.h"
 #include "dedup/message/digest.h"
 #include "gateway/http/server.h"
 
@@ -75,7 +76,7 @@ struct AdminServer::State {
         if (path == "/livez") return answer(signed_by_me(verdict_of(sources.live)));
         if (path == "/readyz") return answer(signed_by_me(verdict_of(sources.ready)));
         if (path != "/metrics") return answer(plain_response(404, "not here\n"));
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         waiting.push_back(std::move(answer));
         wake.notify_all();
     }
@@ -95,8 +96,9 @@ struct AdminServer::State {
 
     // All that wait share what is read for them.
     void answer_metrics(const std::stop_token& stop) {
-        std::unique_lock lock(mutex);
-        while (wake.wait(lock, stop, [this] { return !waiting.empty(); })) {
+        MutexLock lock(mutex);
+        const auto work = [this]() ONCEWARD_REQUIRES(mutex) { return !waiting.empty(); };
+        while (wake.wait(lock, stop, work)) {
             std::vector<HttpServer::Answer> answers;
             answers.swap(waiting);
             lock.unlock();
@@ -107,20 +109,19 @@ struct AdminServer::State {
     }
 
     HttpResponse metrics_response() const try {
-        return {.status = 200,
-                .headers = {{"Content-Type", metrics_type}},
-                .body = sources.metrics()};
+        return {
+            .status = 200, .headers = {{"Content-Type", metrics_type}}, .body = sources.metrics()};
     } catch (const std::exception& error) {
         log_error("admin.internal", {{"error", error.what()}});
         return plain_response(500, "no answer\n");
     }
 
     Sources sources;
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any wake;
     HttpServer server;
     // For the metrics. They hold connections of the server, and end before it.
-    std::vector<HttpServer::Answer> waiting;
+    std::vector<HttpServer::Answer> waiting ONCEWARD_GUARDED_BY(mutex);
     std::jthread thread;
 };
 

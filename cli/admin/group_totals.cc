@@ -43,19 +43,20 @@ GroupTotals::GroupTotals(ConnectionOptions connection, std::string group,
 GroupTotals::~GroupTotals() = default;
 
 std::optional<DurableTotals> GroupTotals::get() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!tried_ || Clock::now() - *tried_ >= every_) {
         wanted_ = true;
         wake_.notify_all();
-        wake_.wait_for(lock, wait_at_most, [&] { return !wanted_; });
+        wake_.wait_for(lock, wait_at_most, [&]() ONCEWARD_REQUIRES(mutex_) { return !wanted_; });
     }
     return known_;
 }
 
 void GroupTotals::run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        if (!wake_.wait_for(lock, stop, close_after, [&] { return wanted_; })) {
+        if (!wake_.wait_for(lock, stop, close_after,
+                            [&]() ONCEWARD_REQUIRES(mutex_) { return wanted_; })) {
             connection_.reset();
             continue;
         }

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "cli/admin/process_status.h"
+#include "dedup/base/mutex.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -35,11 +35,11 @@ class GroupTotals {
     std::string group_;
     std::chrono::milliseconds every_;
     std::unique_ptr<Connection> connection_;  // of the thread alone
-    std::mutex mutex_;
+    Mutex mutex_;
     std::condition_variable_any wake_;
-    bool wanted_ = false;
-    std::optional<Clock::time_point> tried_;
-    std::optional<DurableTotals> known_;
+    bool wanted_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    std::optional<Clock::time_point> tried_ ONCEWARD_GUARDED_BY(mutex_);
+    std::optional<DurableTotals> known_ ONCEWARD_GUARDED_BY(mutex_);
     std::jthread thread_;  // the last one: it uses the others
 };
 

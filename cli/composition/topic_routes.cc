@@ -33,7 +33,7 @@ void TopicRoutes::produce(TopicRecord record, Done done) {
     // It would find no room however empty the queue is.
     if (bytes > options_.waiting_bytes) return done(EventFate::too_large);
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (bytes_ + bytes <= options_.waiting_bytes) {
             bytes_ += bytes;
             queue_.push_back({std::move(record), std::move(done), bytes});
@@ -48,8 +48,9 @@ void TopicRoutes::run(const std::stop_token& stop) {
     while (true) {
         std::vector<Item> items;
         {
-            std::unique_lock lock(mutex_);
-            if (under_way_.empty()) wake_.wait(lock, stop, [&] { return !queue_.empty(); });
+            MutexLock lock(mutex_);
+            const auto work = [&]() ONCEWARD_REQUIRES(mutex_) { return !queue_.empty(); };
+            if (under_way_.empty()) wake_.wait(lock, stop, work);
             items.swap(queue_);
         }
         if (items.empty() && under_way_.empty() && stop.stop_requested()) break;
@@ -64,7 +65,7 @@ void TopicRoutes::run(const std::stop_token& stop) {
             producer_.reset();
             alone_.reset();
             // A request that comes meanwhile waits; a stop does not.
-            std::unique_lock lock(mutex_);
+            MutexLock lock(mutex_);
             wake_.wait_for(lock, stop, producer_pause, [] { return false; });
         }
     }
@@ -157,7 +158,7 @@ void TopicRoutes::finish(std::uint64_t tag, EventFate fate) {
     const Item item = std::move(found->second);
     under_way_.erase(found);
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         bytes_ -= item.bytes;
     }
     item.done(fate);

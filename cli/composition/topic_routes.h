@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "consumer/produce/producer.h"
+#include "dedup/base/mutex.h"
 #include "gateway/requests/topic_writer.h"
 
 namespace onceward {
@@ -52,10 +52,10 @@ class TopicRoutes final : public TopicWriter {
     void finish(std::uint64_t tag, EventFate fate);
 
     TopicRoutesOptions options_;
-    std::mutex mutex_;
+    Mutex mutex_;
     std::condition_variable_any wake_;
-    std::vector<Item> queue_;
-    std::size_t bytes_ = 0;  // queued and under way
+    std::vector<Item> queue_ ONCEWARD_GUARDED_BY(mutex_);
+    std::size_t bytes_ ONCEWARD_GUARDED_BY(mutex_) = 0;  // queued and under way
     // Used only by the thread:
     std::map<std::uint64_t, Item> under_way_;
     std::uint64_t tag_ = 0;

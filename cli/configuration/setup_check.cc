@@ -1,6 +1,7 @@
 #include "cli/configuration/setup_check.h"
 
 #include "consumer/decode/decoder.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -38,6 +39,7 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
 }  // namespace
 
 void check_setup(LoadResult& result) {
+    expects(result.usable(), "the set-up of a usable configuration is checked");
     for (std::size_t index = 0; index < result.configuration.topics.size(); ++index) {
         const TopicConfiguration& topic = result.configuration.topics[index];
         try {

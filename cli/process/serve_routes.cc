@@ -14,6 +14,7 @@
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "gateway/front_door.h"
 #include "gateway/http/server.h"
@@ -80,6 +81,7 @@ struct GatewayRun::State {
 
 GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer)
     : state_(std::make_unique<State>(configuration, observer)) {
+    expects(!configuration.http.routes.empty(), "the configuration has routes");
     log_info("http.listening", {{"host", state_->options.server.host},
                                 {"port", state_->server.port()},
                                 {"tls", !state_->options.server.certificate_file.empty()},

@@ -1,10 +1,9 @@
 #include "cli/process/shutdown_deadline.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {
@@ -13,10 +12,7 @@ constexpr std::chrono::seconds leave_within{15};
 
 ShutdownDeadline::ShutdownDeadline(std::chrono::milliseconds limit, int code)
     : thread_([limit, code](const std::stop_token& stop) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ended;
-          ended.wait_for(lock, stop, limit, [] { return false; });
+          sleep_unless(stop, limit);
           if (stop.stop_requested()) return;
           log_error("onceward.drain_overdue", {{"milliseconds", limit.count()}});
           std::_Exit(code);

@@ -22,78 +22,75 @@ constexpr auto healthy_after = 1min;
 std::chrono::milliseconds restart_pause(int failures) { return restarts.whole(failures); }
 
 WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, Make make)
-    : make_(std::move(make)), slots_(databases.size()) {
+    : make_(std::move(make)), attempts_(databases.size()), slots_(databases.size()) {
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].database = std::move(databases[i]);
     common_.group = std::move(group);
     common_.started = std::chrono::system_clock::now();
 }
 
 void WorkerSlots::start() {
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        std::unique_ptr<Worker> worker = make_(static_cast<int>(i));
-        const std::lock_guard lock(mutex_);
-        slots_[i].worker = std::move(worker);
-        slots_[i].begun = Clock::now();
-    }
+    for (std::size_t i = 0; i < attempts_.size(); ++i) begin(i);
+}
+
+void WorkerSlots::begin(std::size_t number) {
+    std::unique_ptr<Worker> worker = make_(static_cast<int>(number));
+    attempts_[number].begun = Clock::now();
+    const MutexLock lock(mutex_);
+    slots_[number].worker = std::move(worker);
+}
+
+// It stays where it is: no thread but the caller's replaces it.
+Worker* WorkerSlots::worker(std::size_t number) const {
+    const MutexLock lock(mutex_);
+    return slots_[number].worker.get();
 }
 
 void WorkerSlots::tend() {
     const auto now = Clock::now();
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        Slot& slot = slots_[i];
-        if (slot.worker) {
-            const std::optional<std::string> ended = slot.worker->finished();
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        if (const Worker* running = worker(i)) {
+            const std::optional<std::string> ended = running->finished();
             if (!ended) continue;
-            std::unique_ptr<Worker> gone;  // Ends outside of the lock: its threads are joined.
-            {
-                const std::lock_guard lock(mutex_);
-                common_.of_ended_workers += slot.worker->status().counts;
-                gone = std::move(slot.worker);
-                slot.ended = *ended;
-            }
-            if (now - slot.begun >= healthy_after) slot.failures = 0;
-            fail(slot, static_cast<int>(i));
+            if (now - attempts_[i].begun >= healthy_after) attempts_[i].failures = 0;
+            fail(i, *ended);
         }
-        if (!slot.worker && now >= slot.restart) restart(slot, static_cast<int>(i));
+        if (worker(i) != nullptr || now < attempts_[i].restart) continue;
+        // What keeps one worker from restarting must not end the others.
+        try {
+            begin(i);
+        } catch (const std::exception& error) {
+            fail(i, error.what());
+        }
     }
 }
 
-void WorkerSlots::fail(Slot& slot, int number) {
-    const auto pause = restart_pause(++slot.failures);
-    slot.restart = Clock::now() + pause;
-    log_error("worker.ended",
-              {{"worker", number}, {"error", slot.ended}, {"retry_ms", pause.count()}});
-}
-
-// What keeps one worker from restarting must not end the others.
-void WorkerSlots::restart(Slot& slot, int number) {
-    try {
-        std::unique_ptr<Worker> worker = make_(number);
-        const std::lock_guard lock(mutex_);
-        slot.worker = std::move(worker);
-        slot.begun = Clock::now();
-    } catch (const std::exception& error) {
-        {
-            const std::lock_guard lock(mutex_);
-            slot.ended = error.what();
-        }
-        fail(slot, number);
+void WorkerSlots::fail(std::size_t number, const std::string& why) {
+    std::unique_ptr<Worker> gone;  // Ends outside of the lock: its threads are joined.
+    {
+        const MutexLock lock(mutex_);
+        Slot& slot = slots_[number];
+        if (slot.worker) common_.of_ended_workers += slot.worker->status().counts;
+        gone = std::move(slot.worker);
+        slot.ended = why;
     }
+    const auto pause = restart_pause(++attempts_[number].failures);
+    attempts_[number].restart = Clock::now() + pause;
+    log_error("worker.ended", {{"worker", number}, {"error", why}, {"retry_ms", pause.count()}});
 }
 
 void WorkerSlots::drain() {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         common_.draining = true;
     }
     std::vector<std::jthread> drains;
-    for (Slot& slot : slots_) {
-        if (slot.worker) drains.emplace_back([&slot] { slot.worker->stop(); });
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        if (Worker* running = worker(i)) drains.emplace_back([running] { running->stop(); });
     }
 }
 
 std::optional<FetchSuspect> WorkerSlots::suspect() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::optional<FetchSuspect> found;
     for (const Slot& slot : slots_) {
         if (!slot.worker) continue;
@@ -104,7 +101,7 @@ std::optional<FetchSuspect> WorkerSlots::suspect() const {
 }
 
 ProcessStatus WorkerSlots::status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ProcessStatus status = common_;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         WorkerState state;

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "cli/admin/process_status.h"
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 
@@ -36,18 +36,23 @@ class WorkerSlots {
     struct Slot {
         std::string database;
         std::unique_ptr<Worker> worker;
+        std::string ended;
+    };
+    // What the thread that calls tend() knows of a slot's worker.
+    struct Attempts {
         Clock::time_point begun{};
         Clock::time_point restart{};
         int failures = 0;  // in a row
-        std::string ended;
     };
-    void fail(Slot& slot, int number);
-    void restart(Slot& slot, int number);
+    void begin(std::size_t number);
+    void fail(std::size_t number, const std::string& why);
+    Worker* worker(std::size_t number) const;
 
-    mutable std::mutex mutex_;
     Make make_;
-    std::vector<Slot> slots_;
-    ProcessStatus common_;  // without the workers
+    std::vector<Attempts> attempts_;  // used only by that thread
+    mutable Mutex mutex_;
+    std::vector<Slot> slots_ ONCEWARD_GUARDED_BY(mutex_);
+    ProcessStatus common_ ONCEWARD_GUARDED_BY(mutex_);  // without the workers
 };
 
 }  // namespace onceward

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "dedup/base/expects.h"
+
 namespace onceward {
+
+void TextTable::add(std::vector<std::string> row) {
+    expects(row.size() == rows_.front().size(), "a row has as many cells as the header");
+    rows_.push_back(std::move(row));
+}
 
 void TextTable::print(std::ostream& stream) const {
     const std::size_t columns = rows_.front().size();

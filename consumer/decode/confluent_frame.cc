@@ -1,8 +1,9 @@
 #include "consumer/decode/confluent_frame.h"
 
-#include <cassert>
 #include <limits>
 #include <optional>
+
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -60,7 +61,7 @@ const char* take_indexes(std::string_view& bytes, ConfluentFrame& unframed) {
 }  // namespace
 
 ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index) {
-    assert(record.payload.has_value());
+    expects(record.payload.has_value(), "a record that is decoded has a payload");
     ConfluentFrame unframed;
     unframed.payload = *record.payload;
     if (std::optional<std::string_view> id = last_header(record, "__value_schema_id")) {

@@ -4,6 +4,7 @@
 
 #include "consumer/decode/confluent_frame.h"
 #include "consumer/decode/decoders.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -14,6 +15,7 @@ class RawDecoder final : public Decoder {
 
     Decoded decode(const Record& record, std::span<Value> values,
                    std::pmr::memory_resource&) override {
+        expects(record.payload.has_value(), "a record that is decoded has a payload");
         std::string_view payload = *record.payload;
         if (framing_ == Framing::confluent) {
             const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::none);

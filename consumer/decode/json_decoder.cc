@@ -1,12 +1,12 @@
 // JSON payloads: frame, envelope, pointers.
 
 #include <algorithm>
-#include <cassert>
 
 #include "consumer/decode/confluent_frame.h"
 #include "consumer/decode/decoders.h"
 #include "consumer/decode/json_trie.h"
 #include "consumer/decode/json_walk.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -76,7 +76,7 @@ void JsonDecoder::want_change_event(const std::vector<std::string>& paths) {
 
 Decoded JsonDecoder::decode(const Record& record, std::span<Value> values,
                             std::pmr::memory_resource& arena) {
-    assert(record.payload.has_value());
+    expects(record.payload.has_value(), "a record that is decoded has a payload");
     std::string_view document = *record.payload;
     if (framing_ == Framing::confluent) {
         const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::none);

@@ -5,7 +5,6 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 #include <set>
 
@@ -14,6 +13,7 @@
 #include "consumer/decode/descriptor_pool.h"
 #include "consumer/decode/protobuf_fields.h"
 #include "consumer/decode/protobuf_wire.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -105,7 +105,7 @@ std::optional<std::string> ProtobufDecoder::check_index(std::span<const std::int
 
 Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
                                 std::pmr::memory_resource& arena) {
-    assert(record.payload.has_value());
+    expects(record.payload.has_value(), "a record that is decoded has a payload");
     std::string_view payload = *record.payload;
     if (framing_ == Framing::confluent) {
         const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::present);

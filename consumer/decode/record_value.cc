@@ -1,11 +1,11 @@
 #include "consumer/decode/record_value.h"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 #include "consumer/decode/decoder.h"
 #include "consumer/decode/utf8.h"
+#include "dedup/base/expects.h"
 #include "dedup/base/nearest_name.h"
 
 namespace onceward {
@@ -78,7 +78,7 @@ Value record_value(const FieldSource& source, const Record& record, std::string_
         case FieldSource::Kind::constant: return text_or_bytes(keep(arena, source.text));
         case FieldSource::Kind::field: break;
     }
-    assert(false && "a field needs the decoder");
+    expects(false, "a field of the payload is read by the decoder");
     return {};
 }
 

@@ -75,13 +75,13 @@ Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment
 }
 
 void Handoff::limit(std::size_t topic, std::size_t messages) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     BatchLimits& limits = queues_[topic].limits;
     limits.messages = std::min(limits.messages, messages);
 }
 
 bool Handoff::has_room(std::size_t topic) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Queue& queue = queues_[topic];
     return queue.messages < std::max(queue.limits.messages * queued_batches, queued_at_least) &&
            queue.bytes < queue.limits.bytes * queued_batches;
@@ -89,7 +89,7 @@ bool Handoff::has_room(std::size_t topic) const {
 
 void Handoff::push(std::size_t topic, Chunk chunk) {
     if (chunk.spans.empty()) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Queue& queue = queues_[topic];
     if (!queue.chunks.empty() && absorb(queue.chunks.back(), chunk)) return;
     queue.messages += chunk.messages.size();
@@ -98,7 +98,7 @@ void Handoff::push(std::size_t topic, Chunk chunk) {
     wake_writer_.notify_all();
 }
 
-void Handoff::count(Queue& queue) const {
+void Handoff::count(Queue& queue) {
     queue.messages = 0;
     queue.bytes = 0;
     for (const Chunk& chunk : queue.chunks) {
@@ -123,7 +123,7 @@ void Handoff::purge(const std::set<TopicPartition>& partitions) {
 }
 
 std::vector<Assignment::Seek> Handoff::begin_seeks() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<Assignment::Seek> seeks = assignment_.seeks();
     std::set<TopicPartition> partitions;
     for (const Assignment::Seek& seek : seeks) partitions.insert(seek.partition);
@@ -132,19 +132,19 @@ std::vector<Assignment::Seek> Handoff::begin_seeks() {
 }
 
 void Handoff::sought(const TopicPartition& partition, Offset offset) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     assignment_.sought(partition, offset);
 }
 
 void Handoff::assigned(const std::vector<TopicPartition>& partitions) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) assignment_.assigned(partition);
     wake_writer_.notify_all();
 }
 
 std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>& partitions,
                                               std::chrono::milliseconds deadline) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) {
         const Assignment::Entry* entry = assignment_.find(partition);
         leaving_[partition] = entry == nullptr ? "" : entry->incarnation;
@@ -153,10 +153,13 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     purge({partitions.begin(), partitions.end()});
     left_.insert(partitions.begin(), partitions.end());
     wake_writer_.notify_all();
-    wake_reader_.wait_for(lock, deadline, [&] {
-        return std::ranges::none_of(partitions, [&](const TopicPartition& partition) {
-            return partition.topic == in_flight_topic_ && in_flight_.contains(partition.partition);
-        });
+    wake_reader_.wait_for(lock, deadline, [&]() ONCEWARD_REQUIRES(mutex_) {
+        for (const TopicPartition& partition : partitions) {
+            if (partition.topic == in_flight_topic_ && in_flight_.contains(partition.partition)) {
+                return false;
+            }
+        }
+        return true;
     });
     std::vector<CommittedOffset> offsets;
     for (const TopicPartition& partition : partitions) {
@@ -192,9 +195,9 @@ Batch Handoff::take_batch(std::size_t topic) {
 }
 
 Handoff::Work Handoff::next_work(bool connected, Clock::time_point until) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     Work work;
-    const auto find = [&] {
+    const auto find = [&]() ONCEWARD_REQUIRES(mutex_) {
         if (stopping_ && assignment_.entries().empty()) {
             work.kind = Work::Kind::stop;
             return true;
@@ -225,7 +228,7 @@ Handoff::Work Handoff::next_work(bool connected, Clock::time_point until) {
 }
 
 void Handoff::done() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     in_flight_.clear();
     in_flight_first_.clear();
     in_flight_topic_.clear();
@@ -233,7 +236,7 @@ void Handoff::done() {
 }
 
 void Handoff::abandoned(const std::set<Partition>& partitions) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Partition partition : partitions) {
         in_flight_.erase(partition);
         in_flight_first_.erase(partition);
@@ -242,7 +245,7 @@ void Handoff::abandoned(const std::set<Partition>& partitions) {
 }
 
 std::set<Partition> Handoff::leaving() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
         if (!assignment_.holds({in_flight_topic_, partition})) partitions.insert(partition);
@@ -251,7 +254,7 @@ std::set<Partition> Handoff::leaving() const {
 }
 
 std::set<Partition> Handoff::overdue() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
         const TopicPartition revoked{in_flight_topic_, partition};
@@ -262,17 +265,17 @@ std::set<Partition> Handoff::overdue() const {
 }
 
 void Handoff::pause(std::chrono::milliseconds duration) {
-    std::unique_lock lock(mutex_);
-    wake_writer_.wait_for(lock, duration, [&] {
-        if (stopping_) return true;
-        return std::ranges::any_of(in_flight_, [&](Partition partition) {
-            return !assignment_.holds({in_flight_topic_, partition});
-        });
+    MutexLock lock(mutex_);
+    wake_writer_.wait_for(lock, duration, [&]() ONCEWARD_REQUIRES(mutex_) {
+        for (const Partition partition : in_flight_) {
+            if (!assignment_.holds({in_flight_topic_, partition})) return true;
+        }
+        return stopping_;
     });
 }
 
 void Handoff::committed(const std::string& topic, std::span<const FenceMove> moves) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const FenceMove& move : moves) {
         const TopicPartition partition{topic, move.span.partition};
         const Assignment::Entry* entry = assignment_.find(partition);
@@ -287,7 +290,7 @@ void Handoff::committed(const std::string& topic, std::span<const FenceMove> mov
 }
 
 std::vector<CommittedOffset> Handoff::take_offsets() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<CommittedOffset> offsets;
     for (auto& [partition, offset] : offsets_) offsets.push_back(std::move(offset));
     offsets_.clear();
@@ -295,7 +298,7 @@ std::vector<CommittedOffset> Handoff::take_offsets() {
 }
 
 std::vector<TopicPartition> Handoff::take_left() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<TopicPartition> left;
     for (const TopicPartition& partition : left_) {
         if (!assignment_.holds(partition)) left.push_back(partition);
@@ -305,7 +308,7 @@ std::vector<TopicPartition> Handoff::take_left() {
 }
 
 std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!assignment_.reading(partition)) return std::nullopt;
     for (const Queue& queue : queues_) {
         if (queue.topic != partition.topic) continue;
@@ -323,7 +326,7 @@ std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence)
 }
 
 void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Queue& queue : queues_) {
         if (queue.topic != partition.topic) continue;
         for (Chunk& chunk : queue.chunks) {
@@ -337,7 +340,7 @@ void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
 }
 
 std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Handoff::on_the_way() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::map<TopicPartition, std::optional<std::chrono::milliseconds>> found;
     for (const Queue& queue : queues_) {
         std::map<Partition, std::optional<std::chrono::milliseconds>> first;
@@ -349,13 +352,13 @@ std::map<TopicPartition, std::optional<std::chrono::milliseconds>> Handoff::on_t
 }
 
 void Handoff::stop() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     wake_writer_.notify_all();
 }
 
 void Handoff::clear() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Queue& queue : queues_) {
         queue.chunks.clear();
         count(queue);
@@ -363,7 +366,7 @@ void Handoff::clear() {
 }
 
 bool Handoff::stopping() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopping_;
 }
 

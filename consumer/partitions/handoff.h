@@ -6,11 +6,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <set>
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/assignment.h"
+#include "dedup/base/mutex.h"
 #include "dedup/message/batch.h"
 
 namespace onceward {
@@ -75,13 +75,13 @@ class Handoff {
     // Looks at the assignment under the lock.
     template <class Function>
     auto look(Function function) const {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         return function(assignment_);
     }
     // Changes it, and wakes the writer.
     template <class Function>
     auto with(Function function) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         wake_writer_.notify_all();
         return function(assignment_);
     }
@@ -94,25 +94,26 @@ class Handoff {
         std::size_t messages = 0;
         std::size_t bytes = 0;
     };
-    void purge(const std::set<TopicPartition>& partitions);
-    void count(Queue& queue) const;
-    std::optional<std::size_t> next_topic();
-    Batch take_batch(std::size_t topic);
+    void purge(const std::set<TopicPartition>& partitions) ONCEWARD_REQUIRES(mutex_);
+    static void count(Queue& queue);
+    std::optional<std::size_t> next_topic() ONCEWARD_REQUIRES(mutex_);
+    Batch take_batch(std::size_t topic) ONCEWARD_REQUIRES(mutex_);
 
-    mutable std::mutex mutex_;
-    std::condition_variable wake_writer_;
-    std::condition_variable wake_reader_;  // a batch in flight has ended
-    Assignment assignment_;
-    std::vector<Queue> queues_;
-    std::size_t last_topic_ = 0;
-    std::string in_flight_topic_;
-    std::set<Partition> in_flight_;
-    std::map<Partition, std::optional<std::chrono::milliseconds>> in_flight_first_;
+    mutable Mutex mutex_;
+    std::condition_variable_any wake_writer_;
+    std::condition_variable_any wake_reader_;  // a batch in flight has ended
+    Assignment assignment_ ONCEWARD_GUARDED_BY(mutex_);
+    std::vector<Queue> queues_ ONCEWARD_GUARDED_BY(mutex_);
+    std::size_t last_topic_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    std::string in_flight_topic_ ONCEWARD_GUARDED_BY(mutex_);
+    std::set<Partition> in_flight_ ONCEWARD_GUARDED_BY(mutex_);
+    std::map<Partition, std::optional<std::chrono::milliseconds>> in_flight_first_
+        ONCEWARD_GUARDED_BY(mutex_);
     // revoked and waited for, with their incarnations
-    std::map<TopicPartition, std::string> leaving_;
-    std::map<TopicPartition, CommittedOffset> offsets_;
-    std::set<TopicPartition> left_;
-    bool stopping_ = false;
+    std::map<TopicPartition, std::string> leaving_ ONCEWARD_GUARDED_BY(mutex_);
+    std::map<TopicPartition, CommittedOffset> offsets_ ONCEWARD_GUARDED_BY(mutex_);
+    std::set<TopicPartition> left_ ONCEWARD_GUARDED_BY(mutex_);
+    bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace onceward

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 
+#include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "dedup/server/server_check.h"
@@ -46,13 +46,6 @@ std::optional<std::string> copy(std::optional<std::string_view> bytes) {
     return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
 }
 
-void wait(const std::stop_token& stop, milliseconds duration) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any stopped;
-    stopped.wait_for(lock, stop, duration, [] { return false; });
-}
-
 }  // namespace
 
 // A term of leadership: all that it knows ends with its session.
@@ -70,7 +63,7 @@ class Relay::Leader {
                 return fail(position, send_failure(delivery.code), delivery.error);
             }
             book_.delivered(position);
-            const std::lock_guard lock(relay_.mutex_);
+            const MutexLock lock(relay_.mutex_);
             ++relay_.counts_.sent;
         });
         connection_.execute(sql::outbox_listen);
@@ -137,7 +130,7 @@ class Relay::Leader {
                                         {"error", error},
                                         {"for_ms", held->pause.count()}});
         }
-        const std::lock_guard lock(relay_.mutex_);
+        const MutexLock lock(relay_.mutex_);
         RelayCounts& counts = relay_.counts_;
         switch (failure) {
             case SendFailure::passing: ++counts.failed_passing; break;
@@ -224,7 +217,7 @@ class Relay::Leader {
         const auto topics = static_cast<std::int64_t>(book_.held_topics());
         const auto keys = static_cast<std::int64_t>(book_.held_keys());
         {
-            const std::lock_guard lock(relay_.mutex_);
+            const MutexLock lock(relay_.mutex_);
             relay_.counts_.held_topics = topics;
             relay_.counts_.held_keys = keys;
         }
@@ -249,7 +242,7 @@ Relay::Relay(RelayOptions options) : options_(std::move(options)) {
 }
 
 RelayCounts Relay::counts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return counts_;
 }
 
@@ -261,12 +254,12 @@ void Relay::serve(const std::stop_token& stop) {
     const Parameters group = Parameters{}.text(options_.group);
     while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
            !mutant(Mutant::relay_without_the_leader_lock)) {
-        wait(stop, options_.take_over_every);
+        sleep_unless(stop, options_.take_over_every);
         if (stop.stop_requested()) return;
     }
     log_info("outbox.leads", {{"group", options_.group}});
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         counts_.leads = true;
     }
     Leader(*this, connection).run(stop);
@@ -288,7 +281,7 @@ void Relay::run(std::stop_token stop) {
         }
         RelayTerm term = RelayTerm::waited;
         {
-            const std::lock_guard lock(mutex_);
+            const MutexLock lock(mutex_);
             if (counts_.leads) term = counts_.sent > sent ? RelayTerm::sent : RelayTerm::led;
             counts_.leads = false;
             counts_.held_topics = counts_.held_keys = 0;
@@ -298,7 +291,7 @@ void Relay::run(std::stop_token stop) {
         log_warning("outbox.relay_failed",
                     {{"group", options_.group}, {"sqlstate", sqlstate}, {"error", error}});
         pause = relay_pause(term, pause, options_.take_over_every);
-        wait(stop, pause);
+        sleep_unless(stop, pause);
     }
 }
 

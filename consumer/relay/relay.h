@@ -6,12 +6,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
 #include "consumer/produce/producer.h"
 #include "consumer/relay/relay_book.h"
+#include "dedup/base/mutex.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/postgres/connection.h"
 
@@ -65,8 +65,8 @@ class Relay {
     class Leader;
     void serve(const std::stop_token& stop);
     RelayOptions options_;
-    mutable std::mutex mutex_;
-    RelayCounts counts_;
+    mutable Mutex mutex_;
+    RelayCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

@@ -90,12 +90,12 @@ void LagObserver::tick() {
         log_info("partition.moving",
                  {{"topic", moving.topic}, {"partition", moving.partition.raw()}});
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     statuses_ = watch_.statuses();
 }
 
 std::vector<PartitionStatus> LagObserver::statuses() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return statuses_;
 }
 

@@ -2,13 +2,13 @@
 // Looks at a worker's partitions about once a second: their lag, and which of them have stopped.
 // Used by the reader's thread, and never waits; statuses() is thread-safe. Borrows the rest.
 
-#include <mutex>
 #include <vector>
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/handoff.h"
 #include "consumer/watch/stall_detector.h"
 #include "consumer/watch/worker_activity.h"
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 
@@ -33,8 +33,8 @@ class LagObserver {
     std::map<TopicPartition, Offset> ends_;  // as the brokers answered when asked
     Clock::time_point next_look_{};
     Clock::time_point next_question_{};
-    mutable std::mutex mutex_;
-    std::vector<PartitionStatus> statuses_;
+    mutable Mutex mutex_;
+    std::vector<PartitionStatus> statuses_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

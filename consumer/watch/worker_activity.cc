@@ -14,7 +14,7 @@ const std::string& SessionView::failure_of(const std::string& topic) const {
 }
 
 void WorkerActivity::connected() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     connected_ = true;
     failure_.clear();
     topic_failures_.clear();
@@ -23,7 +23,7 @@ void WorkerActivity::connected() {
 }
 
 void WorkerActivity::connection_lost(const PostgresError& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     connected_ = false;
     failure_ = error.summary();
     begun_.reset();
@@ -31,24 +31,24 @@ void WorkerActivity::connection_lost(const PostgresError& error) {
 }
 
 void WorkerActivity::failed(const std::string& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failure_ = why;
 }
 
 void WorkerActivity::retried(const std::string& topic, const PostgresError& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (topic.empty() ? failure_ : topic_failures_[topic]) = error.summary();
     begun_.reset();
     ++counts_.retries;
 }
 
 void WorkerActivity::taken(const TopicPartition& partition, Offset fence) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fences_[partition] = fence;
 }
 
 void WorkerActivity::moved(const std::string& topic, std::span<const FenceMove> moves) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Totals& totals = counts_.topics[topic];
     for (const FenceMove& move : moves) {
         totals += move.totals;
@@ -60,17 +60,17 @@ void WorkerActivity::moved(const std::string& topic, std::span<const FenceMove> 
 }
 
 void WorkerActivity::skipped(std::int64_t offsets) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_.offsets_skipped += offsets;
 }
 
 void WorkerActivity::has_leases(const std::string& topic) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_.leases[topic];
 }
 
 void WorkerActivity::told(const std::string& topic, LeaseEvent event) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     LeaseCounts& counts = counts_.leases[topic];
     switch (event) {
         case LeaseEvent::taken_over: ++counts.taken_over; return;
@@ -80,21 +80,21 @@ void WorkerActivity::told(const std::string& topic, LeaseEvent event) {
 }
 
 void WorkerActivity::forget(const std::vector<TopicPartition>& partitions) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) fences_.erase(partition);
 }
 
 void WorkerActivity::idle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     begun_.reset();
 }
 
 void WorkerActivity::reached(Step step) {
     if (step == Step::before_begin) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         begun_ = Clock::now();
     } else if (step == Step::after_commit) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (begun_) {
             const std::chrono::duration<double> took = Clock::now() - *begun_;
             counts_.durations.observe(took.count());
@@ -105,7 +105,7 @@ void WorkerActivity::reached(Step step) {
 }
 
 SessionView WorkerActivity::session(Clock::time_point now) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     SessionView view{connected_, failure_, topic_failures_, std::nullopt};
     if (begun_)
         view.transaction = std::chrono::duration_cast<std::chrono::milliseconds>(now - *begun_);
@@ -113,12 +113,12 @@ SessionView WorkerActivity::session(Clock::time_point now) const {
 }
 
 WorkerCounts WorkerActivity::counts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return counts_;
 }
 
 std::optional<Offset> WorkerActivity::fence(const TopicPartition& partition) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = fences_.find(partition);
     if (found == fences_.end()) return std::nullopt;
     return found->second;

@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "consumer/watch/worker_counts.h"
+#include "dedup/base/mutex.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/fence/fence.h"
 #include "dedup/leases/lease_event.h"
@@ -63,14 +63,14 @@ class WorkerActivity final : public StepObserver {
 
   private:
     StepObserver* next_;
-    mutable std::mutex mutex_;
-    WorkerCounts counts_;
-    bool connected_ = false;
-    bool ever_connected_ = false;
-    std::string failure_;
-    std::map<std::string, std::string> topic_failures_;
-    std::optional<Clock::time_point> begun_;
-    std::map<TopicPartition, Offset> fences_;
+    mutable Mutex mutex_;
+    WorkerCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
+    bool connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    bool ever_connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    std::string failure_ ONCEWARD_GUARDED_BY(mutex_);
+    std::map<std::string, std::string> topic_failures_ ONCEWARD_GUARDED_BY(mutex_);
+    std::optional<Clock::time_point> begun_ ONCEWARD_GUARDED_BY(mutex_);
+    std::map<TopicPartition, Offset> fences_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <random>
+
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 namespace {
@@ -37,8 +38,8 @@ double roll() {
 }
 
 void sleep_unless(const std::stop_token& stop, std::chrono::milliseconds pause) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    MutexLock lock(mutex);
     std::condition_variable_any ended;
     ended.wait_for(lock, stop, pause, [] { return false; });
 }

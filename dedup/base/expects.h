@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "dedup/base/source_place.h"
+
 namespace onceward {
 
 class BrokenContract : public std::logic_error {
@@ -21,8 +23,8 @@ inline void expects(bool condition, const char* sentence,
                     const std::source_location& where = std::source_location::current()) {
     if (condition) [[likely]]
         return;
-    throw BrokenContract(std::string("a contract is broken: ") + sentence + " (" +
-                         where.file_name() + ":" + std::to_string(where.line()) + ")");
+    throw BrokenContract(std::string("a contract is broken: ") + sentence + " (" + place_of(where) +
+                         ")");
 }
 
 }  // namespace onceward

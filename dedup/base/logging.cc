@@ -5,7 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <map>
 #include <numeric>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"
 
 namespace onceward {
@@ -101,7 +101,7 @@ DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(m
 
 std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
     std::span<const ClaimAnswer> answers) const {
-    assert(answers.size() == claims_.size());
+    expects(answers.size() == claims_.size(), "there is one answer for each claim");
     std::vector<std::optional<Verdict>> verdicts(messages_.size());
     for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
         const ClaimAnswer& answer = answers[claim];
@@ -126,6 +126,8 @@ DistinctClaims::Met DistinctClaims::met(const Message& conflict,
     if constexpr (mutants_built) {
         claim = std::ranges::find(claims_, conflict.digest, &Claim::digest);
     }
+    expects(claim != claims_.end() && claim->digest == conflict.digest,
+            "a message in conflict is one of the slice");
     const auto at = static_cast<std::size_t>(claim - claims_.begin());
     if (answers[at].verdict == Verdict::fresh) {
         return {messages_[order_[first_[at]]], claim->fingerprint.value()};

@@ -1,7 +1,8 @@
 #include "dedup/leases/finished_prefix.h"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -19,17 +20,14 @@ void count(Totals& totals, MessageEnd ending) {
 }  // namespace
 
 void FinishedPrefix::add(Offset offset, LeaderEpoch leader_epoch) {
-    if (!entries_.empty() && offset <= entries_.back().offset) {
-        throw std::logic_error("the offsets of a partition must grow");
-    }
+    expects(entries_.empty() || offset > entries_.back().offset, "the offsets of a partition grow");
     entries_.push_back({offset, leader_epoch, std::nullopt});
 }
 
 FinishedPrefix::Entry& FinishedPrefix::find(Offset offset) {
     const auto found = std::ranges::lower_bound(entries_, offset, {}, &Entry::offset);
-    if (found == entries_.end() || found->offset != offset) {
-        throw std::logic_error("a message ended that is not in its span");
-    }
+    expects(found != entries_.end() && found->offset == offset,
+            "a message that ends is in its span");
     return *found;
 }
 

@@ -99,7 +99,7 @@ Slice whole(Batch& batch) {
 }
 
 Halves cut(const Slice& slice, std::size_t at) {
-    assert(at > 0 && at < slice.messages.size());
+    expects(at > 0 && at < slice.messages.size(), "each part of a slice that is cut has a message");
     const auto middle = slice.messages.begin() + static_cast<std::ptrdiff_t>(at);
     Halves halves;
     halves.first.messages.assign(slice.messages.begin(), middle);

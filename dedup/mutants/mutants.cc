@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "dedup/base/mutex.h"
 #include "dedup/operator/explain_statement.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/mutants.h"
@@ -27,8 +27,8 @@ std::optional<Mutant> chosen() {
 }
 
 // By owner's id, which is new at each take-over.
-std::mutex memory_mutex;
-std::map<std::string, Offset> memory;
+Mutex memory_mutex;
+std::map<std::string, Offset> memory ONCEWARD_GUARDED_BY(memory_mutex);
 
 }  // namespace
 
@@ -67,12 +67,12 @@ std::string without_owner(std::string_view statement, Mutant which) {
 }
 
 void remember_fence(const std::string& owner, Offset next_offset) {
-    const std::lock_guard lock(memory_mutex);
+    const MutexLock lock(memory_mutex);
     memory[owner] = next_offset;
 }
 
 Offset remembered_fence(const std::string& owner, Offset otherwise) {
-    const std::lock_guard lock(memory_mutex);
+    const MutexLock lock(memory_mutex);
     const auto found = memory.find(owner);
     return found == memory.end() ? otherwise : found->second;
 }

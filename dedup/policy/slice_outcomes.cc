@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dedup/base/expects.h"
+
 namespace onceward {
 namespace {
 
@@ -95,6 +97,7 @@ SliceOutcomes::~SliceOutcomes() {
 
 SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
                          const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish) {
+    expects(verdicts.size() == slice.messages.size(), "there is one verdict for each message");
     SliceOutcomes sorted(slice.spans);
     Sorter sorter(policy, order, finish, sorted);
     for (std::size_t i = 0; i < slice.messages.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
@@ -33,7 +34,7 @@ void commit_notice(void*, const PGresult* result) {
 constexpr int oldest_settings = 140000;
 
 [[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing,
-                       int statement = 0) {
+                       const std::source_location& where, int statement = 0) {
     PostgresError::Diagnosis diagnosis{
         .sqlstate = field(result, PG_DIAG_SQLSTATE),
         .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
@@ -52,7 +53,7 @@ constexpr int oldest_settings = 140000;
         const char* role = PQuser(connection);
         if (role != nullptr) diagnosis.message += " (asked as role " + std::string(role) + ")";
     }
-    throw PostgresError(std::move(diagnosis));
+    throw PostgresError(std::move(diagnosis), where);
 }
 
 // For use while answers are on their way: nothing is thrown before they are off the line, as what
@@ -130,7 +131,7 @@ Connection::~Connection() = default;
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
 
-QueryResult Connection::take(pg_conn* connection, void* raw_result, bool committing) {
+QueryResult Connection::take(void* raw_result, bool committing, Where where) {
     QueryResult result(static_cast<pg_result*>(raw_result));
     const auto* answer = static_cast<const PGresult*>(raw_result);
     switch (PQresultStatus(answer)) {
@@ -151,16 +152,16 @@ QueryResult Connection::take(pg_conn* connection, void* raw_result, bool committ
 #endif
             break;
     }
-    fail(connection, answer, committing);
+    fail(raw(), answer, committing, where);
 }
 
-QueryResult Connection::execute(std::string_view sql) {
+QueryResult Connection::execute(std::string_view sql, Where where) {
     const std::string text = expand(sql, {});
-    return take(raw(), PQexec(raw(), text.c_str()), false);
+    return take(PQexec(raw(), text.c_str()), false, where);
 }
 
-QueryResult Connection::commit(const std::function<void()>& meanwhile) {
-    if (PQsendQuery(raw(), "COMMIT") != 1) fail(raw(), nullptr, true);
+QueryResult Connection::commit(const std::function<void()>& meanwhile, Where where) {
+    if (PQsendQuery(raw(), "COMMIT") != 1) fail(raw(), nullptr, true, where);
     const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
     PGresult* answer = nullptr;
@@ -170,7 +171,7 @@ QueryResult Connection::commit(const std::function<void()>& meanwhile) {
         if (PQstatus(raw()) != CONNECTION_OK) break;
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
-    QueryResult result = take(raw(), answer, true);
+    QueryResult result = take(answer, true, where);
     work.rethrow();
     return result;
 }
@@ -183,61 +184,63 @@ void Connection::rollback() {
         PQclear(rest);
         if (PQstatus(raw()) != CONNECTION_OK) break;
     }
-    take(raw(), PQexec(raw(), "ROLLBACK"), false);
+    take(PQexec(raw(), "ROLLBACK"), false, Where::current());
 }
 
 QueryResult Connection::query(std::string_view sql, const Parameters& parameters,
-                              const Names& names) {
+                              const Names& names, Where where) {
     const std::string text = expand(sql, names);
     const Parameters::View view = parameters.view();
-    return take(raw(),
-                PQexecParams(raw(), text.c_str(), parameters.size(), view.types.data(),
+    return take(PQexecParams(raw(), text.c_str(), parameters.size(), view.types.data(),
                              view.values.data(), view.lengths.data(), view.formats.data(), 0),
-                false);
+                false, where);
 }
 
 // The statement's name in this session.
 const std::string& Connection::prepare(std::string_view sql, const Parameters& parameters,
-                                       const Names& names) {
+                                       const Names& names, Where where) {
     const std::string text = expand(sql, names);
     auto found = prepared_.find(text);
     if (found == prepared_.end()) {
         const std::string name = "onceward_" + std::to_string(++prepared_count_);
-        take(raw(),
-             PQprepare(raw(), name.c_str(), text.c_str(), parameters.size(),
+        take(PQprepare(raw(), name.c_str(), text.c_str(), parameters.size(),
                        parameters.view().types.data()),
-             false);
+             false, where);
         found = prepared_.emplace(text, name).first;
     }
     return found->second;
 }
 
 QueryResult Connection::prepared(std::string_view sql, const Parameters& parameters,
-                                 const Names& names, bool binary) {
-    const std::string& name = prepare(sql, parameters, names);
+                                 const Names& names, bool binary, Where where) {
+    const std::string& name = prepare(sql, parameters, names, where);
     const Parameters::View view = parameters.view();
-    return take(raw(),
-                PQexecPrepared(raw(), name.c_str(), parameters.size(), view.values.data(),
+    return take(PQexecPrepared(raw(), name.c_str(), parameters.size(), view.values.data(),
                                view.lengths.data(), view.formats.data(), binary ? 1 : 0),
-                false);
+                false, where);
 }
 
 std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& statements,
-                                               const std::function<void()>& meanwhile) {
+                                               const std::function<void()>& meanwhile,
+                                               Where where) {
+    // A lost session has no status; the statement says so.
+    expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
+                (!statements.empty() && statements.front().sql == sql::begin),
+            "statements in one round trip are in a transaction", where);
     std::vector<std::string> names;
     for (const Statement& statement : statements) {
-        names.push_back(prepare(statement.sql, statement.parameters, statement.names));
+        names.push_back(prepare(statement.sql, statement.parameters, statement.names, where));
     }
-    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false);
+    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false, where);
     for (std::size_t i = 0; i < statements.size(); ++i) {
         const Parameters& parameters = statements[i].parameters;
         const Parameters::View view = parameters.view();
         if (PQsendQueryPrepared(raw(), names[i].c_str(), parameters.size(), view.values.data(),
                                 view.lengths.data(), view.formats.data(), 1) != 1) {
-            fail(raw(), nullptr, false);
+            fail(raw(), nullptr, false, where);
         }
     }
-    if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false);
+    if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false, where);
     const Meanwhile work(meanwhile);
     std::vector<PGresult*> answers;
     for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -258,32 +261,34 @@ std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& sta
         }
         results.emplace_back(answers[i]);
     }
-    if (failed < answers.size()) fail(raw(), answers[failed], false, static_cast<int>(failed));
+    if (failed < answers.size()) {
+        fail(raw(), answers[failed], false, where, static_cast<int>(failed));
+    }
     work.rethrow();
     return results;
 }
 
-void Connection::forget_prepared() {
-    execute("DEALLOCATE ALL");
+void Connection::forget_prepared(Where where) {
+    execute("DEALLOCATE ALL", where);
     prepared_.clear();
 }
 
-void Connection::copy_begin(std::string_view sql, const Names& names) {
+void Connection::copy_begin(std::string_view sql, const Names& names, Where where) {
     const std::string text = expand(sql, names);
-    take(raw(), PQexec(raw(), text.c_str()), false);
+    take(PQexec(raw(), text.c_str()), false, where);
 }
 
-void Connection::copy_send(std::string_view bytes) {
+void Connection::copy_send(std::string_view bytes, Where where) {
     if (PQputCopyData(raw(), bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        fail(raw(), nullptr, false);
+        fail(raw(), nullptr, false, where);
     }
 }
 
-std::int64_t Connection::copy_end() {
-    if (PQputCopyEnd(raw(), nullptr) != 1) fail(raw(), nullptr, false);
+std::int64_t Connection::copy_end(Where where) {
+    if (PQputCopyEnd(raw(), nullptr) != 1) fail(raw(), nullptr, false, where);
     PGresult* first = PQgetResult(raw());
     while (PGresult* rest = PQgetResult(raw())) PQclear(rest);
-    return take(raw(), first, false).affected();
+    return take(first, false, where).affected();
 }
 
 int Connection::server_version() const { return PQserverVersion(connection_.get()); }
@@ -310,7 +315,8 @@ bool Connection::alive() {
     return PQconsumeInput(raw()) == 1 && PQstatus(raw()) == CONNECTION_OK;
 }
 
-bool Connection::notified(std::chrono::milliseconds wait) {
+bool Connection::notified(std::chrono::milliseconds wait, Where where) {
+    expects(!in_transaction(), "notifications are waited for outside of a transaction", where);
     bool any = false;
     const auto take_all = [&] {
         while (PGnotify* notification = PQnotifies(raw())) {
@@ -322,14 +328,16 @@ bool Connection::notified(std::chrono::milliseconds wait) {
     if (any) return true;
     pollfd waiting{PQsocket(raw()), POLLIN, 0};
     if (poll(&waiting, 1, static_cast<int>(wait.count())) <= 0) return false;
-    if (PQconsumeInput(raw()) != 1 || PQstatus(raw()) != CONNECTION_OK) fail(raw(), nullptr, false);
+    if (PQconsumeInput(raw()) != 1 || PQstatus(raw()) != CONNECTION_OK) {
+        fail(raw(), nullptr, false, where);
+    }
     take_all();
     return any;
 }
 
 std::string Connection::quote_identifier(std::string_view name) const {
     char* quoted = PQescapeIdentifier(connection_.get(), name.data(), name.size());
-    if (quoted == nullptr) fail(connection_.get(), nullptr, false);
+    if (quoted == nullptr) fail(connection_.get(), nullptr, false, Where::current());
     std::string text(quoted);
     PQfreemem(quoted);
     return text;
@@ -337,7 +345,7 @@ std::string Connection::quote_identifier(std::string_view name) const {
 
 std::string Connection::quote_literal(std::string_view value) const {
     char* quoted = PQescapeLiteral(connection_.get(), value.data(), value.size());
-    if (quoted == nullptr) fail(connection_.get(), nullptr, false);
+    if (quoted == nullptr) fail(connection_.get(), nullptr, false, Where::current());
     std::string text(quoted);
     PQfreemem(quoted);
     return text;

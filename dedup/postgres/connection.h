@@ -1,14 +1,15 @@
 #pragma once
 // One session with PostgreSQL, through libpq. Used by one thread at a time; pid() may be read from
-// any. A failure is a PostgresError; after one with connection_lost the object is only good for
-// destruction. libpq itself and no wrapper around it: the COMMIT's tag, the constraint's name and
-// pipelines are needed here.
+// any. A failure is a PostgresError that names its statement's caller, `where`; after one with
+// connection_lost the object is only good for destruction. libpq itself and no wrapper around it:
+// the COMMIT's tag, the constraint's name and pipelines are needed here.
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,15 +55,18 @@ class Connection {
     Connection(Connection&&) noexcept;
     Connection& operator=(Connection&&) noexcept;
 
+    using Where = std::source_location;
     // One or more statements without parameters; the last one's result.
-    QueryResult execute(std::string_view sql);
+    QueryResult execute(std::string_view sql, Where where = Where::current());
     // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as
     // needed by the caller).
     using Names = std::vector<std::pair<std::string_view, std::string_view>>;
-    QueryResult query(std::string_view sql, const Parameters& parameters, const Names& names = {});
+    QueryResult query(std::string_view sql, const Parameters& parameters, const Names& names = {},
+                      Where where = Where::current());
     // The same, prepared once for each session and kept; answers in binary where `binary` says so.
     QueryResult prepared(std::string_view sql, const Parameters& parameters,
-                         const Names& names = {}, bool binary = false);
+                         const Names& names = {}, bool binary = false,
+                         Where where = Where::current());
     struct Statement {
         std::string_view sql;
         const Parameters& parameters;
@@ -73,15 +77,16 @@ class Connection {
     // did not run. `meanwhile` is called while the server works on them; what it throws is rethrown
     // once their answers have been read. REQUIRES: in a transaction, or the first begins one.
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
-                                       const std::function<void()>& meanwhile = {});
+                                       const std::function<void()>& meanwhile = {},
+                                       Where where = Where::current());
     // Forgets prepared statements, so that those of dropped tables do not gather.
-    void forget_prepared();
+    void forget_prepared(Where where = Where::current());
     std::size_t prepared_statements() const { return prepared_.size(); }
 
     // COPY ... FROM STDIN (BINARY): starts, sends, ends. Throws what the server says at the end.
-    void copy_begin(std::string_view sql, const Names& names = {});
-    void copy_send(std::string_view bytes);
-    std::int64_t copy_end();
+    void copy_begin(std::string_view sql, const Names& names = {}, Where where = Where::current());
+    void copy_send(std::string_view bytes, Where where = Where::current());
+    std::int64_t copy_end(Where where = Where::current());
 
     const ConnectionOptions& options() const { return options_; }
     const std::string& schema() const { return options_.schema; }
@@ -95,23 +100,23 @@ class Connection {
     bool alive();
     // Waits for a notification on a channel that the session listens to; false where none came in
     // time. REQUIRES: no transaction is open. Throws PostgresError where the session is gone.
-    bool notified(std::chrono::milliseconds wait);
+    bool notified(std::chrono::milliseconds wait, Where where = Where::current());
     std::string quote_identifier(std::string_view name) const;
     std::string quote_literal(std::string_view text) const;
     pg_conn* raw() { return connection_.get(); }
 
   private:
-    QueryResult take(pg_conn* connection, void* raw_result, bool committing);
+    QueryResult take(void* raw_result, bool committing, Where where);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };
     friend class Transaction;
     friend class OwnedTransaction;
-    QueryResult commit(const std::function<void()>& meanwhile);
+    QueryResult commit(const std::function<void()>& meanwhile, Where where);
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     const std::string& prepare(std::string_view sql, const Parameters& parameters,
-                               const Names& names);
+                               const Names& names, Where where);
     ConnectionOptions options_;
     std::unique_ptr<pg_conn, Finish> connection_;
     int pid_ = 0;

@@ -1,5 +1,7 @@
 #include "dedup/postgres/error.h"
 
+#include "dedup/base/source_place.h"
+
 namespace onceward {
 namespace {
 
@@ -35,8 +37,8 @@ bool quotes_no_value(const std::string& sqlstate) {
 
 }  // namespace
 
-PostgresError::PostgresError(Diagnosis diagnosis)
-    : std::runtime_error(describe(diagnosis)), diagnosis_(std::move(diagnosis)) {}
+PostgresError::PostgresError(Diagnosis diagnosis, const std::source_location& where)
+    : std::runtime_error(describe(diagnosis)), diagnosis_(std::move(diagnosis)), where_(where) {}
 
 std::string PostgresError::summary() const {
     std::string text = diagnosis_.sqlstate;
@@ -46,12 +48,13 @@ std::string PostgresError::summary() const {
     if (!diagnosis_.constraint.empty()) text += ", constraint " + diagnosis_.constraint;
     if (!diagnosis_.column.empty()) text += ", column " + diagnosis_.column;
     if (diagnosis_.in_doubt) text += ", commit in doubt";
-    return text;
+    return text + ", at " + place_of(where_);
 }
 
-void try_again(const char* why) {
+void try_again(const char* why, const std::source_location& where) {
     throw PostgresError(
-        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}});
+        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}},
+        where);
 }
 
 }  // namespace onceward

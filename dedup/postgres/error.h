@@ -2,6 +2,7 @@
 // What PostgreSQL, or the way to it, answered instead of a result. Thread-safe as values. The
 // SQLSTATE decides what happens next (dedup/policy/failure.h); the text is for people only.
 
+#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -22,19 +23,24 @@ class PostgresError : public std::runtime_error {
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
         bool in_doubt = false;         // a COMMIT was sent and its answer never came
     };
-    explicit PostgresError(Diagnosis diagnosis);
+    // `where`: the statement's caller.
+    explicit PostgresError(Diagnosis diagnosis,
+                           const std::source_location& where = std::source_location::current());
     const Diagnosis& diagnosis() const { return diagnosis_; }
     const std::string& sqlstate() const { return diagnosis_.sqlstate; }
+    const std::source_location& where() const { return where_; }
     // Safe for logs, since it quotes no value: SQLSTATE, constraint and column, and PostgreSQL's
     // own words where those name no row's (a server that is away, a missing role, table or
-    // privilege).
+    // privilege); and the statement's caller, as place_of() writes it.
     std::string summary() const;
 
   private:
     Diagnosis diagnosis_;
+    std::source_location where_;
 };
 
 // What PostgreSQL says where a transaction is to be run once more (40001), said by ourselves.
-[[noreturn]] void try_again(const char* why);
+[[noreturn]] void try_again(const char* why,
+                            const std::source_location& where = std::source_location::current());
 
 }  // namespace onceward

@@ -2,7 +2,6 @@
 
 #include <libpq-fe.h>
 
-#include <cassert>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>

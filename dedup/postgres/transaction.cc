@@ -6,29 +6,30 @@
 namespace onceward {
 
 QueryResult Transaction::query(std::string_view sql, const Parameters& parameters,
-                               const Connection::Names& names) {
-    return connection_.query(sql, parameters, names);
+                               const Connection::Names& names, Where where) {
+    return connection_.query(sql, parameters, names, where);
 }
 
 QueryResult Transaction::prepared(std::string_view sql, const Parameters& parameters,
-                                  const Connection::Names& names, bool binary) {
-    return connection_.prepared(sql, parameters, names, binary);
+                                  const Connection::Names& names, bool binary, Where where) {
+    return connection_.prepared(sql, parameters, names, binary, where);
 }
 
 std::vector<QueryResult> Transaction::pipelined(std::vector<Connection::Statement> statements,
-                                                const std::function<void()>& meanwhile) {
-    if (begun_) return connection_.pipelined(statements, meanwhile);
+                                                const std::function<void()>& meanwhile,
+                                                Where where) {
+    if (begun_) return connection_.pipelined(statements, meanwhile, where);
     begun_ = true;
     const Parameters none;
     std::vector<Connection::Statement> all{{sql::begin, none, {}}};
     for (Connection::Statement& statement : statements) all.push_back(std::move(statement));
-    std::vector<QueryResult> results = connection_.pipelined(all, meanwhile);
+    std::vector<QueryResult> results = connection_.pipelined(all, meanwhile, where);
     results.erase(results.begin());
     return results;
 }
 
-void Transaction::commit_now(const std::function<void()>& meanwhile) {
-    const QueryResult result = connection_.commit(meanwhile);
+void Transaction::commit_now(const std::function<void()>& meanwhile, Where where) {
+    const QueryResult result = connection_.commit(meanwhile, where);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
     // the offset of a transaction that never happened would be committed.
     if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {
@@ -37,13 +38,15 @@ void Transaction::commit_now(const std::function<void()>& meanwhile) {
                                         "transaction was swallowed",
                              .constraint = {},
                              .column = {},
-                             .routine = {}});
+                             .routine = {}},
+                            where);
     }
 }
 
-OwnedTransaction::OwnedTransaction(Connection& connection, Begin begin) : Transaction(connection) {
+OwnedTransaction::OwnedTransaction(Connection& connection, Begin begin, Where where)
+    : Transaction(connection) {
     begun_ = begin == Begin::now;
-    if (begun_) connection_.execute(sql::begin);
+    if (begun_) connection_.execute(sql::begin, where);
 }
 
 OwnedTransaction::~OwnedTransaction() {
@@ -55,8 +58,8 @@ OwnedTransaction::~OwnedTransaction() {
     }
 }
 
-void OwnedTransaction::commit(const std::function<void()>& meanwhile) {
-    commit_now(meanwhile);
+void OwnedTransaction::commit(const std::function<void()>& meanwhile, Where where) {
+    commit_now(meanwhile, where);
     // Else it is rolled back: it may be open still, where COMMIT could not even be sent.
     open_ = false;
 }

@@ -12,18 +12,24 @@ class Transaction {
   public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
+    using Where = Connection::Where;  // whom an error names
     QueryResult query(std::string_view sql, const Parameters& parameters = {},
-                      const Connection::Names& names = {});
+                      const Connection::Names& names = {}, Where where = Where::current());
     QueryResult prepared(std::string_view sql, const Parameters& parameters = {},
-                         const Connection::Names& names = {}, bool binary = false);
+                         const Connection::Names& names = {}, bool binary = false,
+                         Where where = Where::current());
     // As Connection's; where the transaction is still to begin, it begins with these.
     std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
-                                       const std::function<void()>& meanwhile = {});
-    void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
-        connection_.copy_begin(sql, names);
+                                       const std::function<void()>& meanwhile = {},
+                                       Where where = Where::current());
+    void copy_begin(std::string_view sql, const Connection::Names& names = {},
+                    Where where = Where::current()) {
+        connection_.copy_begin(sql, names, where);
     }
-    void copy_send(std::string_view bytes) { connection_.copy_send(bytes); }
-    std::int64_t copy_end() { return connection_.copy_end(); }
+    void copy_send(std::string_view bytes, Where where = Where::current()) {
+        connection_.copy_send(bytes, where);
+    }
+    std::int64_t copy_end(Where where = Where::current()) { return connection_.copy_end(where); }
     // The session, for quoting and catalog look-ups inside this transaction.
     Connection& connection() { return connection_; }
 
@@ -32,7 +38,7 @@ class Transaction {
     ~Transaction() = default;
     // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back
     // instead.
-    void commit_now(const std::function<void()>& meanwhile);
+    void commit_now(const std::function<void()>& meanwhile, Where where);
     Connection& connection_;
     bool begun_ = true;
 };
@@ -42,11 +48,12 @@ class OwnedTransaction final : public Transaction {
     // `with_first`: BEGIN goes in one round trip with what is pipelined() first, and that is what
     // comes first.
     enum class Begin : std::uint8_t { now, with_first };
-    explicit OwnedTransaction(Connection& connection, Begin begin = Begin::now);
+    explicit OwnedTransaction(Connection& connection, Begin begin = Begin::now,
+                              Where where = Where::current());
     ~OwnedTransaction();
     // DANGER: between sending COMMIT and its answer the outcome is in doubt. Never resolve it by a
     // SELECT. `meanwhile` is called in between, and must not take the transaction for committed.
-    void commit(const std::function<void()>& meanwhile = {});
+    void commit(const std::function<void()>& meanwhile = {}, Where where = Where::current());
 
   private:
     bool open_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/base/expects.h"
 #include "dedup/retention/retention_rules.h"
 #include "schemas/queries.h"
 
@@ -16,6 +17,7 @@ constexpr std::int64_t most_leases_counted = 100'000;
 
 ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
                         std::int64_t bytes, StoreKind store) {
+    expects(!connection.in_transaction(), "claims are counted outside of a transaction");
     if (bytes == 0) return {};
     // A generation of a `lease` ledger has the results of its effects alone.
     if (bytes > largest_counted || store == StoreKind::lease) {

@@ -1,7 +1,6 @@
 #include "dedup/retention/retention.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdint>
 
 #include "dedup/base/backoff.h"
@@ -229,12 +228,12 @@ void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& 
 }
 
 RetentionCounts RetentionJob::counts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return counts_;
 }
 
 void RetentionJob::count(const RetentionReport& report) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_.busy += report.busy ? 1 : 0;
     counts_.rotated += report.rotated ? 1 : 0;
     counts_.sealed += report.sealed ? 1 : 0;
@@ -278,7 +277,7 @@ bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
     }
     // Whatever it was, nothing of that session may affect the ledgers that follow.
     connection.reset();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++counts_.failed_ledgers[ledger.name];
     return false;
 }
@@ -296,7 +295,7 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
         failed = !look_or_warn(connection, ledger) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++counts_.runs;
     counts_.failures += failed ? 1 : 0;
     counts_.seconds += took.count();

@@ -6,12 +6,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/retention/retention_counts.h"
@@ -73,8 +73,8 @@ class RetentionJob {
     void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};
-    mutable std::mutex mutex_;
-    RetentionCounts counts_;
+    mutable Mutex mutex_;
+    RetentionCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

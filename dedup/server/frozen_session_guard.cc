@@ -25,7 +25,7 @@ FrozenSessionGuard::FrozenSessionGuard(FrozenSessionGuardOptions options)
 
 FrozenSessionGuard::~FrozenSessionGuard() {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         stopping_ = true;
     }
     changed_.notify_all();
@@ -33,27 +33,27 @@ FrozenSessionGuard::~FrozenSessionGuard() {
 }
 
 void FrozenSessionGuard::watch(int pid) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.insert(pid);
 }
 
 void FrozenSessionGuard::forget(int pid) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.erase(pid);
 }
 
 std::uint64_t FrozenSessionGuard::ended() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ended_;
 }
 
 std::uint64_t FrozenSessionGuard::alerts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return alerts_;
 }
 
 std::optional<std::string> FrozenSessionGuard::failure() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_ || !looking_since_) return failure_;
     // libpq waits for ever for a frozen server whose kernel still answers.
     const auto silent = Clock::now() - *looking_since_;
@@ -64,8 +64,8 @@ std::optional<std::string> FrozenSessionGuard::failure() const {
 
 void FrozenSessionGuard::run() {
     bool told = false;
-    for (std::unique_lock lock(mutex_); !stopping_;
-         changed_.wait_for(lock, options_.look_every, [this] { return stopping_; })) {
+    for (MutexLock lock(mutex_); !stopping_; changed_.wait_for(
+             lock, options_.look_every, [this]() ONCEWARD_REQUIRES(mutex_) { return stopping_; })) {
         const std::set<int> pids = watched_;
         looking_since_ = Clock::now();
         lock.unlock();
@@ -121,7 +121,7 @@ void FrozenSessionGuard::judge(const Session& session, Holder& holder, bool own,
         if (holder.alerted) return;
         holder.alerted = true;
         log_warning("guard.blocked_by_another_role", {{"pid", session.first}});
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         ++alerts_;
         return;
     }
@@ -136,7 +136,7 @@ void FrozenSessionGuard::end(const Session& session, const std::string& state) {
         sql::guard_end, Parameters{}.integer(session.first).text(session.second).text(state));
     if (!result.boolean(0, 0)) return;
     log_warning("guard.ended_frozen_session", {{"pid", session.first}});
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++ended_;
 }
 

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "dedup/base/mutex.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -75,14 +75,14 @@ class FrozenSessionGuard {
     std::optional<Connection> connection_;  // of the thread alone
     // of the thread alone: who was in the way at the last look
     std::map<Session, Holder> holders_;
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    std::set<int> watched_;
-    std::uint64_t ended_ = 0;
-    std::uint64_t alerts_ = 0;
-    std::optional<std::string> failure_ = "not connected yet";
-    std::optional<Clock::time_point> looking_since_;
-    bool stopping_ = false;
+    mutable Mutex mutex_;
+    std::condition_variable_any changed_;
+    std::set<int> watched_ ONCEWARD_GUARDED_BY(mutex_);
+    std::uint64_t ended_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    std::uint64_t alerts_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    std::optional<std::string> failure_ ONCEWARD_GUARDED_BY(mutex_) = "not connected yet";
+    std::optional<Clock::time_point> looking_since_ ONCEWARD_GUARDED_BY(mutex_);
+    bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
     std::thread thread_;  // the last member: it uses the others
 };
 

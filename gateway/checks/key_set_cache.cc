@@ -15,18 +15,18 @@ KeySetCache::~KeySetCache() {
 }
 
 std::shared_ptr<const KeySet> KeySetCache::current() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return keys_;
 }
 
 bool KeySetCache::outdated() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return outdated_;
 }
 
 void KeySetCache::refreshed(std::function<void()> then) {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         const bool young = fetched_ && Clock::now() - *fetched_ < options_.pause;
         if (!young) {
             waiting_.push_back(std::move(then));
@@ -40,9 +40,10 @@ void KeySetCache::refreshed(std::function<void()> then) {
 void KeySetCache::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         fetch();
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         const auto next = Clock::now() + (keys_ ? options_.every : options_.pause);
-        wake_.wait_until(lock, stop, next, [&] { return !waiting_.empty(); });
+        wake_.wait_until(lock, stop, next,
+                         [&]() ONCEWARD_REQUIRES(mutex_) { return !waiting_.empty(); });
         // A fetch that was asked for keeps the pause all the same.
         if (fetched_) {
             wake_.wait_until(lock, stop, *fetched_ + options_.pause, [] { return false; });
@@ -64,7 +65,7 @@ void KeySetCache::fetch() {
     const bool parsed = keys.has_value();
     if (text && !parsed) why = "what came is no key set";
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (keys) keys_ = std::make_shared<const KeySet>(std::move(*keys));
         outdated_ = !parsed;
         fetched_ = Clock::now();

@@ -7,12 +7,12 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "gateway/checks/json_web_token.h"
 
 namespace onceward {
@@ -47,13 +47,13 @@ class KeySetCache {
     void fetch();
 
     KeySetCacheOptions options_;
-    mutable std::mutex mutex_;
+    mutable Mutex mutex_;
     std::condition_variable_any wake_;
-    std::shared_ptr<const KeySet> keys_;
-    std::optional<Clock::time_point> fetched_;
-    std::vector<std::function<void()>> waiting_;
-    bool outdated_ = false;
-    bool told_ = false;
+    std::shared_ptr<const KeySet> keys_ ONCEWARD_GUARDED_BY(mutex_);
+    std::optional<Clock::time_point> fetched_ ONCEWARD_GUARDED_BY(mutex_);
+    std::vector<std::function<void()>> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    bool outdated_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    bool told_ = false;    // used only by the thread
     std::jthread thread_;  // the last member: it uses the others
 };
 

@@ -4,8 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "dedup/base/mutex.h"
 
 namespace onceward {
 
@@ -15,7 +16,7 @@ class LogGate {
     static constexpr std::chrono::seconds every{10};
     // How many lines were kept back since the last one; nullopt: this one is kept back too.
     std::optional<std::int64_t> pass(Clock::time_point now = Clock::now()) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (next_ && now < *next_) {
             ++kept_back_;
             return std::nullopt;
@@ -27,9 +28,9 @@ class LogGate {
     }
 
   private:
-    std::mutex mutex_;
-    std::optional<Clock::time_point> next_;
-    std::int64_t kept_back_ = 0;
+    Mutex mutex_;
+    std::optional<Clock::time_point> next_ ONCEWARD_GUARDED_BY(mutex_);
+    std::int64_t kept_back_ ONCEWARD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace onceward

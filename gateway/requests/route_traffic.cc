@@ -40,14 +40,14 @@ Traffic::Traffic(const GatewayOptions& options)
     : routes_(routes_of(options)), room_(options.server.limits.connections, bounds_of(options)) {}
 
 bool Traffic::begin(std::size_t place) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (room_.enter(place)) return true;
     ++routes_[place].full;
     return false;
 }
 
 void Traffic::end(std::size_t place) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     room_.leave(place);
 }
 
@@ -55,7 +55,7 @@ void Traffic::count(std::optional<std::size_t> place, const HttpResponse& respon
                     std::chrono::steady_clock::duration took) {
     const bool replayed = only_value(response.headers, "Idempotent-Replayed").has_value();
     const double seconds = std::chrono::duration<double>(took).count();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     RouteTraffic& route = routes_[place.value_or(routes_.size() - 1)];
     ++route.statuses[response.status];
     if (replayed) ++route.replayed;
@@ -64,7 +64,7 @@ void Traffic::count(std::optional<std::size_t> place, const HttpResponse& respon
 }
 
 std::vector<RouteTraffic> Traffic::read() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<RouteTraffic> routes = routes_;
     for (std::size_t place = 0; place + 1 < routes.size(); ++place) {
         routes[place].under_way = static_cast<std::int64_t>(room_.under_way(place));

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "gateway/http/http.h"
 #include "gateway/http/request_room.h"
 #include "gateway/requests/route_options.h"
@@ -50,9 +50,9 @@ class Traffic {
     std::vector<RouteTraffic> read() const;
 
   private:
-    mutable std::mutex mutex_;
-    std::vector<RouteTraffic> routes_;  // one more than there are
-    RequestRoom room_;
+    mutable Mutex mutex_;
+    std::vector<RouteTraffic> routes_ ONCEWARD_GUARDED_BY(mutex_);  // one more than there are
+    RequestRoom room_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

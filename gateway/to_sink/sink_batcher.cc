@@ -54,7 +54,7 @@ SinkBatcher::SinkBatcher(SinkBatcherOptions options)
 
 SinkBatcher::~SinkBatcher() {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         stopping_ = true;
     }
     worker_.request_stop();
@@ -74,7 +74,7 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto shared = std::make_shared<const Then>(std::move(then));
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         const std::uint64_t group = ++last_group_;
         const auto now = Clock::now();
         const bool room =
@@ -132,8 +132,10 @@ std::optional<KeyedOutcome> SinkBatcher::admit(KeyedRequest request, const Askin
 }
 
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    const auto work = [&] { return !queue_.empty() || !questions_.none_unread(); };
+    MutexLock lock(mutex_);
+    const auto work = [&]() ONCEWARD_REQUIRES(mutex_) {
+        return !queue_.empty() || !questions_.none_unread();
+    };
     if (held_.empty()) {
         wake_.wait(lock, stop, work);
     } else {
@@ -154,7 +156,7 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
 }
 
 // Takes those that have waited long enough and must be answered, and one to be tried: a try may
-// take its whole patience, and the next batch waits for it. REQUIRES: the mutex is held.
+// take its whole patience, and the next batch waits for it.
 void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
@@ -170,7 +172,7 @@ void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
 void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
     std::vector<Digest> elsewhere;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (auto& queued : batch) {
             if (queued->request.done) continue;
             std::erase(running_, queued.get());
@@ -187,7 +189,7 @@ void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
 void SinkBatcher::tell_originals(std::span<const Digest> keys) {
     ToldLater told;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (const Digest& key : keys) {
             take_for_original(in_flight_, waiting_, key, Clock::now(), told);
         }
@@ -215,7 +217,7 @@ void SinkBatcher::run(const std::stop_token& stop) {
         answer_all(batch);
         std::vector<StatusQuestions::Pointer> questions;
         {
-            const std::lock_guard lock(mutex_);
+            const MutexLock lock(mutex_);
             questions = questions_.take_unread();
         }
         if (!questions.empty()) tell(questions, session.get());
@@ -225,12 +227,12 @@ void SinkBatcher::run(const std::stop_token& stop) {
 void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
     StatusOutcome outcome = ask_again_soon();
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         // What runs may be a repeat: then its ledger knows what became of the key.
         StatusQuestion::Then asked = [this, key, then](StatusOutcome known) {
             bool runs = false;
             {
-                const std::lock_guard running(mutex_);
+                const MutexLock running(mutex_);
                 runs = in_flight_.runs(key);
             }
             then(runs ? while_looked_up(std::move(known)) : std::move(known));
@@ -266,7 +268,7 @@ void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
 void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     {
         // From here on nobody else answers them.
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         running_.clear();
         running_deadline_.reset();
     }
@@ -283,7 +285,7 @@ void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome o
     std::vector<Asking> waited;
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         groups_.erase(key);
         for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
             Waiting one = std::move(waiting_.extract(waiter).mapped());
@@ -306,7 +308,6 @@ void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome o
     for (auto& [other, told] : refused) other.tell(std::move(told));
 }
 
-// REQUIRES: the mutex is held.
 std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const {
     std::optional<Clock::time_point> next = in_flight_.next_deadline();
     if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
@@ -319,7 +320,7 @@ std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const
 }
 
 // Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
-// nothing, for ever. Their keys stay in flight until it ends. REQUIRES: the mutex is held.
+// nothing, for ever. Their keys stay in flight until it ends.
 std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
     if (!running_deadline_ || *running_deadline_ > now) return late;
@@ -332,7 +333,7 @@ std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     return late;
 }
 
-// What was submitted together goes together, as its effects would. REQUIRES: the mutex is held.
+// What was submitted together goes together, as its effects would.
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Clock::time_point now) {
     std::vector<std::unique_ptr<Queued>> overdue;
     while (!queue_.empty() &&
@@ -347,10 +348,10 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Cloc
 // A batch may take long; a request that waits for it, or for its turn after it, must not wait
 // longer than it asked to.
 void SinkBatcher::watch(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = next_deadline();
-        const auto changed = [&] { return next_deadline() != next; };
+        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; };
         if (next) {
             wake_watch_.wait_until(lock, stop, *next, changed);
         } else {

@@ -11,13 +11,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "gateway/requests/asking.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/status_questions.h"
@@ -48,35 +48,41 @@ class SinkBatcher final : public RequestTarget {
     };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
-    std::optional<Clock::time_point> next_deadline() const;
-    std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now);
-    std::vector<Asking> tell_of_batch(Clock::time_point now);
+    std::optional<Clock::time_point> next_deadline() const ONCEWARD_REQUIRES(mutex_);
+    std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
+        ONCEWARD_REQUIRES(mutex_);
+    std::vector<Asking> tell_of_batch(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
-    void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
+    void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      std::uint64_t group, Clock::time_point arrived);
-    void tell_originals(std::span<const Digest> keys);
-    void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
+                                      std::uint64_t group, Clock::time_point arrived)
+        ONCEWARD_REQUIRES(mutex_);
+    void tell_originals(std::span<const Digest> keys) ONCEWARD_EXCLUDES(mutex_);
+    void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome)
+        ONCEWARD_EXCLUDES(mutex_);
     static void tell(const std::vector<StatusQuestions::Pointer>& questions, SinkSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     SinkBatcherOptions options_;
     BatchSize size_;  // of the worker's thread
-    std::mutex mutex_;
-    std::condition_variable_any wake_;           // work
-    std::condition_variable_any wake_watch_;     // a deadline
-    std::deque<std::unique_ptr<Queued>> queue_;  // nearly in the order of their deadlines
-    std::deque<std::unique_ptr<Queued>> held_;   // elsewhere; in the order of their next tries
-    std::vector<Queued*> running_;               // the batch that is carried out
+    Mutex mutex_;
+    std::condition_variable_any wake_;        // work
+    std::condition_variable_any wake_watch_;  // a deadline
+    // Nearly in the order of their deadlines.
+    std::deque<std::unique_ptr<Queued>> queue_ ONCEWARD_GUARDED_BY(mutex_);
+    // Elsewhere; in the order of their next tries.
+    std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
+    std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
     // The deadline of the first of them that was not answered.
-    std::optional<Clock::time_point> running_deadline_;
-    StatusQuestions questions_;
-    KeysInFlight in_flight_;
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
-    std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
-    std::uint64_t last_group_ = 0;
-    bool stopping_ = false;
+    std::optional<Clock::time_point> running_deadline_ ONCEWARD_GUARDED_BY(mutex_);
+    StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
+    KeysInFlight in_flight_ ONCEWARD_GUARDED_BY(mutex_);
+    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    // The keys that are worked on.
+    std::unordered_map<Digest, std::uint64_t> groups_ ONCEWARD_GUARDED_BY(mutex_);
+    std::uint64_t last_group_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
     std::jthread worker_;
     std::jthread watcher_;  // the last members: they use the others
 };

@@ -1,9 +1,7 @@
 #include "gateway/to_sink/sink_session.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"

@@ -28,7 +28,7 @@ UpstreamRequests::UpstreamRequests(UpstreamRequestOptions options) : options_(st
 
 UpstreamRequests::~UpstreamRequests() {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         stopping_ = true;
     }
     for (std::jthread& worker : workers_) worker.request_stop();
@@ -50,7 +50,7 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
         const Asking asking{shared, place};
         std::optional<KeyedOutcome> outcome;
         if (may_go_on(requests[place].request.target)) {
-            const std::lock_guard lock(mutex_);
+            const MutexLock lock(mutex_);
             outcome = admit(std::move(requests[place]), asking, now);
         } else {
             outcome =
@@ -65,7 +65,7 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
     UpstreamStatus* status = nullptr;
     bool running = false, original = false;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
         if (!stopping_) status = status_.get();
         running = in_flight_.runs(key);
@@ -79,7 +79,7 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
 }
 
 // Returns nullopt if the answer comes later. A request that waited for another one has the deadline
-// of its arrival. REQUIRES: the mutex is held.
+// of its arrival.
 std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking,
                                                     Clock::time_point arrived) {
     const auto now = Clock::now();
@@ -110,7 +110,7 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
 
 // Held ones first where their time has come: they are few, and a look is short.
 UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         if (!in_doubt_.empty() && next_let_go_ <= Clock::now()) {
             Work work{.in_doubt = in_doubt_.front()};
@@ -131,10 +131,11 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
             if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
             return work;
         }
-        const auto work = [&] { return !queue_.empty(); };
+        const auto work = [&]() ONCEWARD_REQUIRES(mutex_) { return !queue_.empty(); };
         if (held_.empty() && in_doubt_.empty()) {
-            wake_.wait(lock, stop,
-                       [&] { return work() || !held_.empty() || !in_doubt_.empty(); });
+            wake_.wait(lock, stop, [&]() ONCEWARD_REQUIRES(mutex_) {
+                return work() || !held_.empty() || !in_doubt_.empty();
+            });
             continue;
         }
         auto next = in_doubt_.empty() ? Clock::time_point::max() : next_let_go_;
@@ -147,7 +148,7 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
 void UpstreamRequests::tell_original(const Digest& key) {
     ToldLater told;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         take_for_original(in_flight_, waiting_, key, Clock::now(), told);
     }
     onceward::tell(told);
@@ -155,7 +156,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
 
 // Nothing was called for it, and its client was asked to send it again.
 void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     in_doubt_.push_back(claim);
     next_let_go_ = Clock::now() + let_go_again;
     wake_.notify_one();
@@ -168,7 +169,7 @@ bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     queued.request = std::move(*carried.elsewhere);
     queued.known = std::move(carried.outcome);
     queued.next_try = next;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_.push_back(std::move(queued));
     wake_.notify_one();
     wake_watch_.notify_one();
@@ -221,7 +222,7 @@ void UpstreamRequests::answer(const Digest& key, const Asking& asking,
     std::vector<Asking> waited;
     std::vector<std::pair<Asking, KeyedOutcome>> refused;
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
             Waiting one = std::move(waiting_.extract(waiter).mapped());
             if (!one.request) {
@@ -241,7 +242,6 @@ void UpstreamRequests::answer(const Digest& key, const Asking& asking,
     for (auto& [other, told] : refused) other.tell(std::move(told));
 }
 
-// REQUIRES: the mutex is held.
 std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadline() const {
     std::optional<Clock::time_point> next = in_flight_.next_deadline();
     if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
@@ -253,7 +253,7 @@ std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadli
     return next;
 }
 
-// Together with the answer for each. REQUIRES: the mutex is held.
+// Together with the answer for each.
 std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
     std::vector<Queued> overdue;
     while (!queue_.empty() && queue_.front().deadline <= now) {
@@ -271,10 +271,10 @@ std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time
 // A call may take long; a request that waits for it, or for its turn after it, must not wait longer
 // than it asked to.
 void UpstreamRequests::watch(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = next_deadline();
-        const auto changed = [&] { return next_deadline() != next; };
+        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; };
         if (next) {
             wake_watch_.wait_until(lock, stop, *next, changed);
         } else {

@@ -9,12 +9,12 @@
 #include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "gateway/requests/asking.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/to_upstream/upstream_session.h"
@@ -54,8 +54,9 @@ class UpstreamRequests final : public RequestTarget {
     };
     static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
     std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      Clock::time_point arrived);
-    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
+                                      Clock::time_point arrived) ONCEWARD_REQUIRES(mutex_);
+    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried)
+        ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
     // Neither of the two where a stop is requested.
     struct Work {
@@ -69,24 +70,27 @@ class UpstreamRequests final : public RequestTarget {
                 const std::stop_token& stop);
     void let_go_later(const ClaimInDoubt& claim);
     bool hold(Queued& queued, UpstreamSession::Carried& carried);
-    std::vector<Queued> take_overdue(Clock::time_point now);
-    std::optional<Clock::time_point> next_deadline() const;
+    std::vector<Queued> take_overdue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
+    std::optional<Clock::time_point> next_deadline() const ONCEWARD_REQUIRES(mutex_);
     void watch(const std::stop_token& stop);
 
     UpstreamRequestOptions options_;
     std::atomic<std::int64_t> calls_{0};
-    std::mutex mutex_;
+    Mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    std::deque<Queued> queue_;                // nearly in the order of their deadlines
-    std::deque<Queued> held_;  // elsewhere in flight; in the order of their next tries
+    // Nearly in the order of their deadlines.
+    std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
+    // Elsewhere in flight; in the order of their next tries.
+    std::deque<Queued> held_ ONCEWARD_GUARDED_BY(mutex_);
     // Claims whose call never began: they are released again and again until PostgreSQL answers.
-    std::deque<ClaimInDoubt> in_doubt_;
-    Clock::time_point next_let_go_{};
-    KeysInFlight in_flight_;
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
-    bool stopping_ = false;
-    std::unique_ptr<UpstreamStatus> status_;  // made for the first question
+    std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
+    Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};
+    KeysInFlight in_flight_ ONCEWARD_GUARDED_BY(mutex_);
+    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    // Made for the first question.
+    std::unique_ptr<UpstreamStatus> status_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<std::jthread> workers_;
     std::jthread watcher_;  // the last members: they use the others
 };

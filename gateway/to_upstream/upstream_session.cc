@@ -1,9 +1,8 @@
 #include "gateway/to_upstream/upstream_session.h"
 
-#include <condition_variable>
-#include <mutex>
 
 #include "dedup/base/backoff.h"
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
@@ -53,6 +52,7 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
 // call came before the committed claim, a second process could call as well.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
+    expects(may_go_on(request.request.target), "the target of a call may go to its upstream");
     if (request.key.empty()) return carry_without_key(std::move(request));
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     commit_in_doubt_ = false;

@@ -25,7 +25,7 @@ UpstreamStatus::~UpstreamStatus() {
 
 void UpstreamStatus::look(const Digest& key, Then then) {
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (questions_.ask(key, then, StatusQuestion::Clock::now() + options_.patience,
                            options_.waiting)) {
             wake_.notify_one();
@@ -40,8 +40,9 @@ void UpstreamStatus::run(const std::stop_token& stop) {
     while (true) {
         Questions questions;
         {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, stop, [&] { return !questions_.none_unread(); });
+            MutexLock lock(mutex_);
+            wake_.wait(lock, stop,
+                       [&]() ONCEWARD_REQUIRES(mutex_) { return !questions_.none_unread(); });
             if (stop.stop_requested()) return;
             questions = questions_.take_unread();
         }
@@ -51,10 +52,12 @@ void UpstreamStatus::run(const std::stop_token& stop) {
 
 // PostgreSQL may hang for ever; the query is answered then anyway.
 void UpstreamStatus::watch(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = questions_.next_deadline();
-        const auto changed = [&] { return questions_.next_deadline() != next; };
+        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) {
+            return questions_.next_deadline() != next;
+        };
         if (next) {
             wake_watch_.wait_until(lock, stop, *next, changed);
         } else {

@@ -7,12 +7,12 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/migration.h"
 #include "gateway/requests/status_questions.h"
@@ -43,10 +43,10 @@ class UpstreamStatus {
     std::unique_ptr<Connection> connection_;
     SchemaCheck require_schema_;
     std::unique_ptr<ResultStore> results_;  // of that session
-    std::mutex mutex_;
+    Mutex mutex_;
     std::condition_variable_any wake_;
     std::condition_variable_any wake_watch_;
-    StatusQuestions questions_;
+    StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     std::jthread thread_;
     std::jthread watcher_;  // the last members: they use the others
 };

@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "dedup/base/expects.h"
 #include "schemas/queries.h"
 #include "sinks/columns/encode_families.h"
 
@@ -39,7 +40,8 @@ struct Columns {
 
     void add(const Message& message) {
         const Record& record = message.record;
-        const Rejection& rejection = message.rejection.value();
+        expects(message.rejection.has_value(), "a dead letter has a rejection");
+        const Rejection& rejection = *message.rejection;
         partitions.push_back(record.partition.raw());
         offsets.push_back(record.offset.raw());
         std::string reason = printable(rejection.reason);
@@ -103,6 +105,7 @@ void DeadLetterSink::write(Transaction& transaction, const BatchContext& context
 }
 
 std::string places_json(std::span<const ClaimPlace> places) {
+    expects(!places.empty(), "there is a place to write");
     const auto quoted = [](const std::string& text) {
         Value value;
         value.kind = Value::Kind::text;

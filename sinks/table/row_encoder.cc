@@ -1,7 +1,6 @@
 #include "sinks/table/row_encoder.h"
 
-#include <cassert>
-
+#include "dedup/base/expects.h"
 #include "dedup/postgres/binary.h"
 #include "sinks/columns/column_encoder.h"
 
@@ -17,7 +16,7 @@ Rejection unmappable(const PlannedColumn& column, Misfit misfit) {
 
 std::optional<Rejection> append_column(const PlannedColumn& column, const Message& message,
                                        std::string& out) {
-    assert(column.field < message.fields.size());
+    expects(column.field < message.fields.size(), "a message has each field of its plan");
     const bool removes = message.operation == Operation::remove;
     const Value& value = message.fields[column.field];
     const bool nothing = value.kind == Value::Kind::absent || value.kind == Value::Kind::null;

@@ -1,11 +1,11 @@
 #include "sinks/table/table_sink.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <deque>
 
 #include "dedup/base/edit_distance.h"
+#include "dedup/base/expects.h"
 #include "sinks/columns/catalog.h"
 #include "sinks/table/row_encoder.h"
 #include "sinks/table/table_plan.h"
@@ -67,7 +67,7 @@ std::vector<FieldSource> TableSink::fields() const {
 }
 
 std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return plan_;
 }
 
@@ -80,7 +80,7 @@ void TableSink::prepare(Connection& connection) {
     if (before && before->plan.fingerprint == plan.fingerprint) return;
     const std::uint32_t number = before ? before->number + 1 : 1;
     auto made = std::make_shared<const Numbered>(Numbered{number, std::move(plan)});
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     plan_ = std::move(made);
 }
 
@@ -91,7 +91,7 @@ std::string TableSink::target_state(Connection& connection) {
 std::optional<Rejection> TableSink::encode(Message& message,
                                            std::pmr::memory_resource& arena) const {
     const auto plan = current();
-    assert(plan && "prepare() comes before encode()");
+    expects(plan != nullptr, "a table is prepared before rows are encoded for it");
     thread_local std::string row;
     row.assign(reinterpret_cast<const char*>(&plan->number), number_bytes);
     if (auto rejection = append_row(plan->plan, message, row)) return rejection;

@@ -6,8 +6,8 @@
 // SinkMismatch if the table is not what prepare() saw.
 
 #include <memory>
-#include <mutex>
 
+#include "dedup/base/mutex.h"
 #include "dedup/sink/sink.h"
 #include "sinks/table/table_options.h"
 
@@ -32,8 +32,8 @@ class TableSink final : public Sink {
     struct Numbered;
     std::shared_ptr<const Numbered> current() const;
     const TableSinkOptions options_;
-    mutable std::mutex mutex_;
-    std::shared_ptr<const Numbered> plan_;  // protected by mutex_
+    mutable Mutex mutex_;
+    std::shared_ptr<const Numbered> plan_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

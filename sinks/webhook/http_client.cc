@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "dedup/base/expects.h"
+#include "dedup/base/mutex.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
 
@@ -193,12 +195,12 @@ struct HttpClient::State {
     std::map<std::uint64_t, std::uint64_t> serials;  // by number
     std::uint64_t last_serial = 0;
     // Between the two threads.
-    std::mutex mutex;
-    std::condition_variable ended;
-    std::vector<std::unique_ptr<Call>> begun;
-    std::vector<std::uint64_t> cancelled;  // serials
-    std::vector<std::unique_ptr<Call>> over;
-    bool stopping = false;
+    Mutex mutex;
+    std::condition_variable_any ended;
+    std::vector<std::unique_ptr<Call>> begun ONCEWARD_GUARDED_BY(mutex);
+    std::vector<std::uint64_t> cancelled ONCEWARD_GUARDED_BY(mutex);  // serials
+    std::vector<std::unique_ptr<Call>> over ONCEWARD_GUARDED_BY(mutex);
+    bool stopping ONCEWARD_GUARDED_BY(mutex) = false;
     // Used only by the client's own thread. Ends before `multi` does.
     std::map<std::uint64_t, std::unique_ptr<Call>> calls;  // by serial
     std::thread thread;
@@ -221,7 +223,7 @@ struct HttpClient::State {
         std::vector<std::unique_ptr<Call>> to_begin;
         std::vector<std::uint64_t> to_cancel;
         {
-            const std::lock_guard lock(mutex);
+            const MutexLock lock(mutex);
             if (stopping) return false;
             to_begin.swap(begun);
             to_cancel.swap(cancelled);
@@ -262,13 +264,13 @@ struct HttpClient::State {
     }
 
     void tell(std::unique_ptr<Call> call) {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         over.push_back(std::move(call));
         ended.notify_one();
     }
 
-    // Moves the answers that the caller still waits for. REQUIRES: the mutex is held.
-    void take_answers(std::vector<HttpAnswer>& answers) {
+    // Moves the answers that the caller still waits for.
+    void take_answers(std::vector<HttpAnswer>& answers) ONCEWARD_REQUIRES(mutex) {
         for (const std::unique_ptr<Call>& call : std::exchange(over, {})) {
             const auto wanted = serials.find(call->answer.number);
             if (wanted == serials.end() || wanted->second != call->serial) continue;
@@ -290,7 +292,7 @@ HttpClient::HttpClient(HttpClientOptions options) : state_(std::make_unique<Stat
 
 HttpClient::~HttpClient() {
     {
-        const std::lock_guard lock(state_->mutex);
+        const MutexLock lock(state_->mutex);
         state_->stopping = true;
     }
     curl_multi_wakeup(state_->multi.get());
@@ -298,6 +300,9 @@ HttpClient::~HttpClient() {
 }
 
 void HttpClient::begin(std::uint64_t number, HttpCall request) {
+    std::map<std::uint64_t, std::uint64_t>& under_way = state_->serials;
+    expects(under_way.size() < state_->options.concurrency && !under_way.contains(number),
+            "a call has a number of its own and finds room");
     auto call = std::make_unique<Call>();
     call->options = &state_->options;
     call->serial = ++state_->last_serial;
@@ -317,9 +322,9 @@ void HttpClient::begin(std::uint64_t number, HttpCall request) {
     if (!typed) call->add_header("Content-Type:");
     call->add_header("Expect:");  // no waiting for a word in between
     call->prepare();
-    state_->serials[number] = call->serial;
+    under_way[number] = call->serial;
     {
-        const std::lock_guard lock(state_->mutex);
+        const MutexLock lock(state_->mutex);
         state_->begun.push_back(std::move(call));
     }
     curl_multi_wakeup(state_->multi.get());
@@ -328,7 +333,7 @@ void HttpClient::begin(std::uint64_t number, HttpCall request) {
 std::vector<HttpAnswer> HttpClient::wait(std::chrono::milliseconds most) {
     const auto until = std::chrono::steady_clock::now() + most;
     std::vector<HttpAnswer> answers;
-    std::unique_lock lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     while (true) {
         state_->take_answers(answers);
         if (!answers.empty()) return answers;
@@ -342,7 +347,7 @@ void HttpClient::cancel(std::uint64_t number) {
     const auto found = state_->serials.find(number);
     if (found == state_->serials.end()) return;
     {
-        const std::lock_guard lock(state_->mutex);
+        const MutexLock lock(state_->mutex);
         state_->cancelled.push_back(found->second);
     }
     state_->serials.erase(found);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dedup/base/expects.h"
+
 namespace onceward {
 namespace {
 
@@ -29,7 +31,8 @@ bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const L
 
 std::uint64_t ClaimsUnderWay::begin(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                                     LogAppend& mine, Reliance* reliance) {
-    const std::lock_guard lock(mutex_);
+    expects(mine.empty(), "what a transaction appends is empty when it begins");
+    const MutexLock lock(mutex_);
     if (reliance != nullptr) {
         for (const auto& [number, other] : open_) {
             if (rely(claims, answers, other, *reliance)) reliance->transactions.push_back(number);
@@ -43,15 +46,18 @@ std::uint64_t ClaimsUnderWay::begin(std::span<const Claim> claims, std::span<Cla
 }
 
 void ClaimsUnderWay::end(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_.erase(number);
     ended_.notify_all();
 }
 
 bool ClaimsUnderWay::wait(std::span<const std::uint64_t> numbers, std::chrono::milliseconds limit) {
-    std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, limit, [&] {
-        return std::ranges::none_of(numbers, [&](auto number) { return open_.contains(number); });
+    MutexLock lock(mutex_);
+    return ended_.wait_for(lock, limit, [&]() ONCEWARD_REQUIRES(mutex_) {
+        for (const std::uint64_t number : numbers) {
+            if (open_.contains(number)) return false;
+        }
+        return true;
     });
 }
 

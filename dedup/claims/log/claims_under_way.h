@@ -9,10 +9,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/log/log_batch.h"
 
@@ -42,10 +42,10 @@ class ClaimsUnderWay {
     bool wait(std::span<const std::uint64_t> numbers, std::chrono::milliseconds limit);
 
   private:
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    std::uint64_t last_ = 0;
-    std::map<std::uint64_t, LogBatch> open_;
+    Mutex mutex_;
+    std::condition_variable_any ended_;
+    std::uint64_t last_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    std::map<std::uint64_t, LogBatch> open_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

@@ -1,7 +1,8 @@
 #include "dedup/claims/log/log_window.h"
 
 #include <algorithm>
-#include <mutex>
+
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -12,25 +13,26 @@ constexpr std::size_t ahead = 16;
 }  // namespace
 
 LogWindow::Position LogWindow::position() const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     return position_;
 }
 
 void LogWindow::begin(const LogState& oldest) {
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     if (position_.generation != 0) return;
     // What is not above the floor is gone already, and so needs no reading.
     position_ = {oldest.generation, oldest.floor, oldest.evictions, position_.version};
 }
 
 void LogWindow::next_generation(std::int64_t generation) {
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     position_.generation = std::max(position_.generation, generation);
 }
 
 void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batches) {
     if (batches.empty()) return;
-    const std::unique_lock lock(mutex_);
+    expects(std::ranges::is_sorted(batches, {}, &LogBatch::seq), "the log is read in its order");
+    const WriteLock lock(mutex_);
     Generation& into = generations_[generation];
     for (const LogBatch& batch : batches) {
         for (std::size_t i = 0; i < batch.digests.size(); ++i) {
@@ -43,7 +45,7 @@ void LogWindow::take_in(std::int64_t generation, std::span<const LogBatch> batch
 }
 
 void LogWindow::make_room(std::int64_t generation, std::span<const Digest> digests) {
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     const auto found = generations_.find(generation);
     if (found == generations_.end()) return;
     DigestTable& table = found->second.digests;
@@ -53,23 +55,23 @@ void LogWindow::make_room(std::int64_t generation, std::span<const Digest> diges
 
 void LogWindow::forget_before(std::int64_t generation) {
     {
-        const std::shared_lock lock(mutex_);
+        const ReadLock lock(mutex_);
         if (generations_.empty() || generations_.begin()->first >= generation) return;
     }
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     generations_.erase(generations_.begin(), generations_.lower_bound(generation));
 }
 
 void LogWindow::put_segment(std::int64_t generation, std::vector<SegmentPart> parts) {
     Generation before;  // its memory is given back without the lock
-    const std::unique_lock lock(mutex_);
+    const WriteLock lock(mutex_);
     Generation& now = generations_[generation];
     before = std::exchange(now, Generation{{}, std::move(parts)});
     segment_came_ = ++position_.version;
 }
 
 bool LogWindow::has_segment(std::int64_t generation) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     const auto found = generations_.find(generation);
     return found != generations_.end() && found->second.segment.has_value();
 }
@@ -81,7 +83,7 @@ std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
 
 std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                                  std::vector<Suspect>& suspects) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     for (const auto& [number, generation] : generations_) {
         const DigestTable& table = generation.digests;
         for (const SegmentPart& part : parts_of(generation)) {
@@ -100,7 +102,7 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
 }
 
 bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     // DANGER: a batch that was added after that check may be part of a segment by now, and a
     // segment holds no single digests. It must be checked again.
     if (segment_came_ > since) return true;
@@ -115,19 +117,20 @@ bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) 
 }
 
 bool LogWindow::holds(std::span<const Reliance::OnClaim> claims) const {
-    const std::shared_lock lock(mutex_);
-    return std::ranges::all_of(claims, [&](const Reliance::OnClaim& claim) {
-        return std::ranges::any_of(generations_, [&](const auto& entry) {
-            const DigestTable& table = entry.second.digests;
-            return table.contains(claim.digest) &&
-                   table.fingerprint(claim.digest) == claim.fingerprint;
+    const ReadLock lock(mutex_);
+    return std::ranges::all_of(
+        claims, [&](const Reliance::OnClaim& claim) ONCEWARD_REQUIRES_SHARED(mutex_) {
+            return std::ranges::any_of(generations_, [&](const auto& entry) {
+                const DigestTable& table = entry.second.digests;
+                return table.contains(claim.digest) &&
+                       table.fingerprint(claim.digest) == claim.fingerprint;
+            });
         });
-    });
 }
 
 std::vector<LogWindow::Whereabouts> LogWindow::whereabouts(const Digest& digest) const {
     std::vector<Whereabouts> found;
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     for (const auto& [number, generation] : generations_) {
         for (const SegmentPart& part : parts_of(generation)) {
             if (part.filter->may_contain(digest)) found.push_back({number, 0, part.number});
@@ -140,7 +143,7 @@ std::vector<LogWindow::Whereabouts> LogWindow::whereabouts(const Digest& digest)
 }
 
 std::size_t LogWindow::size() const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     std::size_t size = 0;
     for (const auto& [number, generation] : generations_) {
         size += generation.digests.size();
@@ -152,7 +155,7 @@ std::size_t LogWindow::size() const {
 }
 
 std::size_t LogWindow::bytes() const {
-    const std::shared_lock lock(mutex_);
+    const ReadLock lock(mutex_);
     std::size_t bytes = 0;
     for (const auto& [number, generation] : generations_) {
         bytes += generation.digests.bytes();

@@ -10,10 +10,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "dedup/base/mutex.h"
 #include "dedup/claims/log/claims_under_way.h"
 #include "dedup/claims/log/digest_table.h"
 #include "dedup/claims/log/log_batch.h"
@@ -100,11 +100,12 @@ class LogWindow {
     };
     static std::span<const SegmentPart> parts_of(const Generation& generation);
 
-    mutable std::shared_mutex mutex_;
-    Position position_;
-    std::uint64_t segment_came_ = 0;  // the version with which the last one came
+    mutable SharedMutex mutex_;
+    Position position_ ONCEWARD_GUARDED_BY(mutex_);
+    // The version with which the last one came.
+    std::uint64_t segment_came_ ONCEWARD_GUARDED_BY(mutex_) = 0;
     // One table of digests for each of the log's, so that they go together.
-    std::map<std::int64_t, Generation> generations_;
+    std::map<std::int64_t, Generation> generations_ ONCEWARD_GUARDED_BY(mutex_);
     ClaimsUnderWay under_way_;
     std::atomic<bool> discarded_{false};
     std::atomic<Clock::time_point> looked_{Clock::time_point{}};

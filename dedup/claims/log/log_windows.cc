@@ -3,7 +3,7 @@
 namespace onceward {
 
 std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledger) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::weak_ptr<LogWindow>& known = windows_[{server, ledger}];
     std::shared_ptr<LogWindow> window = known.lock();
     if (!window || window->discarded()) {
@@ -16,7 +16,7 @@ std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledge
 }
 
 void LogWindows::discard(const std::shared_ptr<LogWindow>& window) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     window->discard();
 }
 

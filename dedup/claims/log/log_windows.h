@@ -5,10 +5,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "dedup/base/mutex.h"
 #include "dedup/claims/log/log_window.h"
 
 namespace onceward {
@@ -23,8 +23,9 @@ class LogWindows {
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:
-    std::mutex mutex_;
-    std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_;
+    Mutex mutex_;
+    std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
+        ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

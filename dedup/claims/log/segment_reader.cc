@@ -1,5 +1,8 @@
 #include "dedup/claims/log/segment_reader.h"
 
+#include <algorithm>
+
+#include "dedup/base/expects.h"
 #include "dedup/claims/log/log_reader.h"
 #include "schemas/queries.h"
 
@@ -27,6 +30,8 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
             std::span<const Claim> claims, std::span<ClaimAnswer> answers) {
+    expects(std::ranges::is_sorted(suspects, {}, &LogWindow::Suspect::generation),
+            "suspects are in their generations' order");
     std::vector<Digest> digests;
     std::vector<std::int32_t> parts;
     std::vector<std::size_t> places;

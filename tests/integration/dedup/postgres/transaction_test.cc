@@ -57,6 +57,41 @@ TEST_F(TransactionTest, TellsWhichOfItsStatementsFailed) {
     }
 }
 
+TEST_F(TransactionTest, AFailureNamesTheFileThatAskedForIt) {
+    constexpr const char* here = "at tests/integration/dedup/postgres/transaction_test.cc:";
+    const auto said = [](const std::function<void(Transaction&)>& ask, Connection& connection) {
+        try {
+            OwnedTransaction transaction(connection);
+            ask(transaction);
+        } catch (const PostgresError& error) {
+            return error.summary();
+        }
+        return std::string("nothing failed");
+    };
+    const std::function<void(Transaction&)> asks[] = {
+        [](Transaction& it) { it.query("SELECT 1 / 0"); },
+        [](Transaction& it) { it.prepared("SELECT 1 / 0"); },
+        [](Transaction& it) { it.prepared("no statement"); },
+        [&](Transaction& it) { it.pipelined({insert(), {"SELECT 1 / 0", none_, {}}}); },
+        [](Transaction& it) { it.copy_begin("COPY nothing FROM STDIN"); },
+        [&](Transaction& it) {
+            it.copy_begin("COPY " + numbers_ + " FROM STDIN");
+            it.copy_send("no number\n");
+            it.copy_end();
+        },
+        [](Transaction& it) { it.connection().execute("no statement"); }};
+    for (const auto& ask : asks) EXPECT_THAT(said(ask, connection_), testing::HasSubstr(here));
+    OwnedTransaction transaction(connection_);
+    EXPECT_THROW(transaction.query("SELECT 1 / 0"), PostgresError);
+    const auto line = std::source_location::current().line() + 2;
+    try {
+        transaction.commit();
+        FAIL() << "a rollback was taken for a commit";
+    } catch (const PostgresError& error) {
+        EXPECT_THAT(error.summary(), testing::EndsWith(here + std::to_string(line)));
+    }
+}
+
 // A COMMIT after a swallowed error is answered without an error, with the tag ROLLBACK.
 TEST_F(TransactionTest, ThatTheServerRolledBackIsNotCommitted) {
     OwnedTransaction transaction(connection_);

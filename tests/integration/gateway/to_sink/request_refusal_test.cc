@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <deque>
+#include <future>
 #include <map>
 
+#include "gateway/to_sink/sink_batcher.h"
 #include "gateway/to_sink/sink_session.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/support/core_harness.h"
@@ -15,6 +17,15 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::Pair;
+
+// Waits for a notification in the requests' transaction, as no sink may.
+class CarelessSink final : public Sink {
+  public:
+    void write(Transaction& transaction, const BatchContext&,
+               std::span<const Message* const>) override {
+        transaction.connection().notified(0ms);
+    }
+};
 
 class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
   protected:
@@ -102,6 +113,30 @@ TEST_P(RequestRefusalTest, ABatchThatTimesOutIsTriedInHalves) {
     options_.longest_request = 20s;
     EXPECT_THAT(carry_out(120), ElementsAre(Pair("made", 120)));
     EXPECT_EQ(rows(), 120);
+}
+
+TEST_P(RequestRefusalTest, ABrokenContractIsA503OfARequestThatMayBeSentAgain) {
+    const auto intake = options_.intake;
+    options_.intake = [intake] {
+        SinkIntake made = intake();
+        made.sink = std::make_unique<CarelessSink>();
+        return made;
+    };
+    {
+        std::promise<KeyedOutcome> promise;
+        std::vector<KeyedRequest> requests;
+        requests.push_back(order("0", "good"));
+        SinkBatcher batcher(options_);
+        batcher.submit(std::move(requests), [&](std::size_t, KeyedOutcome outcome) {
+            promise.set_value(std::move(outcome));
+        });
+        const KeyedOutcome outcome = promise.get_future().get();
+        EXPECT_EQ(status_of(std::get<Problem>(outcome).kind), 503);
+    }
+    EXPECT_EQ(rows(), 0);
+    EXPECT_EQ(claims(), 0);
+    options_.intake = intake;
+    EXPECT_THAT(carry_out(1), ElementsAre(Pair("made", 1)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, RequestRefusalTest,

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "dedup/base/expects.h"
 #include "tests/support/unique.h"
 #include "tests/unit/dedup/messages.h"
 
@@ -173,6 +174,14 @@ void expect_cover(const Slice& slice, const std::vector<Slice>& parts) {
         all.push_back({partition, piece.begin, piece.end});
     }
     EXPECT_EQ(all, slice.spans);
+}
+
+TEST(Halve, ASliceIsNotCutIntoAPartWithoutAMessage) {
+    Batch batch;
+    append(batch, chunk({{0, 1}}, {span(0, 1, 2)}));
+    EXPECT_THROW(halve(whole(batch)), BrokenContract);
+    EXPECT_THROW(cut(whole(batch), 0), BrokenContract);
+    EXPECT_THROW(cut(whole(batch), 1), BrokenContract);
 }
 
 TEST(Halve, EverySpanIsCoveredOnceWithoutAGap) {

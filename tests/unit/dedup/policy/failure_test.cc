@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dedup/base/source_place.h"
+
 namespace onceward {
 namespace {
 
@@ -160,8 +162,9 @@ TEST(PostgresErrorSummary, QuotesNoValueOfARow) {
     PostgresError::Diagnosis diagnosis = error("22P02");
     diagnosis.message = "invalid input syntax for type integer: \"secret\"";
     diagnosis.column = "amount";
-    EXPECT_EQ(PostgresError(diagnosis).summary(),
-              "22P02, constraint some_constraint, column amount");
+    const PostgresError failure(diagnosis);
+    EXPECT_EQ(failure.summary(),
+              "22P02, constraint some_constraint, column amount, at " + place_of(failure.where()));
 }
 
 TEST(PostgresErrorText, HasNoWordOfASqlstateWhereThereIsNone) {
