@@ -3,13 +3,13 @@
 #include <array>
 
 #include "cli/configuration/checks.h"
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 #include "consumer/relay/relay.h"
 
 namespace onceward {
 namespace {
 using To = OptionTarget;
-using In = OptionValue;
 
 template <OutboxOptions* To::*outbox>
 const OptionSpec entries[] = {
@@ -20,44 +20,35 @@ const OptionSpec entries[] = {
                 "the record is sent again.",
      .cost = "A row is written and deleted for each message. Of records with one key one is on its "
              "way at a time, so that a key alone passes at the pace of the brokers' answers.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->topic = value.text; }},
+     .bind = into([](To& to) { return &(to.*outbox)->topic; })},
     {.path = "topics[].sink.outbox.key",
-     .type = OptionType::source,
      .default_text = "<{metadata: record_key}>",
      .meaning = "The record's key. Records with one key are sent in their order; a message without "
                 "it makes one without a key, in no order.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->key = value.source; }},
+     .bind = into([](To& to) { return &(to.*outbox)->key; })},
     {.path = "topics[].sink.outbox.payload",
-     .type = OptionType::source,
      .default_text = "<{metadata: payload}>",
      .meaning = "What is published. Text and bytes go as they are, all else as JSON. A message "
                 "without it is rejected; one that removes its row (`tombstones: delete`, a delete "
                 "event) becomes a tombstone.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->payload = value.source; }},
+     .bind = into([](To& to) { return &(to.*outbox)->payload; })},
     {.path = "topics[].sink.outbox.fields",
-     .type = OptionType::columns,
      .meaning = "In place of `payload`: a JSON object with these members. What the message lacks "
                 "is left out, unless it is `required: true`.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->fields = value.columns; }},
+     .bind = into([](To& to) { return &(to.*outbox)->fields; })},
     {.path = "topics[].sink.outbox.headers",
-     .type = OptionType::columns,
      .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
                 "traceparent}`. "
                 "None of the message's own goes along by itself.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->headers = value.columns; }},
+     .bind = into([](To& to) { return &(to.*outbox)->headers; })},
     {.path = "topics[].sink.outbox.record_max",
-     .type = OptionType::size,
      .default_text = "1MB",
      .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
                 "Not above what the topic takes (`max.message.bytes`).",
      .cost = "What passes here and is too large for its topic holds back its key until an operator "
              "sees to it.",
-     .bind =
-         [](To& to, const In& value) {
-             (to.*outbox)->record_max = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1024,
-     .maximum = 900'000'000},
+     .bind = into_size([](To& to) { return &(to.*outbox)->record_max; }),
+     .limits = {1024, 900'000'000}},
 };
 
 // In addition to another sink: the same options, in fewer words.

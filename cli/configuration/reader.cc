@@ -158,13 +158,14 @@ class OptionReader {
     void read_option(const Node* node, const OptionSpec& spec, Mark parent,
                      const std::string& path) {
         if (node != nullptr) {
-            if (const auto value = read_value(spec, *node, path, report_)) spec.bind(to_, *value);
+            if (const auto value = read_value(spec, *node, path, report_))
+                spec.bind.set(to_, *value);
         } else if (spec.required) {
             const std::size_t dot = path.find_last_of('.');
             const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
             report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
         } else if (!spec.default_text.empty() && !spec.default_text.starts_with('<')) {
-            spec.bind(to_, default_value(spec));
+            spec.bind.set(to_, default_value(spec));
         }
     }
 
