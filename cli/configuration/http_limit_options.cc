@@ -4,11 +4,11 @@
 namespace onceward {
 namespace {
 
-using To = OptionTarget;
-
 constexpr std::int64_t longest_limit = 3'600'000;  // an hour
 
-const OptionSpec limit_entries[] = {
+}  // namespace
+
+const std::vector<OptionSpec> http_limit_options = {
     {.path = "http.limits.body",
      .default_text = "1MiB",
      .meaning = "The largest body of a request; a larger one is answered with 413.",
@@ -49,11 +49,5 @@ const OptionSpec limit_entries[] = {
      .bind = into([](To& to) { return &to.configuration.http.server.limits.idle_time; }),
      .limits = {100, longest_limit}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> http_limit_options() {
-    return {std::begin(limit_entries), std::end(limit_entries)};
-}
 
 }  // namespace onceward

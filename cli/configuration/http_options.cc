@@ -8,9 +8,6 @@
 namespace onceward {
 namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
 constexpr std::int64_t second = 1000;
 constexpr std::int64_t day = 86'400 * second;
 
@@ -21,7 +18,7 @@ Member* of_signature(To& to, Member SignatureOptions::*member) {
     return signature ? &(*signature.*member) : nullptr;
 }
 
-const OptionSpec server_entries[] = {
+const std::vector<OptionSpec> server_entries = {
     {.path = "http.listen",
      .default_text = "127.0.0.1:8080",
      .meaning = "Where the front door listens, if there are routes: an address and a port. Port 0 "
@@ -52,7 +49,7 @@ const OptionSpec server_entries[] = {
      .bind = into([](To& to) { return &to.configuration.http.server.key_file; })},
 };
 
-const OptionSpec token_entries[] = {
+const std::vector<OptionSpec> token_entries = {
     {.path = "http.tokens.jwks",
      .meaning =
          "The key set that bearer tokens are verified against: an `https://` address, or a "
@@ -85,7 +82,7 @@ const OptionSpec token_entries[] = {
      .limits = {10 * second, day}},
 };
 
-const OptionSpec route_entries[] = {
+const std::vector<OptionSpec> route_entries = {
     {.path = "http.routes[].method",
      .required = true,
      .meaning = "The request's method, in capitals, such as `POST`.",
@@ -124,8 +121,7 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].wait",
      .default_text = "0s",
      .meaning = "To a sink or an upstream: how long a repeat waits while the first request still "
-                "runs, before it "
-                "is answered with 409 and Retry-After.",
+                "runs, before it is answered with 409 and Retry-After.",
      .cost = "Each that waits holds its connection.",
      .bind = into([](To& to) { return &to.route->options.wait; }),
      .limits = {0, 30 * second}},
@@ -138,9 +134,8 @@ const OptionSpec route_entries[] = {
     {.path = "http.routes[].fingerprint",
      .default_text = "request",
      .meaning = "To a sink or an upstream: what the same key has to come with again, the `request` "
-                "(path, query "
-                "and raw body), else it is a conflict (422); or `none`: whatever comes is a "
-                "repeat.",
+                "(path, query and raw body), else it is a conflict (422); or `none`: whatever "
+                "comes is a repeat.",
      .bind = {OptionType::choice,
               [](To& to, const In& value) {
                   to.route->options.fingerprint = std::get<Choice>(value).index == 0;
@@ -290,18 +285,15 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
 }  // namespace
 
 std::vector<OptionSpec> http_options() {
-    std::vector<OptionSpec> options(std::begin(server_entries), std::end(server_entries));
-    const std::vector<OptionSpec> limits = http_limit_options();
-    options.insert(options.end(), limits.begin(), limits.end());
-    options.insert(options.end(), std::begin(token_entries), std::end(token_entries));
-    options.insert(options.end(), std::begin(route_entries), std::end(route_entries));
-    const std::vector<OptionSpec> upstream = upstream_options();
-    options.insert(options.end(), upstream.begin(), upstream.end());
-    add_shared(topic_options(), options);
-    add_shared(sink_options(), options);
-    add_shared(outbox_options(), options);
-    add_shared(key_and_ledger_options(), options);
-    add_shared(result_options(), options);
+    std::vector<OptionSpec> options;
+    for (const auto& part :
+         {server_entries, http_limit_options, token_entries, route_entries, upstream_options}) {
+        options.insert(options.end(), part.begin(), part.end());
+    }
+    for (const auto& part :
+         {topic_options, sink_options, outbox_options(), key_and_ledger_options, result_options}) {
+        add_shared(part, options);
+    }
     return options;
 }
 

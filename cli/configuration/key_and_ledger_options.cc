@@ -2,80 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec ledger_entries[] = {
-    {.path = "topics[].ledger.name",
-     .default_text = "<group>/<topic>",
-     .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
-                "duplicate in the other, if the operations are the same too. Of a route the "
-                "default is `<group>/<method> <path>`.",
-     .bind = into([](To& to) { return &to.ledger->name; })},
-    {.path = "topics[].ledger.store",
-     .default_text = "table",
-     .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
-                "query. `log`: appended without an index, several times as fast; each process "
-                "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
-                "`upstream` alone: each key is claimed in one transaction and its end written down "
-                "in another.",
-     .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
-             "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
-             "partitions alone. A process that starts reads as much first.",
-     .bind = into([](To& to) { return &to.ledger->store; }),
-     .choices = {"table", "log", "lease"}},
-    {.path = "topics[].ledger.reach",
-     .default_text = "global",
-     .meaning = "`global`: a duplicate is found wherever it turns up. `partition`, with `store: "
-                "log`: within its partition alone, for producers that key the record by the "
-                "idempotency key.",
-     .cost = "With `partition` a key that comes in two partitions is applied twice; do not change "
-             "the topic's number of partitions.",
-     .bind = into([](To& to) { return &to.ledger->reach; }),
-     .choices = {"global", "partition"}},
-    {.path = "topics[].ledger.retention",
-     .default_text = "24h",
-     .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
-                "readable within this after its original was applied is found, however long the "
-                "workers were down.",
-     .cost = "Longer takes more disk.",
-     .bind = into([](To& to) { return &to.ledger->retention; }),
-     .limits = {1000, std::int64_t{3660} * 86'400'000}},
-    {.path = "topics[].ledger.rotate_after",
-     .default_text = "3h",
-     .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
-     .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
-     .bind = into([](To& to) { return &to.ledger->rotate_after; }),
-     .limits = {100, std::int64_t{3660} * 86'400'000}},
-    {.path = "topics[].ledger.rotate_claims",
-     .default_text = "50000000",
-     .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
-                "each; of a log about 17).",
-     .cost = "As for `rotate_after`.",
-     .bind = into([](To& to) { return &to.ledger->rotate_claims; }),
-     .limits = {1000}},
-    {.path = "topics[].ledger.purge_hours",
-     .default_text = "<always>",
-     .meaning = "Only within these hours of the day, in UTC, are claims that have expired let go "
-                "of, so that dropping their tables keeps out of the busy hours: `22:00-04:00` "
-                "passes midnight. Sealing goes on at any time, as the batches need it.",
-     .cost = "Claims and their disk stay up to a day longer; an alert on claims that are held back "
-             "has to allow for it. A process that does not run within the hours purges nothing.",
-     .bind = into([](To& to) { return &to.ledger->purge_hours; })},
-    {.path = "topics[].ledger.lease",
-     .default_text = "60s",
-     .meaning = "With `store: lease`: how long a key stays with a worker that gives no sign of "
-                "life. A worker at its work extends it all the time. Twice as long as a call's "
-                "time-out at least, shorter than the retention.",
-     .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
-             "slow is called a second time sooner.",
-     .bind = into([](To& to) { return &to.ledger->lease; }),
-     .limits = {100, 86'400'000}},
-};
-
-const OptionSpec key_entries[] = {
+const std::vector<OptionSpec> key_and_ledger_options = {
     {.path = "topics[].key.preset",
      .meaning = "A well-known place of the key. Give this or `sources`.",
      .cost = "`kafka-coordinates` only finds what Kafka itself delivers twice; `body-sha256` "
@@ -152,14 +80,71 @@ const OptionSpec key_entries[] = {
      .cost = "What `ignore` passes is lost, but for the log that it came from.",
      .bind = into([](To& to) { return &to.topic->reject.on_conflict; }),
      .choices = {"dead_letter", "ignore", "halt"}},
+    {.path = "topics[].ledger.name",
+     .default_text = "<group>/<topic>",
+     .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
+                "duplicate in the other, if the operations are the same too. Of a route the "
+                "default is `<group>/<method> <path>`.",
+     .bind = into([](To& to) { return &to.ledger->name; })},
+    {.path = "topics[].ledger.store",
+     .default_text = "table",
+     .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
+                "query. `log`: appended without an index, several times as fast; each process "
+                "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
+                "`upstream` alone: each key is claimed in one transaction and its end written down "
+                "in another.",
+     .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
+             "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
+             "partitions alone. A process that starts reads as much first.",
+     .bind = into([](To& to) { return &to.ledger->store; }),
+     .choices = {"table", "log", "lease"}},
+    {.path = "topics[].ledger.reach",
+     .default_text = "global",
+     .meaning = "`global`: a duplicate is found wherever it turns up. `partition`, with `store: "
+                "log`: within its partition alone, for producers that key the record by the "
+                "idempotency key.",
+     .cost = "With `partition` a key that comes in two partitions is applied twice; do not change "
+             "the topic's number of partitions.",
+     .bind = into([](To& to) { return &to.ledger->reach; }),
+     .choices = {"global", "partition"}},
+    {.path = "topics[].ledger.retention",
+     .default_text = "24h",
+     .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
+                "readable within this after its original was applied is found, however long the "
+                "workers were down.",
+     .cost = "Longer takes more disk.",
+     .bind = into([](To& to) { return &to.ledger->retention; }),
+     .limits = {1000, std::int64_t{3660} * 86'400'000}},
+    {.path = "topics[].ledger.rotate_after",
+     .default_text = "3h",
+     .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
+     .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
+     .bind = into([](To& to) { return &to.ledger->rotate_after; }),
+     .limits = {100, std::int64_t{3660} * 86'400'000}},
+    {.path = "topics[].ledger.rotate_claims",
+     .default_text = "50000000",
+     .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
+                "each; of a log about 17).",
+     .cost = "As for `rotate_after`.",
+     .bind = into([](To& to) { return &to.ledger->rotate_claims; }),
+     .limits = {1000}},
+    {.path = "topics[].ledger.purge_hours",
+     .default_text = "<always>",
+     .meaning = "Only within these hours of the day, in UTC, are claims that have expired let go "
+                "of, so that dropping their tables keeps out of the busy hours: `22:00-04:00` "
+                "passes midnight. Sealing goes on at any time, as the batches need it.",
+     .cost = "Claims and their disk stay up to a day longer; an alert on claims that are held back "
+             "has to allow for it. A process that does not run within the hours purges nothing.",
+     .bind = into([](To& to) { return &to.ledger->purge_hours; })},
+    {.path = "topics[].ledger.lease",
+     .default_text = "60s",
+     .meaning = "With `store: lease`: how long a key stays with a worker that gives no sign of "
+                "life. A worker at its work extends it all the time. Twice as long as a call's "
+                "time-out at least, shorter than the retention.",
+     .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
+             "slow is called a second time sooner.",
+     .bind = into([](To& to) { return &to.ledger->lease; }),
+     .limits = {100, 86'400'000}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> key_and_ledger_options() {
-    std::vector<OptionSpec> options(std::begin(key_entries), std::end(key_entries));
-    options.insert(options.end(), std::begin(ledger_entries), std::end(ledger_entries));
-    return options;
-}
 
 }  // namespace onceward

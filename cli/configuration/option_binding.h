@@ -10,6 +10,10 @@
 
 namespace onceward {
 
+// As the rows of the table call them.
+using To = OptionTarget;
+using In = OptionValue;
+
 // The option's type, of a member that is neither a number, a choice, a duration nor optional.
 constexpr OptionType type_of(const std::string*) { return OptionType::text; }
 constexpr OptionType type_of(const Secret*) { return OptionType::secret; }

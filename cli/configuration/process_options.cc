@@ -4,12 +4,12 @@
 namespace onceward {
 namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
 constexpr std::int64_t second = 1000;
 constexpr std::int64_t hour = 3600 * second;
 
-const OptionSpec process_entries[] = {
+}  // namespace
+
+const std::vector<OptionSpec> process_options = {
     {.path = "group",
      .required = true,
      .meaning = "The consumer group. Fences, and by default operations and ledgers, belong to it: "
@@ -162,11 +162,5 @@ const OptionSpec process_entries[] = {
                   to.configuration.admin = parse_listen_address(to.configuration.admin_text);
               }}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> process_options() {
-    return {std::begin(process_entries), std::end(process_entries)};
-}
 
 }  // namespace onceward

@@ -2,11 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-
-const OptionSpec result_entries[] = {
+const std::vector<OptionSpec> result_options = {
     {.path = "topics[].results.max_bytes",
      .default_text = "64KiB",
      .meaning = "With `results` (`results: {}` is enough) or `reply` the sink's result of each "
@@ -44,11 +41,5 @@ const OptionSpec result_entries[] = {
      .meaning = "Headers of the message that its reply carries over.",
      .bind = into([](To& to) { return &to.topic->answers.reply.correlation_headers; })},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> result_options() {
-    return {std::begin(result_entries), std::end(result_entries)};
-}
 
 }  // namespace onceward

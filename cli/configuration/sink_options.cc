@@ -2,11 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
-using To = OptionTarget;
-using In = OptionValue;
 
-const OptionSpec sink_entries[] = {
+const std::vector<OptionSpec> sink_options = {
     {.path = "topics[].sink.table",
      .meaning = "The table that messages are written to: `name` or `schema.name`. A sink has "
                 "either this or `function`, with `columns`, or `outbox`, or `webhook`.",
@@ -28,9 +25,8 @@ const OptionSpec sink_entries[] = {
      .choices = {"insert", "upsert"}},
     {.path = "topics[].sink.columns",
      .meaning = "Each column (of a function: each member of the object) and where its value comes "
-                "from: a path in the payload as a plain "
-                "text, or a mapping (see *Sources* below), there with `required: true` for a "
-                "value without which the message is rejected.",
+                "from: a path in the payload as a plain text, or a mapping (see *Sources* below), "
+                "there with `required: true` for a value without which the message is rejected.",
      .bind = {OptionType::columns,
               [](To& to, const In& value) {
                   to.table->columns = to.function->columns =
@@ -51,18 +47,13 @@ const OptionSpec sink_entries[] = {
      .choices = {"copy", "unnest"}},
 };
 
-}  // namespace
-
-std::vector<OptionSpec> sink_options() {
-    return {std::begin(sink_entries), std::end(sink_entries)};
-}
-
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* part : {&process_options, &topic_options, &key_and_ledger_options, &sink_options,
-                           &outbox_options, &webhook_options, &result_options, &http_options}) {
-            for (OptionSpec& spec : part()) all.push_back(std::move(spec));
+        for (const auto& part :
+             {process_options, topic_options, key_and_ledger_options, sink_options,
+              outbox_options(), webhook_options, result_options, http_options()}) {
+            all.insert(all.end(), part.begin(), part.end());
         }
         return all;
     }();

@@ -2,10 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
-using To = OptionTarget;
 
-const OptionSpec topic_entries[] = {
+const std::vector<OptionSpec> topic_options = {
     {.path = "topics[].name",
      .required = true,
      .meaning = "The topic's name; no pattern.",
@@ -101,9 +99,8 @@ const OptionSpec topic_entries[] = {
                 "may pass: an error that your own function or trigger raised (SQLSTATE classes "
                 "P0, 38, 39), or a foreign key whose other row is not there yet (23503). Nothing "
                 "else is tried again.",
-     .cost = "Its partition waits: nothing of it is read until the message has landed or "
-             "has had its tries. Counted in memory; a worker that takes the partition over starts "
-             "at 0.",
+     .cost = "Its partition waits: nothing of it is read until the message has landed or has had "
+             "its tries. Counted in memory; a worker that takes the partition over starts at 0.",
      .bind = into([](To& to) { return &to.topic->reject.retries; }),
      .limits = {0, 1000}},
     {.path = "topics[].retries.backoff",
@@ -144,11 +141,5 @@ const OptionSpec topic_entries[] = {
      .bind = into([](To& to) { return &to.topic->reject.hot_key.within; }),
      .limits = {1000, 86'400'000}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> topic_options() {
-    return {std::begin(topic_entries), std::end(topic_entries)};
-}
 
 }  // namespace onceward

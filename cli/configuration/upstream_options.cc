@@ -2,12 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec upstream_entries[] = {
+const std::vector<OptionSpec> upstream_options = {
     {.path = "http.routes[].upstream.url",
      .meaning = "A service that is there already: requests are called on to this address, their "
                 "path and query appended, with an `Idempotency-Key` derived from the client's "
@@ -52,15 +48,13 @@ const OptionSpec upstream_entries[] = {
          "the key: `hold` keeps the key until the lease's end; "
          "`release` frees it at once, for an upstream with `honours_key: true` alone.",
      .cost = "`hold`: its client waits for up to a lease. `release`: a second call may run at the "
-             "same time as "
-             "the first one.",
+             "same time as the first one.",
      .bind = into([](To& to) { return &to.route->upstream.on_unknown; }),
      .choices = {"hold", "release"}},
     {.path = "http.routes[].upstream.concurrency",
      .default_text = "8",
      .meaning =
-         "Calls under way at once, of each process; further requests wait, for 30 seconds at "
-         "most.",
+         "Calls under way at once, of each process; further requests wait, for 30 seconds at most.",
      .cost = "Each is a thread and a session with PostgreSQL.",
      .bind = into([](To& to) { return &to.route->upstream.concurrency; }),
      .limits = {1, 200}},
@@ -86,11 +80,5 @@ const OptionSpec upstream_entries[] = {
                 "configuration's folder.",
      .bind = into([](To& to) { return &to.route->upstream.ca_file; })},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> upstream_options() {
-    return {std::begin(upstream_entries), std::end(upstream_entries)};
-}
 
 }  // namespace onceward

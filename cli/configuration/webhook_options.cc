@@ -2,12 +2,8 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec webhook_entries[] = {
+const std::vector<OptionSpec> webhook_options = {
     {.path = "topics[].sink.webhook.url",
      .meaning = "Each message is sent there, its payload as the body. With `store: lease` alone. "
                 "2xx is done; 408, 425, 429, 5xx, 3xx and a network's error are tried again, and "
@@ -101,11 +97,5 @@ const OptionSpec webhook_entries[] = {
      .meaning = "The header that the signature goes in.",
      .bind = into([](To& to) { return &to.webhook->sign_header; })},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> webhook_options() {
-    return {std::begin(webhook_entries), std::end(webhook_entries)};
-}
 
 }  // namespace onceward
