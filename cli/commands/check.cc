@@ -85,7 +85,7 @@ void print_text(const CheckResult& result, const CheckOptions& options) {
     std::cout << summary << std::endl;
 }
 
-void print_json(const CheckResult& result, const std::string& file) {
+void print_result_json(const CheckResult& result, const std::string& file) {
     auto samples = nlohmann::ordered_json::array();
     for (const SampledRecord& record : result.samples) {
         samples.push_back({{"topic", record.topic},
@@ -132,7 +132,7 @@ CheckResult look(const CheckOptions& options) {
 int check(const CheckOptions& options) {
     const CheckResult result = look(options);
     if (options.json) {
-        print_json(result, options.file);
+        print_result_json(result, options.file);
     } else {
         print_text(result, options);
     }

@@ -10,10 +10,10 @@
 #include "cli/dlq/redrive.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/stop_request.h"
 #include "cli/terminal/text_table.h"
 #include "dedup/base/safe_text.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 
@@ -22,14 +22,11 @@ namespace {
 
 constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
 
-struct DlqOptions {
-    OperatorOptions common;
-    std::string group;
+struct DlqOptions : OperatorOptions {
     std::string topic;
     std::string key;
     std::string since;
     std::string until;
-    std::string reason;
     std::vector<std::string> classes;
     std::vector<std::string> states;
     std::vector<std::int64_t> numbers;
@@ -38,9 +35,7 @@ struct DlqOptions {
     std::optional<double> rate;
     int tries_max = 5;
     bool may_repeat = false;
-    bool yes = false;
     bool dry_run = false;
-    bool json = false;
 
     bool really() const { return yes && !dry_run; }
 };
@@ -99,17 +94,13 @@ nlohmann::json to_json(const Letter& letter) {
             {"payload_bytes", letter.payload_bytes}};
 }
 
-void print(const nlohmann::json& json) { std::cout << json.dump(2) << '\n'; }
-
 int list(const DlqOptions& options) {
-    const std::vector<OperatorSetup> setups =
-        operator_setups(options.common, "dlq list", options.topic);
+    const std::vector<OperatorSetup> setups = operator_setups(options, "dlq list", options.topic);
     nlohmann::json all = nlohmann::json::array();
     TextTable table({"number", "topic", "partition", "offset", "class", "sqlstate", "at", "state",
                      "redrives", "key", "reason"});
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        Connection connection(setup.connection);
-        require_version(connection);
+        Connection connection = reading_session(setup);
         for (const Letter& letter : select_letters(connection, filter_of(options, setup))) {
             all.push_back(to_json(letter));
             all.back()["database"] = setup.database;
@@ -123,7 +114,7 @@ int list(const DlqOptions& options) {
         return exit_ok;
     });
     if (options.json) {
-        print(all);
+        print_json(all);
     } else if (all.empty()) {
         std::cout << "no dead letter is like that\n";
     } else {
@@ -133,9 +124,8 @@ int list(const DlqOptions& options) {
 }
 
 int show(const DlqOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "dlq show", options.topic);
-    Connection connection(setup.connection);
-    require_version(connection);
+    const OperatorSetup setup = operator_setup(options, "dlq show", options.topic);
+    Connection connection = reading_session(setup);
     DeadLetterFilter filter;
     filter.group = group_of(setup, options.group);
     filter.numbers = {options.number};
@@ -161,7 +151,7 @@ int show(const DlqOptions& options) {
             {{"name", printable(header.name)}, {"value", text_of(header.value)}});
     }
     if (options.json) {
-        print(json);
+        print_json(json);
         return exit_ok;
     }
     for (const auto& [name, value] : json.items()) {
@@ -180,13 +170,6 @@ int show(const DlqOptions& options) {
                   << '\n';
     }
     return exit_ok;
-}
-
-const TopicConfiguration& topic_of(const DlqOptions& options, const OperatorSetup& setup) {
-    if (!setup.configuration) {
-        throw UsageError("the brokers are needed: give a configuration with -c");
-    }
-    return topic_named(*setup.configuration, options.topic);
 }
 
 bool keys_are_places(const KeyOptions& key) {
@@ -231,13 +214,13 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
     const RedriveReport report = redrive(connection, plan.letters, redriving);
     const auto all = static_cast<std::int64_t>(plan.letters.size());
     if (options.json) {
-        print({{"picked", all},
-               {"delivered", report.delivered},
-               {"exhausted", plan.exhausted},
-               {"uncertain", plan.uncertain},
-               {"behind", plan.behind},
-               {"reopened", report.reopened},
-               {"done", report.delivered == all}});
+        print_json({{"picked", all},
+                    {"delivered", report.delivered},
+                    {"exhausted", plan.exhausted},
+                    {"uncertain", plan.uncertain},
+                    {"behind", plan.behind},
+                    {"reopened", report.reopened},
+                    {"done", report.delivered == all}});
     } else {
         std::cout << "sent again " << report.delivered << " of " << all << '\n';
     }
@@ -257,12 +240,13 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
 }
 
 int redrive_letters(const DlqOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "dlq redrive", options.topic);
-    const TopicConfiguration& topic = topic_of(options, setup);
+    const OperatorSetup setup = operator_setup(options, "dlq redrive", options.topic);
+    const Configuration& configuration =
+        configuration_of(setup, "the brokers are needed: give a configuration with -c");
+    const TopicConfiguration& topic = topic_named(configuration, options.topic);
     DeadLetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open", "redriving"};
     Connection connection = writing_session(setup);
-    require_version(connection);
     // Take this lock first: letters found marked after it belong to no running redrive.
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
@@ -287,12 +271,12 @@ int redrive_letters(const DlqOptions& options) {
     if (options.json) {
         nlohmann::json letters = nlohmann::json::array();
         for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
-        print({{"picked", plan.letters.size()},
-               {"exhausted", plan.exhausted},
-               {"uncertain", plan.uncertain},
-               {"behind", plan.behind},
-               {"letters", letters},
-               {"done", false}});
+        print_json({{"picked", plan.letters.size()},
+                    {"exhausted", plan.exhausted},
+                    {"uncertain", plan.uncertain},
+                    {"behind", plan.behind},
+                    {"letters", letters},
+                    {"done", false}});
         return exit_ok;
     }
     std::cout << "would send again " << plan.letters.size() << " to " << options.topic
@@ -301,11 +285,10 @@ int redrive_letters(const DlqOptions& options) {
 }
 
 int discard(const DlqOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "dlq discard", options.topic);
+    const OperatorSetup setup = operator_setup(options, "dlq discard", options.topic);
     DeadLetterFilter filter = filter_of(options, setup);
     if (filter.states.empty()) filter.states = {"open"};
     Connection connection = writing_session(setup);
-    require_version(connection);
     std::vector<std::int64_t> numbers;
     for (const Letter& letter : select_letters(connection, filter)) {
         numbers.push_back(letter.number);
@@ -317,7 +300,7 @@ int discard(const DlqOptions& options) {
                 .integer(0, 0);
     }
     if (options.json) {
-        print({{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}});
+        print_json({{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}});
     } else if (options.really()) {
         std::cout << "discarded " << gone << "; discarded_dead_letters says who, when and why\n";
     } else {
@@ -349,7 +332,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     if (!changes) return;
-    command.add_flag("--yes", options.yes, "Do it; otherwise only tell");
+    add_yes_flag(command, options);
     command.add_flag("--dry-run", options.dry_run, "Only tell, also with --yes");
 }
 
@@ -361,15 +344,10 @@ void add_dlq(CLI::App& program, Commands& commands) {
     command->require_subcommand(1);
     const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&)) {
         auto options = std::make_shared<DlqOptions>();
-        CLI::App* subcommand = command->add_subcommand(name, text);
-        add_operator_options(*subcommand, options->common);
-        subcommand->add_option("--group", options->group,
-                               "The consumer group; default: the configuration's");
-        subcommand->add_flag("--json", options->json, "Print JSON");
+        CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
+        add_group_option(*subcommand, *options);
+        add_json_flag(*subcommand, *options);
         subcommand->footer("Exit codes: 0 shown, planned or done, 3 there is none like that.");
-        commands.add(*subcommand, [options, work] {
-            return run_operator_command([&] { return work(*options); });
-        });
         return std::pair(subcommand, options);
     };
     const auto [listed, list_options] = add("list", "Dead letters that are open", list);

@@ -12,18 +12,15 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "dedup/base/safe_text.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 #include "sinks/outbox/outbox_rows.h"
 
 namespace onceward {
 namespace {
 
-struct ExplainOptions {
-    OperatorOptions common;
+struct ExplainOptions : OperatorOptions {
     KeyQuestion question;
     bool result = false;
-    bool json = false;
 };
 
 template <class Question>
@@ -228,14 +225,12 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
                                      .key_text = question.key,
                                      .topics = search.topics,
                                      .only = unless_empty(question.topic)};
-    Connection connection(setup.connection);
-    require_version(connection);
+    Connection connection = reading_session(setup);
     std::map<std::string, std::string> begun;
     const nlohmann::json claims = find_claims(connection, search.candidates, begun);
     const nlohmann::json leases = find_leases(connection, search.candidates);
-    const std::string group = setup.configuration && question.group.empty()
-                                  ? setup.configuration->group
-                                  : question.group;
+    const std::string group =
+        setup.configuration && question.group.empty() ? setup.configuration->group : question.group;
     const nlohmann::json ledgers = own_ledgers(connection, question, search, group, begun);
     const auto is_ours = [&](const nlohmann::json& found) { return is_own(ledgers, found); };
     const auto is_done = [&](const nlohmann::json& lease) {
@@ -259,8 +254,8 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
 std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     const KeyQuestion& question = options.question;
     const bool everywhere = of_whole_configuration(question);
-    if (!everywhere) return {operator_setup(options.common, "explain", source_of(question))};
-    std::vector<OperatorSetup> setups = operator_setups(options.common, "explain");
+    if (!everywhere) return {operator_setup(options, "explain", source_of(question))};
+    std::vector<OperatorSetup> setups = operator_setups(options, "explain");
     if (setups.empty() || !setups.front().configuration) {
         throw UsageError(
             "whose key is it? Give the configuration with -c, to look over all of its topics and "
@@ -322,7 +317,7 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand("explain", "Tell what became of an idempotency key");
     auto options = std::make_shared<ExplainOptions>();
-    add_key_question(*command, options->common, options->question);
+    add_key_question(*command, *options, options->question);
     command->add_flag("--result", options->result,
                       "Print the stored result's headers and body as well");
     command->add_flag(
@@ -335,8 +330,7 @@ void add_explain(CLI::App& program, Commands& commands) {
         "operation feeds, 3 it was not, as far back as that ledger's claims go (it may have dead "
         "letters, and claims in ledgers of other groups, all the same), 1 a server could not be "
         "asked.");
-    commands.add(*command,
-                 [options] { return run_operator_command([&] { return explain(*options); }); });
+    add_operator_work(*command, commands, options, explain);
 }
 
 }  // namespace onceward

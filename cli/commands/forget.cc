@@ -9,9 +9,9 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/usage_error.h"
 #include "dedup/operator/eviction.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -23,13 +23,9 @@ using namespace std::chrono_literals;
 constexpr auto lock_timeout = 1s;
 constexpr int most_tries = 30;
 
-struct ForgetOptions {
-    OperatorOptions common;
+struct ForgetOptions : OperatorOptions {
     KeyQuestion question;
     std::string ledger;
-    std::string reason;
-    bool yes = false;
-    bool json = false;
 };
 
 // From each ledger, or from the one that is named.
@@ -122,7 +118,7 @@ int forget_tenant(const ForgetOptions& options) {
     const KeyQuestion& question = options.question;
     throw_unless_tenant_alone(question);
     const std::vector<OperatorSetup> setups =
-        operator_setups(options.common, "forget", named_source(question));
+        operator_setups(options, "forget", named_source(question));
     for (const OperatorSetup& setup : setups) {
         // A name that the configuration does not have is a mistake, and no empty ledger.
         if (!setup.configuration) continue;
@@ -137,7 +133,6 @@ int forget_tenant(const ForgetOptions& options) {
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const auto& setup) {
         Connection connection = writing_session(setup);
-        require_version(connection);
         for (nlohmann::json& ledger : results_in_all(connection, options, setup)) {
             ledger["database"] = setup.database;
             all.push_back(std::move(ledger));
@@ -148,9 +143,7 @@ int forget_tenant(const ForgetOptions& options) {
     for (const auto& ledger : all) sum += ledger["results"].get<std::int64_t>();
     const int answer = code == exit_ok && sum == 0 ? exit_not_found : code;
     if (options.json) {
-        std::cout << nlohmann::json{{"ledgers", all}, {"results", sum}, {"done", options.yes}}.dump(
-                         2)
-                  << '\n';
+        print_json({{"ledgers", all}, {"results", sum}, {"done", options.yes}});
         return answer;
     }
     for (const auto& ledger : all) {
@@ -180,11 +173,10 @@ Repeated repeated_of(const KeyQuestion& question) {
 int forget(const ForgetOptions& options) {
     const KeyQuestion& question = options.question;
     if (question.key.empty()) return forget_tenant(options);
-    const OperatorSetup setup = operator_setup(options.common, "forget", source_of(question));
+    const OperatorSetup setup = operator_setup(options, "forget", source_of(question));
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     Connection connection = writing_session(setup);
-    require_version(connection);
     std::map<std::string, std::string> begun;
     nlohmann::json claims = find_claims(connection, wanted, begun);
     nlohmann::json leases = find_leases(connection, wanted);
@@ -200,12 +192,8 @@ int forget(const ForgetOptions& options) {
     const bool refused = options.yes && !none && evicted == 0;
     const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;
     if (options.json) {
-        std::cout << nlohmann::json{{"claims", claims},
-                                    {"leases", leases},
-                                    {"evicted", evicted},
-                                    {"done", evicted > 0}}
-                         .dump(2)
-                  << '\n';
+        print_json(
+            {{"claims", claims}, {"leases", leases}, {"evicted", evicted}, {"done", evicted > 0}});
         return answer;
     }
     for (const auto& claim : claims) std::cout << claim_text(claim) << '\n';
@@ -238,21 +226,19 @@ void add_forget(CLI::App& program, Commands& commands) {
         "Take a key's claim out, so that it can be applied again, or erase the stored "
         "results of a tenant (a dry run first)");
     auto options = std::make_shared<ForgetOptions>();
-    add_key_question(*command, options->common, options->question);
+    add_key_question(*command, *options, options->question);
     // Without a key it is the tenant's results.
     command->get_option("key")->required(false);
     command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all");
     add_reason(*command, options->reason, "evictions, or in erasures");
-    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
-    command->add_flag("--json", options->json, "Print JSON");
+    add_yes_flag(*command, *options);
+    add_json_flag(*command, *options);
     command->footer(
         "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
         "erases results,\nwith --topic or --route only in its ledgers.\n"
         "Exit codes: 0 taken out, erased or planned, 1 nothing was taken out as the key is in "
         "flight,\n3 no ledger knows the key, or has results of the tenant.");
-    commands.add(*command, [options] {
-        return run_operator_command([&] { return forget(*options); });
-    });
+    add_operator_work(*command, commands, options, forget);
 }
 
 }  // namespace onceward

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/server/migration.h"
@@ -16,20 +17,15 @@
 namespace onceward {
 namespace {
 
-struct GroupsOptions {
-    OperatorOptions common;
-    std::string group;
+struct GroupsOptions : OperatorOptions {
     std::string topic;
     std::string ledger;
     int partition = -1;
     bool undo = false;
-    bool yes = false;
-    bool json = false;
 };
 
 void list_on(const OperatorSetup& setup, nlohmann::json& list, TextTable& table) {
-    Connection connection(setup.connection);
-    require_version(connection);
+    Connection connection = reading_session(setup);
     const QueryResult rows = connection.query(sql::groups_list, {});
     for (int row = 0; row < rows.rows(); ++row) {
         const auto cell = [&](int column) {
@@ -57,13 +53,12 @@ int list(const GroupsOptions& options) {
     nlohmann::json list = nlohmann::json::array();
     TextTable table({"database", "group", "topic", "ledgers", "fences", "retired", "last moved",
                      "watermark", "paused"});
-    const int code =
-        on_each(operator_setups(options.common, "groups"), [&](const OperatorSetup& setup) {
-            list_on(setup, list, table);
-            return exit_ok;
-        });
+    const int code = on_each(operator_setups(options, "groups"), [&](const OperatorSetup& setup) {
+        list_on(setup, list, table);
+        return exit_ok;
+    });
     if (options.json) {
-        std::cout << list.dump(2) << '\n';
+        print_json(list);
     } else {
         table.print(std::cout);
     }
@@ -119,8 +114,7 @@ int retire(const GroupsOptions& options) {
     if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
         throw UsageError("--partition needs --topic and goes without --ledger");
     }
-    Connection connection =
-        writing_session(operator_setup(options.common, "groups", options.topic));
+    Connection connection = writing_session(operator_setup(options, "groups", options.topic));
     require_version(connection);
     const std::string verb =
         std::string(options.yes ? "" : "would be ") + (options.undo ? "brought back" : "retired");
@@ -154,11 +148,7 @@ int retire(const GroupsOptions& options) {
     }
     if (options.yes) transaction.commit();
     if (options.json) {
-        std::cout << nlohmann::json{{"group", options.group},
-                                    {"changed", changed},
-                                    {"done", options.yes}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"group", options.group}, {"changed", changed}, {"done", options.yes}});
     } else if (changed.empty()) {
         std::cout << "nothing of group " << options.group << " is there to be "
                   << (options.undo ? "brought back" : "retired") << '\n';
@@ -182,12 +172,8 @@ void add_groups(CLI::App& program, Commands& commands) {
     command->require_subcommand(1);
     auto options = std::make_shared<GroupsOptions>();
     const auto add = [&](const char* name, const char* text, int (*work)(const GroupsOptions&)) {
-        CLI::App* subcommand = command->add_subcommand(name, text);
-        add_operator_options(*subcommand, options->common);
-        subcommand->add_flag("--json", options->json, "Print JSON");
-        commands.add(*subcommand, [options, work] {
-            return run_operator_command([&] { return work(*options); });
-        });
+        CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
+        add_json_flag(*subcommand, *options);
         return subcommand;
     };
     add("list", "Every group and topic with a fence or a ledger here", list);
@@ -202,7 +188,7 @@ void add_groups(CLI::App& program, Commands& commands) {
     end->add_option("--ledger", options->ledger,
                     "Only as a feed of this ledger; the group itself goes on with another one");
     end->add_flag("--undo", options->undo, "Bring it back");
-    end->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    add_yes_flag(*end, *options);
     end->footer("Exit codes: 0 done or planned, 3 there is nothing to be changed.");
 }
 

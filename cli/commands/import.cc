@@ -12,10 +12,10 @@
 #include "cli/import/import_target.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/ledger/make_store.h"
 #include "dedup/once.h"
-#include "dedup/server/migration.h"
 
 namespace onceward {
 namespace {
@@ -24,8 +24,7 @@ constexpr std::size_t keys_shown = 3;
 // Under no topic: what `explain` shows as an import.
 constexpr int import_source = 0;
 
-struct ImportArguments {
-    OperatorOptions common;
+struct ImportArguments : OperatorOptions {
     std::string topic;
     std::string route;
     std::string operation;
@@ -38,8 +37,6 @@ struct ImportArguments {
     std::string cloudevents_source;
     std::size_t batch = 5000;
     bool restart = false;
-    bool yes = false;
-    bool json = false;
 };
 
 // Which of its key sources the list is about.
@@ -96,9 +93,7 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
                         {"fault", imported.fault}});
     }
     if (arguments.json) {
-        std::cout << nlohmann::json{{"first", keys}, {"done", false}}.dump(
-                         2, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << '\n';
+        print_json({{"first", keys}, {"done", false}});
         return exit_ok;
     }
     std::cout << "would claim " << options.meaning << ", the first of them:\n";
@@ -112,11 +107,12 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
 
 int show(const ImportArguments& arguments, const ImportReport& report) {
     if (arguments.json) {
-        std::cout << nlohmann::json{{"claimed", report.claimed},   {"known", report.known},
-                                    {"refused", report.refused},   {"resumed", report.resumed},
-                                    {"finished", report.finished}, {"done", true}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"claimed", report.claimed},
+                    {"known", report.known},
+                    {"refused", report.refused},
+                    {"resumed", report.resumed},
+                    {"finished", report.finished},
+                    {"done", true}});
     } else {
         std::cout << (report.resumed ? "went on; altogether " : "") << "claimed " << report.claimed
                   << ", known before " << report.known << ", refused " << report.refused << '\n';
@@ -135,12 +131,10 @@ ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup&
     if (!arguments.operation.empty()) {
         return target_of_calls(connection, arguments.operation, arguments.tenant, arguments.ledger);
     }
-    if (!setup.configuration) {
-        throw UsageError("what a key is, the configuration says: give it with -c");
-    }
-    ImportTarget target = arguments.route.empty()
-                              ? target_of_topic(*setup.configuration, arguments.topic)
-                              : target_of_route(*setup.configuration, arguments.route);
+    const Configuration& configuration =
+        configuration_of(setup, "what a key is, the configuration says: give it with -c");
+    ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
+                                                  : target_of_route(configuration, arguments.route);
     if (target.scope.has_tenant == arguments.tenant.empty()) {
         throw UsageError("keys of " + target.scope.owner +
                          (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
@@ -156,9 +150,8 @@ int import_all(const ImportArguments& arguments) {
             "is called for with --operation");
     }
     const OperatorSetup setup = operator_setup(
-        arguments.common, "import", arguments.route.empty() ? arguments.topic : arguments.route);
+        arguments, "import", arguments.route.empty() ? arguments.topic : arguments.route);
     Connection connection = writing_session(setup);
-    require_version(connection);
     const ImportTarget target = asked_target(arguments, setup, connection);
     const std::string kind = kind_of_list(arguments, target.scope);
     const std::unique_ptr<KeyList> list = list_of(arguments, setup);
@@ -183,10 +176,11 @@ int import_all(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand(
-        "import", "Claim keys that were handled before, from a table or a file (a dry run first)");
     auto arguments = std::make_shared<ImportArguments>();
-    add_operator_options(*command, arguments->common);
+    CLI::App* command = add_operator_command(
+        program, commands, "import",
+        "Claim keys that were handled before, from a table or a file (a dry run first)", arguments,
+        import_all);
     CLI::Option* topic =
         command->add_option("--topic", arguments->topic, "The topic whose keys they are");
     command
@@ -223,12 +217,9 @@ void add_import(CLI::App& program, Commands& commands) {
         ->check(CLI::Range(1, 100'000));
     command->add_flag("--restart", arguments->restart,
                       "From the beginning, though an earlier run was interrupted");
-    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
-    command->add_flag("--json", arguments->json, "Print JSON");
+    add_yes_flag(*command, *arguments);
+    add_json_flag(*command, *arguments);
     command->footer("Exit codes: 0 done or planned, 130 interrupted; say it again to go on.");
-    commands.add(*command, [arguments] {
-        return run_operator_command([&] { return import_all(*arguments); });
-    });
 }
 
 }  // namespace onceward

@@ -8,20 +8,18 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "dedup/server/migration.h"
 
 namespace onceward {
 namespace {
 
-struct MigrateOptions {
-    OperatorOptions common;
+struct MigrateOptions : OperatorOptions {
     std::string grant_to;
     std::string grant_operator_to;
     int target = -1;
     int after = 0;
-    bool yes = false;
-    bool json = false;
 };
 
 std::string numbers(const std::vector<int>& applied) {
@@ -36,7 +34,7 @@ std::string beginning(const OperatorSetup& setup, bool several) {
 }
 
 void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
-    Connection connection = writing_session(setup);
+    Connection connection = migrating_session(setup);
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
@@ -54,7 +52,7 @@ void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std:
 }
 
 int up(const MigrateOptions& options) {
-    const std::vector<OperatorSetup> setups = operator_setups(options.common, "migrate");
+    const std::vector<OperatorSetup> setups = operator_setups(options, "migrate");
     return on_each(setups, [&](const OperatorSetup& setup) {
         up_on(options, setup, beginning(setup, setups.size() > 1));
         return exit_ok;
@@ -62,7 +60,7 @@ int up(const MigrateOptions& options) {
 }
 
 int down(const MigrateOptions& options) {
-    Connection connection = writing_session(operator_setup(options.common, "migrate"));
+    Connection connection = migrating_session(operator_setup(options, "migrate"));
     std::vector<int> taken_back;
     for (const MigrationStatus& status : migration_status(connection)) {
         if (status.number > options.target &&
@@ -98,11 +96,7 @@ int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
                         {"applied_at", entry.applied_at}});
     }
     if (options.json) {
-        std::cout << nlohmann::json{{"schema", connection.schema()},
-                                    {"complete", complete},
-                                    {"migrations", list}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"schema", connection.schema()}, {"complete", complete}, {"migrations", list}});
     } else {
         table.print(std::cout);
     }
@@ -110,9 +104,9 @@ int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
 }
 
 int status(const MigrateOptions& options) {
-    const std::vector<OperatorSetup> setups =
-        options.json ? std::vector{operator_setup(options.common, "migrate")}
-                     : operator_setups(options.common, "migrate");
+    const std::vector<OperatorSetup> setups = options.json
+                                                  ? std::vector{operator_setup(options, "migrate")}
+                                                  : operator_setups(options, "migrate");
     return on_each(setups, [&](const OperatorSetup& setup) {
         if (setups.size() > 1) std::cout << database_text(setup.database) << ":\n";
         return status_on(options, setup);
@@ -120,11 +114,10 @@ int status(const MigrateOptions& options) {
 }
 
 int script(const MigrateOptions& options) {
-    std::string schema = options.common.schema;
+    std::string schema = options.schema;
     if (schema.empty()) {
-        schema = options.common.config_given
-                     ? operator_setup(options.common, "migrate").connection.schema
-                     : ConnectionOptions{}.schema;
+        schema = options.config_given ? operator_setup(options, "migrate").connection.schema
+                                      : ConnectionOptions{}.schema;
     }
     const auto role =
         options.grant_to.empty() ? std::nullopt : std::optional<std::string>(options.grant_to);
@@ -139,12 +132,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
     command->require_subcommand(1);
     auto options = std::make_shared<MigrateOptions>();
     const auto add = [&](const char* name, const char* text, int (*work)(const MigrateOptions&)) {
-        CLI::App* subcommand = command->add_subcommand(name, text);
-        add_operator_options(*subcommand, options->common);
-        commands.add(*subcommand, [options, work] {
-            return run_operator_command([&] { return work(*options); });
-        });
-        return subcommand;
+        return add_operator_command(*command, commands, name, text, options, work);
     };
     const char* grant = "Grant this existing role what a worker needs, and nothing more";
     CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
@@ -156,7 +144,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()
         ->check(CLI::Range(0, expected_version()));
-    back->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    add_yes_flag(*back, *options);
     CLI::App* standing = add("status", "Show each migration", status);
     standing->add_flag("--json", options->json, "Print one JSON object");
     standing->footer("Exit codes: 0 the schema is as this program expects it, 1 it is not.");

@@ -11,25 +11,20 @@
 #include "cli/operator/offsets_skip.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "consumer/kafka/kafka_error.h"
 #include "dedup/operator/topic_pauses.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
-struct OffsetsOptions {
-    OperatorOptions common;
-    std::string group;
+struct OffsetsOptions : OperatorOptions {
     std::string topic;
     int partition = -1;
     std::string position;
-    std::string reason;
     bool adopt = false;
-    bool yes = false;
-    bool json = false;
 };
 
 // The names of offsets_list.sql's columns, in its order.
@@ -72,9 +67,8 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list)
     try {
         BrokerView log(setup.configuration->kafka);
         for (int row = 0; row < list.rows(); ++row) {
-            ends[row] =
-                end_of(log, {std::string(list.text(row, 0)),
-                             Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+            ends[row] = end_of(log, {std::string(list.text(row, 0)),
+                                     Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
         }
     } catch (const KafkaError& error) {
         std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
@@ -111,9 +105,8 @@ void tell_missing(const std::string& topic, const std::string& partition, bool r
 
 // The rows of one server; exit_failure if a fence in use has no partition in Kafka.
 int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
-             nlohmann::json& rows, TextTable& table) {
-    Connection connection(setup.connection);
-    require_version(connection);
+            nlohmann::json& rows, TextTable& table) {
+    Connection connection = reading_session(setup);
     const QueryResult list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
     std::map<std::string, std::string> paused;
@@ -165,8 +158,7 @@ int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std
 }
 
 int show(const OffsetsOptions& options) {
-    const std::vector<OperatorSetup> setups =
-        operator_setups(options.common, "offsets", options.topic);
+    const std::vector<OperatorSetup> setups = operator_setups(options, "offsets", options.topic);
     const std::string group = group_of(setups.front(), options.group);
     nlohmann::json rows = nlohmann::json::array();
     TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
@@ -176,7 +168,7 @@ int show(const OffsetsOptions& options) {
         return show_on(options, setup, group, rows, table);
     });
     if (options.json) {
-        std::cout << nlohmann::json{{"group", group}, {"fences", rows}}.dump(2) << '\n';
+        print_json({{"group", group}, {"fences", rows}});
     } else if (rows.empty()) {
         std::cout << "group " << group << " has no fence here\n";
     } else {
@@ -219,7 +211,7 @@ void print_plans(const OffsetsOptions& options, const std::vector<FenceMovePlan>
             std::cout << "  WARNING: " << warning << '\n';
     }
     if (options.json) {
-        std::cout << list.dump(2) << '\n';
+        print_json(list);
     } else if (!options.yes) {
         std::cout << "nothing was changed; do it with --yes\n";
     }
@@ -256,8 +248,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     std::vector<FenceMovePlan> plans;
     for (const TopicPartition& partition : partitions) {
         try {
-            plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition,
-                                      position, options.adopt));
+            plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition, position,
+                                      options.adopt));
         } catch (const KafkaError& error) {
             if (!unknown_partition(error)) throw;
             std::cerr << "onceward: topic " << partition.topic << " has no partition "
@@ -280,10 +272,9 @@ int offsets(const OffsetsOptions& options) {
     if (options.yes && options.reason.empty()) {
         throw UsageError("why is the fence moved? Say it with --reason; it is kept in fence_moves");
     }
-    const OperatorSetup setup = operator_setup(options.common, "offsets", options.topic);
+    const OperatorSetup setup = operator_setup(options, "offsets", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection = writing_session(setup);
-    require_version(connection);
     return move(options, setup, connection, group);
 }
 
@@ -294,9 +285,8 @@ void add_offsets(CLI::App& program, Commands& commands) {
         "offsets", "Show the fences of a group, or move one (a dry run first)");
     add_offsets_skip(*command, commands);
     auto options = std::make_shared<OffsetsOptions>();
-    add_operator_options(*command, options->common);
-    command->add_option("--group", options->group,
-                        "The consumer group; default: the configuration's");
+    add_operator_options(*command, *options);
+    add_group_option(*command, *options);
     command->add_option("--topic", options->topic, "Only this topic");
     command->add_option("--partition", options->partition, "Only this partition")
         ->check(CLI::NonNegativeNumber);
@@ -307,13 +297,12 @@ void add_offsets(CLI::App& program, Commands& commands) {
     command->add_flag("--adopt-topic-id", options->adopt,
                       "The topic was made again: take the new log for this fence's own");
     offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
-    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
-    command->add_flag("--json", options->json, "Print JSON");
+    add_yes_flag(*command, *options);
+    add_json_flag(*command, *options);
     command->footer(
         "Exit codes: 0 shown, moved or planned, 1 a fence in use has no partition in Kafka, 3 the "
         "group has no fence here.");
-    commands.add(*command,
-                 [options] { return run_operator_command([&] { return offsets(*options); }); });
+    add_operator_work(*command, commands, options, offsets);
 }
 
 }  // namespace onceward

@@ -8,8 +8,8 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -17,11 +17,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 100'000;
 
-struct OutboxArguments {
-    OperatorOptions common;
-    std::string group;
-    bool json = false;
-};
+struct OutboxArguments : OperatorOptions {};
 
 nlohmann::json relay_of(Connection& connection, const std::string& group) {
     const QueryResult row = connection.query(sql::outbox_relay, Parameters{}.text(group));
@@ -38,8 +34,7 @@ nlohmann::json relay_of(Connection& connection, const std::string& group) {
 
 // `group`: '' for those of which something waits.
 nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
-    Connection connection(setup.connection);
-    require_version(connection);
+    Connection connection = reading_session(setup);
     Parameters wanted;
     if (group.empty()) {
         wanted.null();
@@ -105,15 +100,14 @@ void print_text(const nlohmann::json& groups) {
 
 int outbox(const OutboxArguments& arguments) {
     nlohmann::json groups = nlohmann::json::array();
-    const int code =
-        on_each(operator_setups(arguments.common, "outbox"), [&](const OperatorSetup& setup) {
-            const bool known = !arguments.group.empty() || setup.configuration.has_value();
-            const std::string group = known ? group_of(setup, arguments.group) : "";
-            for (auto& found : groups_on(setup, group)) groups.push_back(std::move(found));
-            return exit_ok;
-        });
+    const int code = on_each(operator_setups(arguments, "outbox"), [&](const OperatorSetup& setup) {
+        const bool known = !arguments.group.empty() || setup.configuration.has_value();
+        const std::string group = known ? group_of(setup, arguments.group) : "";
+        for (auto& found : groups_on(setup, group)) groups.push_back(std::move(found));
+        return exit_ok;
+    });
     if (arguments.json) {
-        std::cout << groups.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+        print_json(groups);
     } else {
         print_text(groups);
     }
@@ -123,16 +117,14 @@ int outbox(const OutboxArguments& arguments) {
 }  // namespace
 
 void add_outbox(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand(
-        "outbox", "Show what waits to be sent to Kafka, how long, and who sends it");
     auto arguments = std::make_shared<OutboxArguments>();
-    add_operator_options(*command, arguments->common);
+    CLI::App* command = add_operator_command(
+        program, commands, "outbox",
+        "Show what waits to be sent to Kafka, how long, and who sends it", arguments, outbox);
     command->add_option("--group", arguments->group,
                         "The consumer group; default: the configuration's, and with --dsn alone "
                         "each of which something waits");
-    command->add_flag("--json", arguments->json, "Print JSON");
-    commands.add(*command,
-                 [arguments] { return run_operator_command([&] { return outbox(*arguments); }); });
+    add_json_flag(*command, *arguments);
 }
 
 }  // namespace onceward

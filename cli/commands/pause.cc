@@ -7,17 +7,13 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
-struct PauseOptions {
-    OperatorOptions common;
-    std::string group;
+struct PauseOptions : OperatorOptions {
     std::string topic;
-    std::string reason;
 };
 
 struct Target {
@@ -26,7 +22,7 @@ struct Target {
 };
 
 Target target_of(const PauseOptions& options, const std::string& command) {
-    Target target{operator_setup(options.common, command, options.topic), {}};
+    Target target{operator_setup(options, command, options.topic), {}};
     target.group = group_of(target.setup, options.group);
     if (!target.setup.configuration || !options.group.empty()) return target;
     const std::string& database = topic_named(*target.setup.configuration, options.topic).database;
@@ -38,7 +34,6 @@ Target target_of(const PauseOptions& options, const std::string& command) {
 int pause(const PauseOptions& options) {
     const Target target = target_of(options, "pause");
     Connection connection = writing_session(target.setup);
-    require_version(connection);
     const QueryResult paused =
         connection.query(sql::pauses_begin,
                          Parameters{}.text(target.group).text(options.topic).text(options.reason));
@@ -51,32 +46,27 @@ int pause(const PauseOptions& options) {
 int resume(const PauseOptions& options) {
     const Target target = target_of(options, "resume");
     Connection connection = writing_session(target.setup);
-    require_version(connection);
     const QueryResult ended =
         connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
     if (ended.rows() == 0) {
         std::cout << options.topic << " is not paused for group " << target.group << '\n';
         return exit_not_found;
     }
-    std::cout << options.topic << " goes on for group " << target.group
-              << "; it was paused since " << ended.text(0, 0) << '\n';
+    std::cout << options.topic << " goes on for group " << target.group << "; it was paused since "
+              << ended.text(0, 0) << '\n';
     return exit_ok;
 }
 
 CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
               int (*work)(const PauseOptions&)) {
-    CLI::App* command = program.add_subcommand(name, text);
     auto options = std::make_shared<PauseOptions>();
-    add_operator_options(*command, options->common);
+    CLI::App* command = add_operator_command(program, commands, name, text, options, work);
     command->add_option("topic", options->topic, "The topic's name")->required();
-    command->add_option("--group", options->group,
-                        "The consumer group; default: the configuration's");
+    add_group_option(*command, *options);
     if (work == pause) {
         command->add_option("--reason", options->reason,
                             "Why, for those who look at logs and at `onceward offsets`");
     }
-    commands.add(*command,
-                 [options, work] { return run_operator_command([&] { return work(*options); }); });
     return command;
 }
 

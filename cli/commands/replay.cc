@@ -13,36 +13,29 @@
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/mutants.h"
 #include "dedup/fence/fence.h"
-#include "dedup/server/migration.h"
 
 namespace onceward {
 namespace {
 
-struct ReplayArguments {
-    OperatorOptions common;
+struct ReplayArguments : OperatorOptions {
     std::string topic;
     std::vector<int> partitions;
     std::string from;
     std::string to;
-    std::string reason;
     bool without_dedup = false;
     bool again = false;
     bool may_repeat = false;
-    bool yes = false;
-    bool json = false;
 };
 
 const TopicConfiguration& topic_of(const ReplayArguments& arguments, const OperatorSetup& setup) {
-    if (!setup.configuration) {
-        throw UsageError(
-            "how a message is read and applied, the configuration says: give it with "
-            "-c");
-    }
-    const TopicConfiguration& topic = topic_named(*setup.configuration, arguments.topic);
-    const LedgerOptions& ledger = setup.configuration->ledgers.at(topic.ledger);
+    const Configuration& configuration = configuration_of(
+        setup, "how a message is read and applied, the configuration says: give it with -c");
+    const TopicConfiguration& topic = topic_named(configuration, arguments.topic);
+    const LedgerOptions& ledger = configuration.ledgers.at(topic.ledger);
     if (ledger.store == StoreKind::lease) {
         throw UsageError(
             "with store: lease each call has its lease, and only workers call: `onceward dlq "
@@ -82,9 +75,8 @@ std::string partition_text(Partition partition) {
 void add_repeats(Connection& connection, BrokerView& log, const OperatorSetup& setup,
                  const TopicConfiguration& topic, Partition partition, Offset from,
                  Planned& planned) {
-    for (const std::string& why :
-         forgotten_claims(connection, &log, setup.configuration->group, {topic.name, partition},
-                          from, topic.ledger)) {
+    for (const std::string& why : forgotten_claims(connection, &log, setup.configuration->group,
+                                                   {topic.name, partition}, from, topic.ledger)) {
         planned.repeats.push_back(partition_text(partition) + ": " + why);
     }
 }
@@ -162,11 +154,9 @@ std::vector<std::string> warnings_of(const Planned& planned) {
 
 int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_to) {
     if (arguments.json) {
-        std::cout << nlohmann::json{{"ranges", ranges_json(planned.ranges)},
-                                    {"warnings", warnings_of(planned)},
-                                    {"done", false}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"ranges", ranges_json(planned.ranges)},
+                    {"warnings", warnings_of(planned)},
+                    {"done", false}});
         return exit_ok;
     }
     for (const ReplayRange& range : planned.ranges) {
@@ -185,18 +175,16 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
 int show(const ReplayArguments& arguments, const KnownReplay& replay, const ReplayReport& report) {
     const Totals& totals = report.totals;
     if (arguments.json) {
-        std::cout << nlohmann::json{{"replay", replay.number},
-                                    {"ranges", ranges_json(replay.ranges)},
-                                    {"messages", totals.passed()},
-                                    {"applied", totals.applied},
-                                    {"duplicates", totals.duplicates},
-                                    {"conflicts", totals.conflicts},
-                                    {"dead_lettered", totals.dead_lettered},
-                                    {"skipped", totals.skipped},
-                                    {"finished", report.finished},
-                                    {"done", true}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"replay", replay.number},
+                    {"ranges", ranges_json(replay.ranges)},
+                    {"messages", totals.passed()},
+                    {"applied", totals.applied},
+                    {"duplicates", totals.duplicates},
+                    {"conflicts", totals.conflicts},
+                    {"dead_lettered", totals.dead_lettered},
+                    {"skipped", totals.skipped},
+                    {"finished", report.finished},
+                    {"done", true}});
     } else {
         std::cout << "replay " << replay.number << ": messages " << totals.passed() << ", applied "
                   << totals.applied << ", duplicates " << totals.duplicates << ", conflicts "
@@ -246,10 +234,9 @@ void tell_warnings(const Planned& planned) {
 }
 
 int replay(const ReplayArguments& arguments) {
-    const OperatorSetup setup = operator_setup(arguments.common, "replay", arguments.topic);
+    const OperatorSetup setup = operator_setup(arguments, "replay", arguments.topic);
     const TopicConfiguration& topic = topic_of(arguments, setup);
     Connection connection = writing_session(setup);
-    require_version(connection);
     BrokerView log(setup.configuration->kafka);
     const LogIdentity identity{"", log.topic_id(topic.name)};
     ReplayRequest request{setup.configuration->group, topic.name, describe(arguments),
@@ -296,10 +283,10 @@ int replay(const ReplayArguments& arguments) {
 }  // namespace
 
 void add_replay(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand(
-        "replay", "Read a range of a topic again while the workers run (a dry run first)");
     auto arguments = std::make_shared<ReplayArguments>();
-    add_operator_options(*command, arguments->common);
+    CLI::App* command = add_operator_command(
+        program, commands, "replay",
+        "Read a range of a topic again while the workers run (a dry run first)", arguments, replay);
     command->add_option("--topic", arguments->topic, "The topic")->required();
     command->add_option("--partition", arguments->partitions, "Only these; default: all")
         ->check(CLI::NonNegativeNumber);
@@ -310,8 +297,7 @@ void add_replay(CLI::App& program, Commands& commands) {
     command
         ->add_option(
             "--to", arguments->to,
-            "Where it ends, exclusive: an offset, a time, or latest for what the group has "
-            "passed")
+            "Where it ends, exclusive: an offset, a time, or latest for what the group has passed")
         ->required();
     add_reason(*command, arguments->reason, "replays");
     command->add_flag("--without-dedup", arguments->without_dedup,
@@ -321,13 +307,11 @@ void add_replay(CLI::App& program, Commands& commands) {
                       "messages are applied a second time");
     command->add_flag("--again", arguments->again,
                       "Also where the same was applied again without dedup before");
-    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
-    command->add_flag("--json", arguments->json, "Print JSON");
+    add_yes_flag(*command, *arguments);
+    add_json_flag(*command, *arguments);
     command->footer(
         "Exit codes: 0 done or planned, 3 there is nothing to be read again, 130 interrupted; say "
         "it again to go on.");
-    commands.add(*command,
-                 [arguments] { return run_operator_command([&] { return replay(*arguments); }); });
 }
 
 }  // namespace onceward

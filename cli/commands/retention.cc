@@ -14,22 +14,20 @@
 #include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "dedup/retention/ledger_view.h"
 #include "dedup/retention/retention_rules.h"
-#include "dedup/server/migration.h"
 
 namespace onceward {
 namespace {
 
 constexpr int holders_shown = 5;
 
-struct RetentionArguments {
-    OperatorOptions common;
+struct RetentionArguments : OperatorOptions {
     std::string ledger;
     bool run_once = false;
     bool any_hour = false;
-    bool json = false;
 };
 
 std::string seconds_text(std::chrono::seconds duration) {
@@ -58,8 +56,8 @@ std::string holder_text(const RetentionHolder& holder) {
     if (holder.replay) {
         return "replay " + std::to_string(*holder.replay) + " of topic " + holder.topic +
                ", which " + holder.started_by + " began at " + holder.started_at +
-               ": say it again to go on, or end it with `onceward groups retire '" +
-               holder.name() + "' --yes`";
+               ": say it again to go on, or end it with `onceward groups retire '" + holder.name() +
+               "' --yes`";
     }
     const std::string passed =
         holder.watermark ? "passed up to " + *holder.watermark : "never passed";
@@ -136,15 +134,14 @@ std::string open_leases_text(const LedgerView& ledger) {
 }
 
 int show(const RetentionArguments& arguments) {
-    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
     nlohmann::json all = nlohmann::json::array();
-    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims",
-                     "bytes", "oldest since", "held back"});
+    TextTable table({"ledger", "store", "reach", "retention", "generations", "claims", "bytes",
+                     "oldest since", "held back"});
     std::vector<HeldLedger> held;
     std::vector<std::string> open_leases;
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        Connection connection(setup.connection);
-        require_version(connection);
+        Connection connection = reading_session(setup);
         for (const LedgerView& ledger :
              view_ledgers(connection, unless_empty(arguments.ledger), std::nullopt)) {
             all.push_back(to_json(ledger));
@@ -170,7 +167,7 @@ int show(const RetentionArguments& arguments) {
         return exit_ok;
     });
     if (arguments.json) {
-        std::cout << all.dump(2) << '\n';
+        print_json(all);
     } else if (all.empty()) {
         std::cout << "there is no such ledger here\n";
     } else {
@@ -210,14 +207,13 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
 }
 
 int run_once(const RetentionArguments& arguments) {
-    const std::vector<OperatorSetup> setups = operator_setups(arguments.common, "retention");
+    const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
     if (!setups.empty() && !setups.front().configuration) {
         throw UsageError("when a generation is full is the configuration's: give it with -c");
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         std::optional<Connection> connection(writing_session(setup));
-        require_version(*connection);
         int worst = exit_ok;
         for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
             if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
@@ -234,7 +230,7 @@ int run_once(const RetentionArguments& arguments) {
         return worst;
     });
     if (arguments.json) {
-        std::cout << all.dump(2) << '\n';
+        print_json(all);
         return code;
     }
     for (const auto& report : all) {
@@ -259,28 +255,28 @@ int run_once(const RetentionArguments& arguments) {
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
 
+int retention(const RetentionArguments& arguments) {
+    return arguments.run_once ? run_once(arguments) : show(arguments);
+}
+
 }  // namespace
 
 void add_retention(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand(
-        "retention", "Show what each ledger keeps and what holds it back, or take one step now");
     auto arguments = std::make_shared<RetentionArguments>();
-    add_operator_options(*command, arguments->common);
+    CLI::App* command = add_operator_command(
+        program, commands, "retention",
+        "Show what each ledger keeps and what holds it back, or take one step now", arguments,
+        retention);
     command->add_option("--ledger", arguments->ledger, "Only this ledger");
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, drop what has expired, and seal at most one generation of each "
                       "ledger, as the workers do every ten seconds");
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");
-    command->add_flag("--json", arguments->json, "Print JSON");
+    add_json_flag(*command, *arguments);
     command->footer(
         "Exit codes: 0 shown or done, 1 a ledger's step failed (the others had theirs), 3 there is "
-        "no "
-        "such ledger.");
-    commands.add(*command, [arguments] {
-        return run_operator_command(
-            [&] { return arguments->run_once ? run_once(*arguments) : show(*arguments); });
-    });
+        "no such ledger.");
 }
 
 }  // namespace onceward

@@ -2,49 +2,70 @@
 // What one option allows of another: combinations that cannot work, and those that only look as if
 // they did. Pure but for looking whether files that are named exist; opens no connection.
 
-#include "cli/configuration/report.h"
+#include "cli/configuration/configuration.h"
+#include "cli/configuration/section.h"
 
 namespace onceward {
 
 void check_combinations(const Configuration& configuration, Report& report);
 
-// Its parts.
+// Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
 void check_kafka(const Configuration& configuration, Report& report);
 void check_postgres(const Configuration& configuration, Report& report);
-// Where a server is; `path` is `postgres` or an entry of `databases`.
-void check_server_address(const Secret& dsn, const std::string& schema, const std::string& path,
-                          Report& report);
-// Whether a call there may be allowed, judged by the address alone: a name may mean any address.
-bool may_reach(const std::string& host, const std::vector<std::string>& allow_private);
-// `http.routes[].upstream`.
-void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
-                          const ResultLimits& limits, Report& report);
-// What of a route is kept, whatever carries its requests out.
-void check_kept_headers(const ResultLimits& limits, const std::string& route_path, Report& report);
-void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Report& report);
 void check_http(const Configuration& configuration, Report& report);
 void check_databases(const Configuration& configuration, Report& report);
-void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger,
-                 const std::string& path, Report& report);
-// `topics[].sink.outbox` and `topics[].also_publish`.
-void check_outboxes(const TopicConfiguration& topic, const std::string& path, Report& report);
-bool valid_topic_name(const std::string& name);
-// Whether a path in the payload looks like the format's paths.
-void check_field_path(const std::string& text, Format format, const std::string& path,
-                      Report& report);
-void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOptions& sink,
-                         const std::string& path, Report& report);
-// Whether the topic can store results and reply.
-void check_answers(const TopicConfiguration& topic, const LedgerOptions& ledger,
-                   const std::string& path, Report& report);
-void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhook,
-                   const LedgerOptions& ledger, const std::string& topic_path, Report& report);
-void check_lease(const TopicConfiguration& topic, const LedgerOptions& ledger,
-                 const std::string& topic_path, Report& report);
+void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);
 // What a topic has in common with a route to a sink: format, ledger, sink.
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
-                   const std::string& path, Report& report);
+                   const Section& at);
+void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
+                          const ResultLimits& limits, const Section& at);
+void check_ledger(const LedgerOptions& ledger, const Section& at);
+void check_lease(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);
+// Whether the topic can store results and reply.
+void check_answers(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);
 void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& sink,
-                      const std::string& path, Report& report);
+                      const Section& at);
+void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOptions& sink,
+                         const Section& at);
+// `sink.outbox` and `also_publish`.
+void check_outboxes(const TopicConfiguration& topic, const Section& at);
+void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhook,
+                   const LedgerOptions& ledger, const Section& at);
+
+// What several of them check. `option` is below `at`; '' is `at` itself.
+
+// Where a server is: `postgres` or an entry of `databases`.
+void check_server_address(const Secret& dsn, const std::string& schema, const Section& at);
+// Returns whether it may be a topic's name.
+bool check_topic_name(const std::string& name, const std::string& option, const Section& at,
+                      const std::string& advice = "");
+void check_file(const std::string& file, const std::string& option, const Section& at);
+// Whether paths in the payload look like the format's paths. `at` is the topic or the route.
+void check_field_path(const FieldSource& source, Format format, const std::string& option,
+                      const Section& at);
+void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
+                       const std::string& option, const Section& at);
+// What is kept of results or of a route's answers.
+void check_kept_headers(const ResultLimits& limits, const Section& at);
+
+// What calls to a webhook and to an upstream have in common (call_checks.cc).
+
+struct CallTarget {
+    const Secret& url;
+    const std::vector<std::string>& allow_private;
+    bool with_query = false;  // whether the address may have one
+    const char* missing;      // said if there is no address
+    const char* advice;       // what to write as an address
+    const char* in_clear;     // what goes over the network, if without TLS
+};
+void check_call_address(const CallTarget& target, const Section& at);
+void check_call_files(const std::string& ca_file, const std::vector<std::string>& allow_private,
+                      const Section& at);
+void check_header_value(const Secret& value, const std::string& option, const Section& at);
+// How long a call may take under the ledger's leases; `at` is the topic or the route.
+void check_lease_covers(std::chrono::milliseconds call, const std::string& timeout,
+                        const LedgerOptions& ledger, const std::string& another, const Section& at);
+void check_lease_ends(const LedgerOptions& ledger, const Section& at);
 
 }  // namespace onceward

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/values.h"
@@ -10,44 +11,37 @@ namespace {
 
 constexpr std::size_t longest_name = 40;
 
-std::string entry(std::size_t index) { return "databases[" + std::to_string(index) + "]"; }
-
-void check_name(const DatabaseConfiguration& database, const std::string& path, Report& report) {
+void check_name(const DatabaseConfiguration& database, const Section& at) {
     const bool fits = database.name.size() <= longest_name &&
                       std::ranges::all_of(database.name, [](unsigned char letter) {
                           return std::isalnum(letter) != 0 || letter == '-' || letter == '_';
                       });
-    if (!fits) {
-        report.error_at(path + ".name",
-                        "This is no database's name here (letters, digits, `-`, `_`, 40 at most).");
-    } else if (database.name == default_database) {
-        report.error_at(path + ".name",
-                        "`postgres` is the server in `postgres:`. Write another name.");
-    }
+    at.check({
+        {!fits, "name", "This is no database's name here (letters, digits, `-`, `_`, 40 at most)."},
+        {database.name == default_database, "name",
+         "`postgres` is the server in `postgres:`. Write another name."},
+    });
 }
 
 // The same place twice would be two guards and two retention jobs on the same tables.
-void check_apart(const Configuration& configuration, std::size_t index, Report& report) {
+void check_apart(const Configuration& configuration, std::size_t index, const Section& at) {
     const DatabaseConfiguration& database = configuration.databases[index];
-    const auto schema = [&](const DatabaseConfiguration& one) {
-        return one.schema.empty() ? configuration.postgres.schema : one.schema;
-    };
-    const auto refuse = [&](const std::string& other) {
-        report.error_at(entry(index) + ".dsn", "This is where `" + other +
-                                                   "` is already. Write another server, database "
-                                                   "or schema, or name that one at the topics.");
-    };
     if (database.dsn.empty()) return;
-    if (database.dsn == configuration.postgres.dsn &&
-        schema(database) == configuration.postgres.schema) {
-        return refuse(default_database);
+    const auto same = [&](const Secret& dsn, const std::string& schema) {
+        const std::string& common = configuration.postgres.schema;
+        return dsn == database.dsn && (schema.empty() ? common : schema) ==
+                                          (database.schema.empty() ? common : database.schema);
+    };
+    std::optional<std::string> other;
+    if (same(configuration.postgres.dsn, "")) other = default_database;
+    for (std::size_t before = 0; before < index && !other; ++before) {
+        const DatabaseConfiguration& earlier = configuration.databases[before];
+        if (same(earlier.dsn, earlier.schema)) other = earlier.name;
     }
-    for (std::size_t before = 0; before < index; ++before) {
-        const DatabaseConfiguration& other = configuration.databases[before];
-        if (other.dsn == database.dsn && schema(other) == schema(database)) {
-            return refuse(other.name);
-        }
-    }
+    if (!other) return;
+    at.error("dsn", "This is where `" + *other +
+                        "` is already. Write another server, database or schema, or name that one "
+                        "at the topics.");
 }
 
 void check_topics(const Configuration& configuration, std::vector<std::string> known,
@@ -77,21 +71,21 @@ void check_databases(const Configuration& configuration, Report& report) {
     std::vector<std::string> known;
     for (std::size_t index = 0; index < configuration.databases.size(); ++index) {
         const DatabaseConfiguration& database = configuration.databases[index];
-        check_name(database, entry(index), report);
-        check_server_address(database.dsn, database.schema, entry(index), report);
-        check_apart(configuration, index, report);
+        const Section at(report, "databases[" + std::to_string(index) + "]");
+        check_name(database, at);
+        check_server_address(database.dsn, database.schema, at);
+        check_apart(configuration, index, at);
         if (std::ranges::find(known, database.name) != known.end() && !database.name.empty()) {
-            report.error_at(entry(index) + ".name", "The database `" + database.name +
-                                                        "` is given twice. Keep one of them.");
+            at.error("name",
+                     "The database `" + database.name + "` is given twice. Keep one of them.");
         }
         known.push_back(database.name);
-        const bool used = std::ranges::any_of(configuration.topics, [&](const auto& topic) {
-            return topic.database == database.name;
-        });
-        if (!used && report.known(entry(index) + ".name")) {
-            report.warning_at(entry(index), "No topic is on the database `" + database.name +
-                                                "`. Write `database: " + database.name +
-                                                "` at one, or remove it.");
+        const bool used =
+            std::ranges::find(configuration.topics, database.name, &TopicConfiguration::database) !=
+            configuration.topics.end();
+        if (!used && at.known("name")) {
+            at.warning("", "No topic is on the database `" + database.name +
+                               "`. Write `database: " + database.name + "` at one, or remove it.");
         }
     }
     check_topics(configuration, known, report);

@@ -1,91 +1,53 @@
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
 namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
 constexpr std::int64_t longest_limit = 3'600'000;  // an hour
 
-std::size_t most_of(const In& value) { return static_cast<std::size_t>(value.integer); }
+}  // namespace
 
-const OptionSpec limit_entries[] = {
+const std::vector<OptionSpec> http_limit_options = {
     {.path = "http.limits.body",
-     .type = OptionType::size,
      .default_text = "1MiB",
      .meaning = "The largest body of a request; a larger one is answered with 413.",
      .cost = "Each connection may hold one in memory.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.body_bytes = most_of(value);
-         },
-     .minimum = 1,
-     .maximum = std::int64_t{1} << 30},
+     .bind = into_size([](To& to) { return &to.configuration.http.server.limits.body_bytes; }),
+     .limits = {1, std::int64_t{1} << 30}},
     {.path = "http.limits.headers",
-     .type = OptionType::size,
      .default_text = "16KiB",
      .meaning = "Most bytes of a request's first line and header fields; more is answered with "
                 "431, and so are more than 256 fields.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.header_bytes = most_of(value);
-         },
-     .minimum = 1024,
-     .maximum = 1 << 20},
+     .bind = into_size([](To& to) { return &to.configuration.http.server.limits.header_bytes; }),
+     .limits = {1024, 1 << 20}},
     {.path = "http.limits.connections",
-     .type = OptionType::integer,
      .default_text = "1000",
      .meaning = "Most connections at once. Further ones wait in the kernel's queue; for each of "
                 "them the connection is closed that has been idle longest, or else one whose "
                 "request comes slowly (its head longer than a second, all of it longer than five).",
      .cost = "Each is a file descriptor, and memory for a request.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.connections = most_of(value);
-         },
-     .minimum = 1,
-     .maximum = 100'000},
+     .bind = into([](To& to) { return &to.configuration.http.server.limits.connections; }),
+     .limits = {1, 100'000}},
     {.path = "http.limits.head_time",
-     .type = OptionType::duration,
      .default_text = "10s",
      .meaning = "How long a request's head (its first line and header fields) may take from its "
                 "first byte; a slower one is answered with 408.",
      .cost = "Longer lets slow senders hold connections.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.head_time = value.duration;
-         },
-     .minimum = 100,
-     .maximum = longest_limit},
+     .bind = into([](To& to) { return &to.configuration.http.server.limits.head_time; }),
+     .limits = {100, longest_limit}},
     {.path = "http.limits.request_time",
-     .type = OptionType::duration,
      .default_text = "30s",
      .meaning = "How long a request may take from its first byte to its last; a slower one is "
                 "answered with 408.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.request_time = value.duration;
-         },
-     .minimum = 100,
-     .maximum = longest_limit},
+     .bind = into([](To& to) { return &to.configuration.http.server.limits.request_time; }),
+     .limits = {100, longest_limit}},
     {.path = "http.limits.idle_time",
-     .type = OptionType::duration,
      .default_text = "15s",
      .meaning = "How long a connection may stand idle between two requests before it is closed.",
      .cost = "Longer saves clients a connection, and takes one of `connections` for nothing.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.server.limits.idle_time = value.duration;
-         },
-     .minimum = 100,
-     .maximum = longest_limit},
+     .bind = into([](To& to) { return &to.configuration.http.server.limits.idle_time; }),
+     .limits = {100, longest_limit}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> http_limit_options() {
-    return {std::begin(limit_entries), std::end(limit_entries)};
-}
 
 }  // namespace onceward

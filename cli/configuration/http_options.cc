@@ -2,125 +2,112 @@
 #include <deque>
 
 #include "cli/configuration/listen_address.h"
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
 namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-using std::chrono::duration_cast;
-using std::chrono::seconds;
-
 constexpr std::int64_t second = 1000;
 constexpr std::int64_t day = 86'400 * second;
 
-std::size_t amount(const In& value) { return static_cast<std::size_t>(value.integer); }
+// Null if the route has no scheme, so that there is no signature to store it in.
+template <class Member>
+Member* of_signature(To& to, Member SignatureOptions::*member) {
+    std::optional<SignatureOptions>& signature = to.route->options.signature;
+    return signature ? &(*signature.*member) : nullptr;
+}
 
-const OptionSpec server_entries[] = {
+const std::vector<OptionSpec> server_entries = {
     {.path = "http.listen",
      .default_text = "127.0.0.1:8080",
      .meaning = "Where the front door listens, if there are routes: an address and a port. Port 0 "
                 "lets the system choose one, which is logged.",
-     .bind =
-         [](To& to, const In& value) {
-             HttpConfiguration& http = to.configuration.http;
-             http.listen_text = value.text;
-             if (const auto address = parse_listen_address(value.text)) {
-                 http.server.host = address->host;
-                 http.server.port = address->port;
-             }
-         }},
+     .bind = {OptionType::text,
+              [](To& to, const In& value) {
+                  HttpConfiguration& http = to.configuration.http;
+                  http.listen_text = std::get<std::string>(value);
+                  if (const auto address = parse_listen_address(http.listen_text)) {
+                      http.server.host = address->host;
+                      http.server.port = address->port;
+                  }
+              }}},
     {.path = "http.access_log",
-     .type = OptionType::choice,
      .default_text = "off",
      .meaning = "`on` writes a line for each request to the log (`http.request`, level info): its "
                 "route, status and milliseconds, and whether it was a repeat. Neither its path nor "
                 "its headers.",
      .cost = "Some thousand lines a second under load.",
-     .bind = [](To& to,
-                const In& value) { to.configuration.http.server.access_log = value.choice == 1; },
+     .bind = into([](To& to) { return &to.configuration.http.server.access_log; }),
      .choices = {"off", "on"}},
     {.path = "http.tls.certificate",
      .meaning = "A PEM file with the certificate and its chain; relative to this configuration's "
                 "folder. Without it the front door speaks plain HTTP.",
-     .bind = [](To& to,
-                const In& value) { to.configuration.http.server.certificate_file = value.text; }},
+     .bind = into([](To& to) { return &to.configuration.http.server.certificate_file; })},
     {.path = "http.tls.key",
      .meaning = "The PEM file with the certificate's private key.",
-     .bind = [](To& to, const In& value) { to.configuration.http.server.key_file = value.text; }},
+     .bind = into([](To& to) { return &to.configuration.http.server.key_file; })},
 };
 
-const OptionSpec token_entries[] = {
+const std::vector<OptionSpec> token_entries = {
     {.path = "http.tokens.jwks",
      .meaning =
          "The key set that bearer tokens are verified against: an `https://` address, or a "
          "file. With it a token is needed on each route that has no signature and does not say "
          "`token: none`. RS256 and ES256 alone.",
-     .bind = [](To& to, const In& value) { to.configuration.http.jwks = value.text; }},
+     .bind = into([](To& to) { return &to.configuration.http.jwks; })},
     {.path = "http.tokens.ca_file",
      .meaning = "A file of PEM certificates to trust in place of the system's when the key set is "
                 "fetched; relative to this configuration's folder.",
-     .bind = [](To& to, const In& value) { to.configuration.http.jwks_ca_file = value.text; }},
+     .bind = into([](To& to) { return &to.configuration.http.jwks_ca_file; })},
     {.path = "http.tokens.issuer",
      .meaning = "The `iss` that a token must have.",
      .cost = "Without it any token is good that the key set has signed.",
-     .bind = [](To& to, const In& value) { to.configuration.http.tokens.issuer = value.text; }},
+     .bind = into([](To& to) { return &to.configuration.http.tokens.issuer; })},
     {.path = "http.tokens.audiences",
-     .type = OptionType::texts,
      .meaning = "A token's `aud` must have one of these.",
      .cost = "Without it a token that was made for another service opens this one.",
-     .bind = [](To& to, const In& value) { to.configuration.http.tokens.audiences = value.texts; }},
+     .bind = into([](To& to) { return &to.configuration.http.tokens.audiences; })},
     {.path = "http.tokens.leeway",
-     .type = OptionType::duration,
      .default_text = "60s",
      .meaning = "How far the issuer's clock may be from this one.",
-     .bind =
-         [](To& to, const In& value) {
-             to.configuration.http.tokens.leeway = duration_cast<seconds>(value.duration);
-         },
-     .minimum = 0,
-     .maximum = 600 * second},
+     .bind = into([](To& to) { return &to.configuration.http.tokens.leeway; }),
+     .limits = {0, 600 * second}},
     {.path = "http.tokens.refresh",
-     .type = OptionType::duration,
      .default_text = "15m",
      .meaning = "How often the key set is fetched; also when a token names a key that is not "
                 "there.",
      .cost = "Longer takes a withdrawn key for longer.",
-     .bind = [](To& to, const In& value) { to.configuration.http.jwks_refresh = value.duration; },
-     .minimum = 10 * second,
-     .maximum = day},
+     .bind = into([](To& to) { return &to.configuration.http.jwks_refresh; }),
+     .limits = {10 * second, day}},
 };
 
-const OptionSpec route_entries[] = {
+const std::vector<OptionSpec> route_entries = {
     {.path = "http.routes[].method",
      .required = true,
      .meaning = "The request's method, in capitals, such as `POST`.",
-     .bind = [](To& to, const In& value) { to.route->options.pattern.method = value.text; }},
+     .bind = into([](To& to) { return &to.route->options.pattern.method; })},
     {.path = "http.routes[].path",
      .required = true,
      .meaning = "The request's path; `{name}` stands for any part between two slashes. Method and "
                 "path as they stand here are the operation that keys belong to.",
      .cost = "Another path makes every key new.",
-     .bind = [](To& to, const In& value) { to.route->options.pattern.path = value.text; }},
+     .bind = into([](To& to) { return &to.route->options.pattern.path; })},
     {.path = "http.routes[].topic",
      .meaning = "The topic that the request's body is produced to, under the key. Answered with "
                 "202 once the log has it.",
-     .bind = [](To& to, const In& value) { to.route->topic.topic = value.text; }},
+     .bind = into([](To& to) { return &to.route->topic.topic; })},
     {.path = "http.routes[].forward_headers",
-     .type = OptionType::texts,
      .meaning = "To a topic: headers of the request that go with the record, in lower case.",
-     .bind = [](To& to, const In& value) { to.route->topic.forwarded = value.texts; }},
+     .bind = into([](To& to) { return &to.route->topic.forwarded; })},
     {.path = "http.routes[].body",
-     .type = OptionType::choice,
      .default_text = "item",
      .meaning = "To a sink: the body is one `item`, or in `bulk` an array of items, "
                 "`[{\"key\": TEXT, \"body\": ANY}, ...]`, 1000 at most, in one transaction; each "
                 "has an answer of its own (207).",
-     .bind = [](To& to, const In& value) { to.route->bulk = value.choice == 1; },
+     .bind = into([](To& to) { return &to.route->bulk; }),
      .choices = {"item", "bulk"}},
     {.path = "http.routes[].at_once",
-     .type = OptionType::integer,
      .default_text = "0",
      .meaning = "Most requests of the route that are under way at once, from their last byte to "
                 "their answer; each holds one of `http.limits.connections`. A further one is "
@@ -129,177 +116,140 @@ const OptionSpec route_entries[] = {
                 "ninths each.",
      .cost = "More than `connections` less what other routes need lets a slow target stop them. "
              "Fewer refuses requests that the target could have taken.",
-     .bind = [](To& to, const In& value) { to.route->options.at_once = amount(value); },
-     .maximum = 100'000},
+     .bind = into([](To& to) { return &to.route->options.at_once; }),
+     .limits = {0, 100'000}},
     {.path = "http.routes[].wait",
-     .type = OptionType::duration,
      .default_text = "0s",
      .meaning = "To a sink or an upstream: how long a repeat waits while the first request still "
-                "runs, before it "
-                "is answered with 409 and Retry-After.",
+                "runs, before it is answered with 409 and Retry-After.",
      .cost = "Each that waits holds its connection.",
-     .bind = [](To& to, const In& value) { to.route->options.wait = value.duration; },
-     .maximum = 30 * second},
+     .bind = into([](To& to) { return &to.route->options.wait; }),
+     .limits = {0, 30 * second}},
     {.path = "http.routes[].status_path",
      .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
                 "`in-flight`, `completed` with its answer's status, of an upstream also "
                 "`outcome-unknown`; 410 where the answer is kept no more, else 404. It takes the "
                 "key in its header, and the same token and tenant.",
-     .bind = [](To& to, const In& value) { to.route->options.status_path = value.text; }},
+     .bind = into([](To& to) { return &to.route->options.status_path; })},
     {.path = "http.routes[].fingerprint",
-     .type = OptionType::choice,
      .default_text = "request",
      .meaning = "To a sink or an upstream: what the same key has to come with again, the `request` "
-                "(path, query "
-                "and raw body), else it is a conflict (422); or `none`: whatever comes is a "
-                "repeat.",
-     .bind = [](To& to, const In& value) { to.route->options.fingerprint = value.choice == 0; },
+                "(path, query and raw body), else it is a conflict (422); or `none`: whatever "
+                "comes is a repeat.",
+     .bind = {OptionType::choice,
+              [](To& to, const In& value) {
+                  to.route->options.fingerprint = std::get<Choice>(value).index == 0;
+              }},
      .choices = {"request", "none"}},
     {.path = "http.routes[].key.use",
-     .type = OptionType::choice,
      .default_text = "required",
      .meaning = "Whether a request must have a key. `forbidden` refuses one that comes all the "
                 "same, as nothing would be kept under it.",
      .cost = "With `optional` a repeat without a key takes effect twice.",
-     .bind = [](To& to,
-                const In& value) { to.route->options.key.use = static_cast<KeyUse>(value.choice); },
+     .bind = into([](To& to) { return &to.route->options.key.use; }),
      .choices = {"required", "optional", "forbidden"}},
     {.path = "http.routes[].key.header",
      .default_text = "Idempotency-Key",
      .meaning = "The header that has the key. GitHub's is `X-GitHub-Delivery`.",
-     .bind = [](To& to, const In& value) { to.route->options.key.header = value.text; }},
+     .bind = into([](To& to) { return &to.route->options.key.header; })},
     {.path = "http.routes[].key.field",
      .meaning = "Instead of a header: where the key is in a JSON body (RFC 6901), such as `/id` "
                 "of Stripe's events.",
-     .bind = [](To& to, const In& value) { to.route->options.key_field = value.text; }},
+     .bind = into([](To& to) { return &to.route->options.key_field; })},
     {.path = "http.routes[].key.format",
-     .type = OptionType::choice,
      .default_text = "either",
      .meaning = "`structured`: a string in double quotes (RFC 8941), as the IETF's draft has it. "
                 "`plain`: as it is. `either`: both; they are the same key.",
-     .bind =
-         [](To& to, const In& value) {
-             to.route->options.key.format = static_cast<KeyFormat>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.route->options.key.format; }),
      .choices = {"either", "structured", "plain"}},
     {.path = "http.routes[].key.charset",
-     .type = OptionType::choice,
      .default_text = "any",
      .meaning = "What a key may be: anything that is printable ASCII, or a `uuid` alone.",
-     .bind = [](To& to, const In& value) { to.route->options.key.uuid = value.choice == 1; },
+     .bind = into([](To& to) { return &to.route->options.key.uuid; }),
      .choices = {"any", "uuid"}},
     {.path = "http.routes[].key.length_min",
-     .type = OptionType::integer,
      .default_text = "1",
      .meaning = "Shortest key, in bytes.",
-     .bind = [](To& to, const In& value) { to.route->options.key.length_min = amount(value); },
-     .minimum = 1,
-     .maximum = 1024},
+     .bind = into([](To& to) { return &to.route->options.key.length_min; }),
+     .limits = {1, 1024}},
     {.path = "http.routes[].key.length_max",
-     .type = OptionType::integer,
      .default_text = "255",
      .meaning = "Longest key, in bytes.",
-     .bind = [](To& to, const In& value) { to.route->options.key.length_max = amount(value); },
-     .minimum = 1,
-     .maximum = 1024},
+     .bind = into([](To& to) { return &to.route->options.key.length_max; }),
+     .limits = {1, 1024}},
     {.path = "http.routes[].tenant.header",
      .meaning = "The header that has the tenant, if keys are only unique within one. A request "
                 "without it is refused.",
      .cost = "Any client that reaches the front door can name any tenant: only for clients that "
              "you trust.",
      .bind =
-         [](To& to, const In& value) {
-             to.route->options.tenant = {TenantSource::Kind::header, value.text};
-         }},
+         {OptionType::text,
+          [](To& to, const In& value) {
+              to.route->options.tenant = {TenantSource::Kind::header, std::get<std::string>(value)};
+          }}},
     {.path = "http.routes[].tenant.claim",
      .meaning = "The claim of the token that has the tenant.",
      .bind =
-         [](To& to, const In& value) {
-             to.route->options.tenant = {TenantSource::Kind::claim, value.text};
-         }},
+         {OptionType::text,
+          [](To& to, const In& value) {
+              to.route->options.tenant = {TenantSource::Kind::claim, std::get<std::string>(value)};
+          }}},
     {.path = "http.routes[].token",
-     .type = OptionType::choice,
      .default_text = "<required, where there are http.tokens and no signature>",
      .meaning = "Whether a bearer token is needed.",
-     .bind =
-         [](To& to, const In& value) {
-             to.route->token = static_cast<RouteConfiguration::Token>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.route->token; }),
      .choices = {"required", "none"}},
     {.path = "http.routes[].signature.scheme",
-     .type = OptionType::choice,
      .meaning = "A signature over the raw body, verified before anything else: `stripe` "
                 "(`Stripe-Signature`), `github` (`X-Hub-Signature-256`), or `hmac`, HMAC-SHA256 in "
                 "hex in a header of its own.",
-     .bind =
-         [](To& to, const In& value) {
-             to.route->options.signature.emplace().scheme =
-                 static_cast<SignatureOptions::Scheme>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.route->options.signature.emplace().scheme; }),
      .choices = {"stripe", "github", "hmac"}},
     {.path = "http.routes[].signature.secret",
-     .type = OptionType::secret,
      .meaning = "What it is signed with. Never printed.",
-     .bind = [](To& to, const In& value) { to.route->secret = value.text; }},
+     .bind = into([](To& to) { return &to.route->secret; })},
     {.path = "http.routes[].signature.previous_secret",
-     .type = OptionType::secret,
      .meaning = "Is good as well, while the secret is being changed.",
-     .bind = [](To& to, const In& value) { to.route->previous_secret = value.text; }},
+     .bind = into([](To& to) { return &to.route->previous_secret; })},
     {.path = "http.routes[].signature.header",
      .meaning = "Of `hmac`: the header that has the signature, a `sha256=` before it or not. "
                 "`X-Signature` if nothing is said.",
-     .bind =
-         [](To& to, const In& value) {
-             if (to.route->options.signature) to.route->options.signature->header = value.text;
-         }},
+     .bind = into([](To& to) { return of_signature(to, &SignatureOptions::header); })},
     {.path = "http.routes[].signature.time_header",
      .meaning = "Of `hmac`: the header that has the time, in seconds since 1970 UTC; then "
                 "`TIME.BODY` is what is signed.",
      .cost = "Without it a request that somebody has recorded is good for ever; only its key "
              "protects, within the retention.",
-     .bind =
-         [](To& to, const In& value) {
-             if (to.route->options.signature) to.route->options.signature->time_header = value.text;
-         }},
+     .bind = into([](To& to) { return of_signature(to, &SignatureOptions::time_header); })},
     {.path = "http.routes[].signature.tolerance",
-     .type = OptionType::duration,
      .default_text = "5m",
      .meaning = "How far the signed time may be from now.",
-     .bind =
-         [](To& to, const In& value) {
-             if (!to.route->options.signature) return;
-             to.route->options.signature->tolerance = duration_cast<seconds>(value.duration);
-         },
-     .minimum = second,
-     .maximum = day},
+     .bind = into([](To& to) { return of_signature(to, &SignatureOptions::tolerance); }),
+     .limits = {second, day}},
     {.path = "http.routes[].rate.tenant",
-     .type = OptionType::number,
      .default_text = "0",
      .meaning =
          "Requests a second of one tenant (of all, where the route has no tenants), each item "
          "of a bulk for itself; more are answered with 429 and Retry-After. 0: no limit. "
          "Counted in each process.",
-     .bind = [](To& to, const In& value) { to.route->tenant_rate.per_second = value.number; },
-     .maximum = 1'000'000},
+     .bind = into([](To& to) { return &to.route->tenant_rate.per_second; }),
+     .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.tenant_burst",
-     .type = OptionType::number,
      .default_text = "0",
      .meaning = "How many may come at once after a rest; 0: those of one second.",
-     .bind = [](To& to, const In& value) { to.route->tenant_rate.burst = value.number; },
-     .maximum = 1'000'000},
+     .bind = into([](To& to) { return &to.route->tenant_rate.burst; }),
+     .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.key",
-     .type = OptionType::number,
      .default_text = "0",
      .meaning = "The same for one key, also of each item of a bulk: against a client that asks "
                 "again without a pause.",
-     .bind = [](To& to, const In& value) { to.route->key_rate.per_second = value.number; },
-     .maximum = 1'000'000},
+     .bind = into([](To& to) { return &to.route->key_rate.per_second; }),
+     .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.key_burst",
-     .type = OptionType::number,
      .default_text = "0",
      .meaning = "As `tenant_burst`.",
-     .bind = [](To& to, const In& value) { to.route->key_rate.burst = value.number; },
-     .maximum = 1'000'000},
+     .bind = into([](To& to) { return &to.route->key_rate.burst; }),
+     .limits = {0, 1'000'000}},
 };
 
 // To a sink a request is a message, with the options that a topic's messages have.
@@ -335,18 +285,15 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
 }  // namespace
 
 std::vector<OptionSpec> http_options() {
-    std::vector<OptionSpec> options(std::begin(server_entries), std::end(server_entries));
-    const std::vector<OptionSpec> limits = http_limit_options();
-    options.insert(options.end(), limits.begin(), limits.end());
-    options.insert(options.end(), std::begin(token_entries), std::end(token_entries));
-    options.insert(options.end(), std::begin(route_entries), std::end(route_entries));
-    const std::vector<OptionSpec> upstream = upstream_options();
-    options.insert(options.end(), upstream.begin(), upstream.end());
-    add_shared(topic_options(), options);
-    add_shared(sink_options(), options);
-    add_shared(outbox_options(), options);
-    add_shared(key_and_ledger_options(), options);
-    add_shared(result_options(), options);
+    std::vector<OptionSpec> options;
+    for (const auto& part :
+         {server_entries, http_limit_options, token_entries, route_entries, upstream_options}) {
+        options.insert(options.end(), part.begin(), part.end());
+    }
+    for (const auto& part :
+         {topic_options, sink_options, outbox_options(), key_and_ledger_options, result_options}) {
+        add_shared(part, options);
+    }
     return options;
 }
 

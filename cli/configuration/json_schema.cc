@@ -67,8 +67,8 @@ Json fingerprint() {
 }
 
 Json limited(const OptionSpec& spec, const char* type) {
-    Json schema = {{"type", type}, {"minimum", spec.minimum}};
-    if (spec.maximum != INT64_MAX) schema["maximum"] = spec.maximum;
+    Json schema = {{"type", type}, {"minimum", spec.limits.minimum}};
+    if (spec.limits.maximum != INT64_MAX) schema["maximum"] = spec.limits.maximum;
     return or_variable(schema);
 }
 
@@ -77,7 +77,7 @@ Json text_with_pattern(const char* pattern) {
 }
 
 Json value_schema(const OptionSpec& spec) {
-    switch (spec.type) {
+    switch (spec.bind.type) {
         case OptionType::text:
         case OptionType::secret: return any_text();
         case OptionType::integer: return limited(spec, "integer");
@@ -109,8 +109,9 @@ Json value_schema(const OptionSpec& spec) {
 }
 
 Json default_of(const OptionSpec& spec) {
-    const bool number = spec.type == OptionType::integer || spec.type == OptionType::number;
-    const bool truth = spec.type == OptionType::choice && spec.choices.front() == "false";
+    const bool number =
+        spec.bind.type == OptionType::integer || spec.bind.type == OptionType::number;
+    const bool truth = spec.bind.type == OptionType::choice && spec.choices.front() == "false";
     return number || truth ? Json::parse(spec.default_text) : Json(spec.default_text);
 }
 

@@ -1,177 +1,66 @@
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec ledger_entries[] = {
-    {.path = "topics[].ledger.name",
-     .default_text = "<group>/<topic>",
-     .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
-                "duplicate in the other, if the operations are the same too. Of a route the "
-                "default is `<group>/<method> <path>`.",
-     .bind = [](To& to, const In& value) { to.ledger->name = value.text; }},
-    {.path = "topics[].ledger.store",
-     .type = OptionType::choice,
-     .default_text = "table",
-     .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
-                "query. `log`: appended without an index, several times as fast; each process "
-                "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
-                "`upstream` alone: each key is claimed in one transaction and its end written down "
-                "in another.",
-     .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
-             "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
-             "partitions alone. A process that starts reads as much first.",
-     .bind = [](To& to,
-                const In& value) { to.ledger->store = static_cast<StoreKind>(value.choice); },
-     .choices = {"table", "log", "lease"}},
-    {.path = "topics[].ledger.reach",
-     .type = OptionType::choice,
-     .default_text = "global",
-     .meaning = "`global`: a duplicate is found wherever it turns up. `partition`, with `store: "
-                "log`: within its partition alone, for producers that key the record by the "
-                "idempotency key.",
-     .cost = "With `partition` a key that comes in two partitions is applied twice; do not change "
-             "the topic's number of partitions.",
-     .bind = [](To& to, const In& value) { to.ledger->reach = static_cast<Reach>(value.choice); },
-     .choices = {"global", "partition"}},
-    {.path = "topics[].ledger.retention",
-     .type = OptionType::duration,
-     .default_text = "24h",
-     .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
-                "readable within this after its original was applied is found, however long the "
-                "workers were down.",
-     .cost = "Longer takes more disk.",
-     .bind =
-         [](To& to, const In& value) {
-             to.ledger->retention =
-                 std::chrono::duration_cast<std::chrono::seconds>(value.duration);
-         },
-     .minimum = 1000,
-     .maximum = std::int64_t{3660} * 86'400'000},
-    {.path = "topics[].ledger.rotate_after",
-     .type = OptionType::duration,
-     .default_text = "3h",
-     .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
-     .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
-     .bind = [](To& to, const In& value) { to.ledger->rotate_after = value.duration; },
-     .minimum = 100,
-     .maximum = std::int64_t{3660} * 86'400'000},
-    {.path = "topics[].ledger.rotate_claims",
-     .type = OptionType::integer,
-     .default_text = "50000000",
-     .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
-                "each; of a log about 17).",
-     .cost = "As for `rotate_after`.",
-     .bind = [](To& to, const In& value) { to.ledger->rotate_claims = value.integer; },
-     .minimum = 1000},
-    {.path = "topics[].ledger.purge_hours",
-     .type = OptionType::hours,
-     .default_text = "<always>",
-     .meaning = "Only within these hours of the day, in UTC, are claims that have expired let go "
-                "of, so that dropping their tables keeps out of the busy hours: `22:00-04:00` "
-                "passes midnight. Sealing goes on at any time, as the batches need it.",
-     .cost = "Claims and their disk stay up to a day longer; an alert on claims that are held back "
-             "has to allow for it. A process that does not run within the hours purges nothing.",
-     .bind = [](To& to, const In& value) { to.ledger->purge_hours = value.hours; }},
-    {.path = "topics[].ledger.lease",
-     .type = OptionType::duration,
-     .default_text = "60s",
-     .meaning = "With `store: lease`: how long a key stays with a worker that gives no sign of "
-                "life. A worker at its work extends it all the time. Twice as long as a call's "
-                "time-out at least, shorter than the retention.",
-     .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
-             "slow is called a second time sooner.",
-     .bind = [](To& to, const In& value) { to.ledger->lease = value.duration; },
-     .minimum = 100,
-     .maximum = 86'400'000},
-};
-
-const OptionSpec key_entries[] = {
+const std::vector<OptionSpec> key_and_ledger_options = {
     {.path = "topics[].key.preset",
-     .type = OptionType::choice,
      .meaning = "A well-known place of the key. Give this or `sources`.",
      .cost = "`kafka-coordinates` only finds what Kafka itself delivers twice; `body-sha256` "
              "takes two equal orders for one.",
-     .bind =
-         [](To& to, const In& value) {
-             static const std::vector<std::string> names = key_preset_names();
-             to.topic->key.sources = key_preset(names.at(value.choice)).value();
-         },
+     .bind = {OptionType::choice,
+              [](To& to, const In& value) {
+                  static const std::vector<std::string> names = key_preset_names();
+                  to.topic->key.sources =
+                      key_preset(names.at(std::get<Choice>(value).index)).value();
+              }},
      .choices = {"idempotency-key", "cloudevents", "debezium-outbox", "masstransit", "nservicebus",
                  "kafka-coordinates", "body-sha256"}},
     {.path = "topics[].key.sources",
-     .type = OptionType::key_sources,
      .meaning = "Where the key may be; the first that a message has wins.",
-     .bind = [](To& to, const In& value) { to.topic->key.sources = value.key_sources; }},
+     .bind = into([](To& to) { return &to.topic->key.sources; })},
     {.path = "topics[].key.operation",
      .default_text = "<group>/<topic>",
      .meaning = "What the key is a key of. Topics that carry the same commands name the same "
                 "operation; a key of one operation is never a duplicate in another.",
      .cost = "Another name makes every key new.",
-     .bind = [](To& to, const In& value) { to.topic->key.operation = value.text; }},
+     .bind = into([](To& to) { return &to.topic->key.operation; })},
     {.path = "topics[].key.tenant",
-     .type = OptionType::source,
      .meaning = "Where the tenant is, if keys are only unique within one. A message without it "
                 "has no key.",
-     .bind = [](To& to, const In& value) { to.topic->key.tenant = value.source; }},
+     .bind = into([](To& to) { return &to.topic->key.tenant; })},
     {.path = "topics[].key.length_min",
-     .type = OptionType::integer,
      .default_text = "1",
      .meaning = "Shortest key, in bytes.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->key.length_min = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1,
-     .maximum = 1 << 20},
+     .bind = into([](To& to) { return &to.topic->key.length_min; }),
+     .limits = {1, 1 << 20}},
     {.path = "topics[].key.length_max",
-     .type = OptionType::integer,
      .default_text = "255",
      .meaning = "Longest key, in bytes.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->key.length_max = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1,
-     .maximum = 1 << 20},
+     .bind = into([](To& to) { return &to.topic->key.length_max; }),
+     .limits = {1, 1 << 20}},
     {.path = "topics[].key.charset",
-     .type = OptionType::choice,
      .default_text = "any",
      .meaning = "What a key may consist of. `any` still refuses a NUL byte.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->key.charset = static_cast<KeyOptions::Charset>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->key.charset; }),
      .choices = {"any", "ascii_printable", "uuid"}},
     {.path = "topics[].key.pattern",
      .meaning = "An ECMAScript regular expression that the whole key must match.",
      .cost = "Costs time for every message.",
-     .bind = [](To& to, const In& value) { to.topic->key.pattern = value.text; }},
+     .bind = into([](To& to) { return &to.topic->key.pattern; })},
     {.path = "topics[].key.on_missing",
-     .type = OptionType::choice,
      .default_text = "reject",
      .meaning = "A message without a key: `reject` it, `derive` one from topic, partition and "
                 "offset, or `skip` and count it.",
      .cost = "`derive` applies a message that was produced twice twice.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->key.on_missing = static_cast<KeyPolicy>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->key.on_missing; }),
      .choices = {"reject", "derive", "skip"}},
     {.path = "topics[].key.on_invalid",
-     .type = OptionType::choice,
      .default_text = "reject",
      .meaning = "The same for a key that breaks the rules above.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->key.on_invalid = static_cast<KeyPolicy>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->key.on_invalid; }),
      .choices = {"reject", "derive", "skip"}},
     {.path = "topics[].key.fingerprint",
-     .type = OptionType::fingerprint,
      .default_text = "none",
      .meaning = "What the same key has to come with again: the raw `payload`, byte by byte, or "
                 "these `fields` of it (paths, as of a column), in canonical form (RFC 8785), so "
@@ -182,27 +71,80 @@ const OptionSpec key_entries[] = {
              "sealed. `fields` have each payload read, a duplicate's too. Another fingerprint than "
              "before makes a conflict of each repeat of a key that is claimed: write `none` for "
              "one retention between the two.",
-     .bind = [](To& to, const In& value) { to.topic->key.fingerprint = value.fingerprint; }},
+     .bind = into([](To& to) { return &to.topic->key.fingerprint; })},
     {.path = "topics[].key.on_conflict",
-     .type = OptionType::choice,
      .default_text = "<as on_reject>",
      .meaning = "What to do with a conflict: into the dead letters, with the class `conflict`, "
                 "both fingerprints and the place of the message that has the key; `ignore` it, so "
                 "that it is counted and nothing else; or stop the topic before it.",
      .cost = "What `ignore` passes is lost, but for the log that it came from.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->reject.on_conflict = static_cast<RejectPolicy::OnConflict>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->reject.on_conflict; }),
      .choices = {"dead_letter", "ignore", "halt"}},
+    {.path = "topics[].ledger.name",
+     .default_text = "<group>/<topic>",
+     .meaning = "Topics that name the same ledger share their claims: a key that came in one is a "
+                "duplicate in the other, if the operations are the same too. Of a route the "
+                "default is `<group>/<method> <path>`.",
+     .bind = into([](To& to) { return &to.ledger->name; })},
+    {.path = "topics[].ledger.store",
+     .default_text = "table",
+     .meaning = "How claims are kept. `table`: plain rows under a unique index, which anyone can "
+                "query. `log`: appended without an index, several times as fast; each process "
+                "remembers the digests. Both are exact. `lease`, with a `webhook` or an "
+                "`upstream` alone: each key is claimed in one transaction and its end written down "
+                "in another.",
+     .cost = "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
+             "(`rotate_claims`), about 2.3 after that; with `reach: partition` of its own "
+             "partitions alone. A process that starts reads as much first.",
+     .bind = into([](To& to) { return &to.ledger->store; }),
+     .choices = {"table", "log", "lease"}},
+    {.path = "topics[].ledger.reach",
+     .default_text = "global",
+     .meaning = "`global`: a duplicate is found wherever it turns up. `partition`, with `store: "
+                "log`: within its partition alone, for producers that key the record by the "
+                "idempotency key.",
+     .cost = "With `partition` a key that comes in two partitions is applied twice; do not change "
+             "the topic's number of partitions.",
+     .bind = into([](To& to) { return &to.ledger->reach; }),
+     .choices = {"global", "partition"}},
+    {.path = "topics[].ledger.retention",
+     .default_text = "24h",
+     .meaning = "How long a claim is kept at least, in the log's time: a duplicate that becomes "
+                "readable within this after its original was applied is found, however long the "
+                "workers were down.",
+     .cost = "Longer takes more disk.",
+     .bind = into([](To& to) { return &to.ledger->retention; }),
+     .limits = {1000, std::int64_t{3660} * 86'400'000}},
+    {.path = "topics[].ledger.rotate_after",
+     .default_text = "3h",
+     .meaning = "The current table of claims is sealed at this age. Whole tables expire.",
+     .cost = "Shorter frees disk sooner; every sealed table costs one more probe a batch.",
+     .bind = into([](To& to) { return &to.ledger->rotate_after; }),
+     .limits = {100, std::int64_t{3660} * 86'400'000}},
+    {.path = "topics[].ledger.rotate_claims",
+     .default_text = "50000000",
+     .meaning = "The current table is also sealed at this number of claims (about 100 bytes "
+                "each; of a log about 17).",
+     .cost = "As for `rotate_after`.",
+     .bind = into([](To& to) { return &to.ledger->rotate_claims; }),
+     .limits = {1000}},
+    {.path = "topics[].ledger.purge_hours",
+     .default_text = "<always>",
+     .meaning = "Only within these hours of the day, in UTC, are claims that have expired let go "
+                "of, so that dropping their tables keeps out of the busy hours: `22:00-04:00` "
+                "passes midnight. Sealing goes on at any time, as the batches need it.",
+     .cost = "Claims and their disk stay up to a day longer; an alert on claims that are held back "
+             "has to allow for it. A process that does not run within the hours purges nothing.",
+     .bind = into([](To& to) { return &to.ledger->purge_hours; })},
+    {.path = "topics[].ledger.lease",
+     .default_text = "60s",
+     .meaning = "With `store: lease`: how long a key stays with a worker that gives no sign of "
+                "life. A worker at its work extends it all the time. Twice as long as a call's "
+                "time-out at least, shorter than the retention.",
+     .cost = "Longer: what a crashed worker was at waits as long. Shorter: a worker that was only "
+             "slow is called a second time sooner.",
+     .bind = into([](To& to) { return &to.ledger->lease; }),
+     .limits = {100, 86'400'000}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> key_and_ledger_options() {
-    std::vector<OptionSpec> options(std::begin(key_entries), std::end(key_entries));
-    options.insert(options.end(), std::begin(ledger_entries), std::end(ledger_entries));
-    return options;
-}
 
 }  // namespace onceward

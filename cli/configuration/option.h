@@ -6,9 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/configuration/configuration.h"
@@ -34,22 +35,19 @@ enum class OptionType : std::uint8_t {
     headers,      // HTTP's, name to value; values are never printed
 };
 
-// An option's value; which member holds it follows from the type.
-struct OptionValue {
-    std::string text;          // text, secret
-    std::int64_t integer = 0;  // integer, size
-    double number = 0;
-    std::chrono::milliseconds duration{0};
-    DailyHours hours;
-    std::size_t choice = 0;  // index in OptionSpec::choices
-    std::vector<std::string> texts;
-    std::map<std::string, Secret> properties;  // and headers
-    StartPosition start;
-    std::vector<KeySource> key_sources;
-    FieldSource source;
-    std::vector<ColumnOptions> columns;
-    FingerprintOptions fingerprint;
+using PropertyMap = std::map<std::string, Secret>;  // librdkafka's properties, or headers
+using HeaderList = std::vector<std::pair<std::string, Secret>>;
+
+// One of OptionSpec::choices, by its index.
+struct Choice {
+    std::size_t index = 0;
 };
+
+// An option's value; which alternative holds it follows from the type.
+using OptionValue =
+    std::variant<std::string, std::int64_t, double, std::chrono::milliseconds, DailyHours, Choice,
+                 std::vector<std::string>, PropertyMap, StartPosition, std::vector<KeySource>,
+                 FieldSource, std::vector<ColumnOptions>, FingerprintOptions>;
 
 // What is being filled; null outside of databases[], of topics[] and of http.routes[].
 struct OptionTarget {
@@ -65,19 +63,29 @@ struct OptionTarget {
     RouteConfiguration* route = nullptr;
 };
 
+// What an option's value goes into, and so its type.
+struct OptionBinding {
+    OptionType type = OptionType::text;
+    void (*set)(OptionTarget& to, const OptionValue& value) = nullptr;
+};
+
+// What an integer, a size, a number or a duration (in milliseconds) may be.
+struct OptionLimits {
+    std::int64_t minimum = 0;
+    std::int64_t maximum = INT64_MAX;
+};
+
 struct OptionSpec {
     std::string_view path{};  // such as `topics[].key.length_max`
-    OptionType type = OptionType::text;
     // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
     // described.
     std::string_view default_text{};
     bool required = false;
     std::string_view meaning{};
     std::string_view cost{};  // what another value costs or risks; '' where nothing is worth saying
-    void (*bind)(OptionTarget& to, const OptionValue& value) = nullptr;
+    OptionBinding bind{};
     std::vector<std::string_view> choices{};
-    std::int64_t minimum = 0;  // integer, size; milliseconds for durations
-    std::int64_t maximum = INT64_MAX;
+    OptionLimits limits{};
 };
 
 }  // namespace onceward

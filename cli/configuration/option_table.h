@@ -10,17 +10,16 @@ namespace onceward {
 const std::vector<OptionSpec>& option_table();
 
 // The table's parts; option_table() joins them.
-std::vector<OptionSpec> process_options();
-std::vector<OptionSpec> topic_options();
-std::vector<OptionSpec> key_and_ledger_options();
-std::vector<OptionSpec> sink_options();
+extern const std::vector<OptionSpec> process_options;
+extern const std::vector<OptionSpec> topic_options;
+extern const std::vector<OptionSpec> key_and_ledger_options;
+extern const std::vector<OptionSpec> sink_options;
+extern const std::vector<OptionSpec> result_options;
+extern const std::vector<OptionSpec> webhook_options;
+extern const std::vector<OptionSpec> http_limit_options;  // `http.limits`
+extern const std::vector<OptionSpec> upstream_options;    // `http.routes[].upstream`
 std::vector<OptionSpec> outbox_options();
-std::vector<OptionSpec> result_options();
-std::vector<OptionSpec> webhook_options();
+// With the options that a route to a sink shares with topics.
 std::vector<OptionSpec> http_options();
-// `http.limits`.
-std::vector<OptionSpec> http_limit_options();
-// `http.routes[].upstream`.
-std::vector<OptionSpec> upstream_options();
 
 }  // namespace onceward

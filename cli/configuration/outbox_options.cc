@@ -3,16 +3,15 @@
 #include <array>
 
 #include "cli/configuration/checks.h"
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 #include "consumer/relay/relay.h"
 
 namespace onceward {
 namespace {
-using To = OptionTarget;
-using In = OptionValue;
 
 template <OutboxOptions* To::*outbox>
-const OptionSpec entries[] = {
+const std::vector<OptionSpec> entries = {
     {.path = "topics[].sink.outbox.topic",
      .meaning = "The topic to which each message is published: as a row of Onceward's own table "
                 "`outbox`, in the message's transaction, which a relay in one of the group's "
@@ -20,44 +19,34 @@ const OptionSpec entries[] = {
                 "the record is sent again.",
      .cost = "A row is written and deleted for each message. Of records with one key one is on its "
              "way at a time, so that a key alone passes at the pace of the brokers' answers.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->topic = value.text; }},
+     .bind = into([](To& to) { return &(to.*outbox)->topic; })},
     {.path = "topics[].sink.outbox.key",
-     .type = OptionType::source,
      .default_text = "<{metadata: record_key}>",
      .meaning = "The record's key. Records with one key are sent in their order; a message without "
                 "it makes one without a key, in no order.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->key = value.source; }},
+     .bind = into([](To& to) { return &(to.*outbox)->key; })},
     {.path = "topics[].sink.outbox.payload",
-     .type = OptionType::source,
      .default_text = "<{metadata: payload}>",
      .meaning = "What is published. Text and bytes go as they are, all else as JSON. A message "
                 "without it is rejected; one that removes its row (`tombstones: delete`, a delete "
                 "event) becomes a tombstone.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->payload = value.source; }},
+     .bind = into([](To& to) { return &(to.*outbox)->payload; })},
     {.path = "topics[].sink.outbox.fields",
-     .type = OptionType::columns,
      .meaning = "In place of `payload`: a JSON object with these members. What the message lacks "
                 "is left out, unless it is `required: true`.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->fields = value.columns; }},
+     .bind = into([](To& to) { return &(to.*outbox)->fields; })},
     {.path = "topics[].sink.outbox.headers",
-     .type = OptionType::columns,
      .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
-                "traceparent}`. "
-                "None of the message's own goes along by itself.",
-     .bind = [](To& to, const In& value) { (to.*outbox)->headers = value.columns; }},
+                "traceparent}`. None of the message's own goes along by itself.",
+     .bind = into([](To& to) { return &(to.*outbox)->headers; })},
     {.path = "topics[].sink.outbox.record_max",
-     .type = OptionType::size,
      .default_text = "1MB",
      .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
                 "Not above what the topic takes (`max.message.bytes`).",
      .cost = "What passes here and is too large for its topic holds back its key until an operator "
              "sees to it.",
-     .bind =
-         [](To& to, const In& value) {
-             (to.*outbox)->record_max = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1024,
-     .maximum = 900'000'000},
+     .bind = into_size([](To& to) { return &(to.*outbox)->record_max; }),
+     .limits = {1024, 900'000'000}},
 };
 
 // In addition to another sink: the same options, in fewer words.
@@ -73,45 +62,34 @@ constexpr std::array<std::array<std::string_view, 2>, 6> beside{{
 }};
 
 void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
-                  const std::string& path, Report& report) {
-    if (!report.given(path + ".topic")) {
-        report.error_at(path + ".topic",
-                        "`topic` is missing: where the records go. Write `topic: NAME`.");
-    } else if (!valid_topic_name(outbox.topic)) {
-        report.error_at(path + ".topic",
-                        "This is no topic's name (letters, digits, `.`, `_`, `-`, "
-                        "249 at most).");
-    } else if (outbox.topic == topic.name) {
-        report.error_at(path + ".topic",
-                        "The outbox would publish to the topic that it reads. Name another one.");
+                  const std::string& option, const Section& at) {
+    const Section here = at.at(option);
+    if (!here.given("topic")) {
+        here.error("topic", "`topic` is missing: where the records go. Write `topic: NAME`.");
+    } else if (check_topic_name(outbox.topic, "topic", here) && outbox.topic == topic.name) {
+        here.error("topic",
+                   "The outbox would publish to the topic that it reads. Name another one.");
     }
-    if (report.given(path + ".payload") && report.given(path + ".fields")) {
-        report.error_at(path + ".fields", "Give either `payload` or `fields`, not both.");
+    if (here.given("payload") && here.given("fields")) {
+        here.error("fields", "Give either `payload` or `fields`, not both.");
     }
     for (const ColumnOptions& header : outbox.headers) {
         if (header.name != outbox_id_header) continue;
-        report.error_at(path + ".headers." + header.name,
-                        "This header is the outbox's own, with the record's id. Name another one.");
+        here.error("headers." + header.name,
+                   "This header is the outbox's own, with the record's id. Name another one.");
     }
-    if (!report.known(topic.path + ".format")) return;
-    const auto check = [&](const FieldSource& source, const std::string& option) {
-        if (source.kind != FieldSource::Kind::field) return;
-        check_field_path(source.text, topic.format.format, path + option, report);
-    };
-    check(outbox.key, ".key");
-    check(outbox.payload, ".payload");
-    for (const ColumnOptions& field : outbox.fields) check(field.source, ".fields." + field.name);
-    for (const ColumnOptions& header : outbox.headers) {
-        check(header.source, ".headers." + header.name);
-    }
+    const Format format = topic.format.format;
+    check_field_path(outbox.key, format, option + ".key", at);
+    check_field_path(outbox.payload, format, option + ".payload", at);
+    check_field_paths(outbox.fields, format, option + ".fields", at);
+    check_field_paths(outbox.headers, format, option + ".headers", at);
 }
 
 }  // namespace
 
 std::vector<OptionSpec> outbox_options() {
-    std::vector<OptionSpec> all;
-    for (const OptionSpec& spec : entries<&To::outbox>) all.push_back(spec);
-    for (const OptionSpec& spec : entries<&To::also_publish>) all.push_back(spec);
+    std::vector<OptionSpec> all = entries<&To::outbox>;
+    all.insert(all.end(), entries<&To::also_publish>.begin(), entries<&To::also_publish>.end());
     for (std::size_t i = 0; i < beside.size(); ++i) {
         OptionSpec& spec = all[beside.size() + i];
         spec.path = beside[i][0];
@@ -128,22 +106,19 @@ std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic) {
     return all;
 }
 
-void check_outboxes(const TopicConfiguration& topic, const std::string& path, Report& report) {
+void check_outboxes(const TopicConfiguration& topic, const Section& at) {
     if (const auto* sink = std::get_if<OutboxOptions>(&topic.sink)) {
         for (const char* option :
              {"table", "mode", "columns", "conflict_target", "only_if_newer", "transport"}) {
-            if (!report.given(path + ".sink." + option)) continue;
-            report.error_at(path + ".sink.outbox",
-                            "A topic has one sink, and `" + std::string(option) +
-                                "` is a table's. What is published in addition to a table belongs "
-                                "under `also_publish`.");
+            if (!at.given("sink." + std::string(option))) continue;
+            at.error("sink.outbox", "A topic has one sink, and `" + std::string(option) +
+                                        "` is a table's. What is published in addition to a table "
+                                        "belongs under `also_publish`.");
             break;
         }
-        check_outbox(topic, *sink, path + ".sink.outbox", report);
+        check_outbox(topic, *sink, "sink.outbox", at);
     }
-    if (topic.also_publish) {
-        check_outbox(topic, *topic.also_publish, path + ".also_publish", report);
-    }
+    if (topic.also_publish) check_outbox(topic, *topic.also_publish, "also_publish", at);
 }
 
 }  // namespace onceward

@@ -120,98 +120,97 @@ class OptionReader {
     }
 
     void read_child(const Node& parent, const OptionTree& child, const std::string& path) {
-        const Node* node = parent.find(child.name);
+        const Node* const node = parent.find(child.name);
         if (node != nullptr) {
-            for (std::size_t index = 0; index < parent.keys.size(); ++index) {
-                if (parent.keys[index].name == child.name) {
-                    const bool value = child.spec != nullptr && node->kind != Node::Kind::null;
-                    report_.locate(path, value ? node->mark : parent.keys[index].mark);
-                }
-            }
+            const bool value = child.spec != nullptr && node->kind != Node::Kind::null;
+            const auto index = static_cast<std::size_t>(node - parent.items.data());
+            report_.locate(path, value ? node->mark : parent.keys[index].mark);
         }
         if (node != nullptr && node->kind == Node::Kind::null) {
             report_.error(report_.mark_of(path), path,
                           "There is no value. Write one, or remove the option.");
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
+        } else if (child.list && child.name == "topics") {
+            // A front door needs none.
+            const bool needed = node != nullptr || parent.find("http") == nullptr;
+            if (needed) read_topics(node, child, parent.mark, path);
         } else if (child.list) {
-            if (child.name == "topics") {
-                // A front door needs none.
-                if (node != nullptr || parent.find("http") == nullptr) {
-                    read_topics(node, child, parent.mark, path);
-                }
-            } else if (node != nullptr && child.name == "routes") {
+            if (node == nullptr) return;
+            if (child.name == "routes") {
                 read_routes(*node, child, path);
-            } else if (node != nullptr) {
+            } else {
                 read_databases(*node, child, path);
             }
-        } else if (node != nullptr) {
-            read_mapping(*node, child, path);
         } else {
             Node empty;
             empty.kind = Node::Kind::mapping;
             empty.mark = parent.mark;
-            read_mapping(empty, child, path);
+            read_mapping(node != nullptr ? *node : empty, child, path);
         }
     }
 
     void read_option(const Node* node, const OptionSpec& spec, Mark parent,
                      const std::string& path) {
         if (node != nullptr) {
-            if (const auto value = read_value(spec, *node, path, report_)) spec.bind(to_, *value);
+            if (const auto value = read_value(spec, *node, path, report_))
+                spec.bind.set(to_, *value);
         } else if (spec.required) {
             const std::size_t dot = path.find_last_of('.');
             const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
             report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
         } else if (!spec.default_text.empty() && !spec.default_text.starts_with('<')) {
-            spec.bind(to_, default_value(spec));
+            spec.bind.set(to_, default_value(spec));
         }
+    }
+
+    // Reads each entry of a list, with its place in the file.
+    template <class Read>
+    void read_list(const Node& node, const std::string& path, Read read) {
+        for (std::size_t index = 0; index < node.items.size(); ++index) {
+            const std::string item_path = path + "[" + std::to_string(index) + "]";
+            report_.locate(item_path, node.items[index].mark);
+            read(node.items[index], item_path, index);
+        }
+    }
+
+    // `what` is one of them, and `first` its first option.
+    bool expect_list(const Node& node, const std::string& path, const std::string& what,
+                     const std::string& first) {
+        if (node.kind == Node::Kind::sequence) return true;
+        report_.error(node.mark, path,
+                      shown(node) + " stands where a list of " + what + " is wanted. Write `" +
+                          what + ":`, and below it `- " + first + ": ...` for each.");
+        return false;
     }
 
     void read_databases(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (node.kind != Node::Kind::sequence) {
-            report_.error(node.mark, path,
-                          shown(node) +
-                              " stands where a list of databases is wanted. Write `databases:`, "
-                              "and below it `- name: ...` for each.");
-            return;
-        }
-        for (std::size_t index = 0; index < node.items.size(); ++index) {
-            const std::string item_path = path + "[" + std::to_string(index) + "]";
-            report_.locate(item_path, node.items[index].mark);
-            DatabaseConfiguration& database = configuration_.databases.emplace_back();
-            database.mark = node.items[index].mark;
-            to_.database = &database;
-            read_mapping(node.items[index], tree, item_path);
-        }
+        if (!expect_list(node, path, "databases", "name")) return;
+        read_list(node, path, [&](const Node& item, const std::string& item_path, std::size_t) {
+            to_.database = &configuration_.databases.emplace_back();
+            to_.database->mark = item.mark;
+            read_mapping(item, tree, item_path);
+        });
     }
 
     void read_routes(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (node.kind != Node::Kind::sequence) {
-            report_.error(node.mark, path,
-                          shown(node) +
-                              " stands where a list of routes is wanted. Write `routes:`, and "
-                              "below it `- method: ...` for each.");
-            return;
-        }
-        for (std::size_t index = 0; index < node.items.size(); ++index) {
-            const std::string item_path = path + "[" + std::to_string(index) + "]";
-            report_.locate(item_path, node.items[index].mark);
+        if (!expect_list(node, path, "routes", "method")) return;
+        read_list(node, path, [&](const Node& item, const std::string& at, std::size_t index) {
             RouteConfiguration& route = configuration_.http.routes.emplace_back();
-            route.mark = node.items[index].mark;
-            route.path = item_path;
+            route.mark = item.mark;
+            route.path = at;
             to_.route = &route;
             TopicConfiguration message;
-            LedgerOptions ledger = read_message(node.items[index], tree, item_path, message);
-            const bool upstream = report_.given(item_path + ".upstream");
-            if (!upstream && !report_.given(item_path + ".sink")) continue;
+            LedgerOptions ledger = read_message(item, tree, at, message);
+            const bool upstream = report_.given(at + ".upstream");
+            if (!upstream && !report_.given(at + ".sink")) return;
             message.name = operation_of(route.options.pattern);
             message.mark = route.mark;
             message.stores_results = ledger.stores_results = true;
-            finish_topic(message, std::move(ledger), item_path);
+            finish_topic(message, std::move(ledger), at);
             auto& routes = upstream ? configuration_.route_upstreams : configuration_.route_sinks;
             routes.emplace(index, std::move(message));
-        }
+        });
     }
 
     // A message's own options, of a topic or of a route to a sink.
@@ -245,26 +244,21 @@ class OptionReader {
 
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,
                      const std::string& path) {
-        if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
-            const bool other = node != nullptr && node->kind != Node::Kind::sequence;
+        if (node != nullptr && !expect_list(*node, path, "topics", "name")) return;
+        if (node == nullptr || node->items.empty()) {
             report_.error(node == nullptr ? parent : node->mark, path,
-                          (other ? shown(*node) + " stands where a list of topics is wanted."
-                                 : std::string("There is no topic.")) +
-                              " Write `topics:`, and below it `- name: ...` for each.");
+                          "There is no topic. Write `topics:`, and below it `- name: ...` for "
+                          "each.");
             return;
         }
-        for (std::size_t index = 0; index < node->items.size(); ++index) {
-            const Node& item = node->items[index];
-            const std::string item_path = path + "[" + std::to_string(index) + "]";
-            report_.locate(item_path, item.mark);
+        read_list(*node, path, [&](const Node& item, const std::string& at, std::size_t) {
             TopicConfiguration& topic = configuration_.topics.emplace_back();
             topic.mark = item.mark;
-            LedgerOptions ledger = read_message(item, tree, item_path, topic);
-            topic.stores_results =
-                report_.given(item_path + ".results") || report_.given(item_path + ".reply");
+            LedgerOptions ledger = read_message(item, tree, at, topic);
+            topic.stores_results = report_.given(at + ".results") || report_.given(at + ".reply");
             ledger.stores_results = topic.stores_results;
-            finish_topic(topic, std::move(ledger), item_path);
-        }
+            finish_topic(topic, std::move(ledger), at);
+        });
     }
 
     // What is computed from other options, and the ledger, which topics may share.

@@ -1,7 +1,7 @@
 #include "cli/configuration/reference.h"
 
 #include "cli/configuration/option_table.h"
-#include "cli/configuration/units.h"
+#include "cli/configuration/values.h"
 
 namespace onceward {
 namespace {
@@ -60,7 +60,7 @@ What would break the guarantee: `enable.auto.commit`, `enable.auto.offset.store`
 )";
 
 std::string type_text(const OptionSpec& spec) {
-    switch (spec.type) {
+    switch (spec.bind.type) {
         case OptionType::text: return "text";
         case OptionType::secret: return "text, secret";
         case OptionType::integer: return "whole number";
@@ -85,19 +85,15 @@ std::string type_text(const OptionSpec& spec) {
     return text;
 }
 
-std::string limit_text(const OptionSpec& spec, std::int64_t limit) {
-    if (spec.type == OptionType::duration) return duration_text(std::chrono::milliseconds(limit));
-    if (spec.type == OptionType::size) return size_text(limit);
-    return std::to_string(limit);
-}
-
 std::string limits(const OptionSpec& spec) {
-    const bool counted = spec.type == OptionType::integer || spec.type == OptionType::number ||
-                         spec.type == OptionType::duration || spec.type == OptionType::size;
+    const bool counted =
+        spec.bind.type == OptionType::integer || spec.bind.type == OptionType::number ||
+        spec.bind.type == OptionType::duration || spec.bind.type == OptionType::size;
     if (!counted) return {};
-    std::string text = ", " + limit_text(spec, spec.minimum);
-    return text +
-           (spec.maximum == INT64_MAX ? " or more" : " to " + limit_text(spec, spec.maximum));
+    std::string text = ", " + limit_text(spec, spec.limits.minimum);
+    return text + (spec.limits.maximum == INT64_MAX
+                       ? " or more"
+                       : " to " + limit_text(spec, spec.limits.maximum));
 }
 
 std::string section_of(std::string_view path) {

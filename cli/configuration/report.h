@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,9 +15,11 @@ namespace onceward {
 
 class Report {
   public:
-    void error(Mark mark, const std::string& path, std::string message) {
+    // Returns nullopt, which is what a reader returns then.
+    std::nullopt_t error(Mark mark, const std::string& path, std::string message) {
         failed_.insert(path);
         add(Finding::Severity::error, mark, path, std::move(message));
+        return std::nullopt;
     }
     void warning(Mark mark, const std::string& path, std::string message) {
         add(Finding::Severity::warning, mark, path, std::move(message));

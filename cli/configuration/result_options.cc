@@ -1,71 +1,45 @@
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec result_entries[] = {
+const std::vector<OptionSpec> result_options = {
     {.path = "topics[].results.max_bytes",
-     .type = OptionType::size,
      .default_text = "64KiB",
      .meaning = "With `results` (`results: {}` is enough) or `reply` the sink's result of each "
                 "message is stored with its claim, for as long as that, and is the answer to each "
                 "duplicate. This is the most that headers and body of one may take.",
      .cost = "Each result is a row of that size, and read again for each replay.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->answers.limits.max_bytes = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1,
-     .maximum = std::int64_t{64} << 20},
+     .bind = into_size([](To& to) { return &to.topic->answers.limits.max_bytes; }),
+     .limits = {1, std::int64_t{64} << 20}},
     {.path = "topics[].results.on_too_large",
-     .type = OptionType::choice,
      .default_text = "drop_body",
      .meaning = "Beyond that: `drop_body` leaves body and headers away, for the first answer as "
                 "for the replays, with the header `onceward-body-dropped`; `reject` takes the "
                 "message for a bad one: nothing of it lands.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->answers.limits.on_too_large =
-                 static_cast<ResultLimits::TooLarge>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->answers.limits.on_too_large; }),
      .choices = {"drop_body", "reject"}},
     {.path = "topics[].results.headers",
-     .type = OptionType::texts,
      .default_text = "<content-*, location, etag, last-modified, link>",
      .meaning = "The headers of a result that are stored and replayed. Never those that set "
                 "cookies, carry credentials or belong to one connection.",
-     .bind = [](To& to, const In& value) { to.topic->answers.limits.headers = value.texts; }},
+     .bind = into([](To& to) { return &to.topic->answers.limits.headers; })},
     {.path = "topics[].results.cache",
-     .type = OptionType::size,
      .default_text = "4MiB",
      .meaning = "Most bytes of results that a worker remembers, so that what is replayed often is "
                 "not read each time. What was erased or has expired is never told.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->answers.cache_bytes = static_cast<std::size_t>(value.integer);
-         },
-     .maximum = std::int64_t{1} << 34},
+     .bind = into_size([](To& to) { return &to.topic->answers.cache_bytes; }),
+     .limits = {0, std::int64_t{1} << 34}},
     {.path = "topics[].reply.topic",
      .meaning = "Each message is answered with a record in this topic: the result's body and "
                 "headers, `onceward-status` where it has a status, `onceward-failed: true` for a "
                 "permanent failure, and `onceward-replayed: true` on what a duplicate gets. Its "
                 "key is the message's record key.",
-     .bind = [](To& to, const In& value) { to.topic->answers.reply.topic = value.text; }},
+     .bind = into([](To& to) { return &to.topic->answers.reply.topic; })},
     {.path = "topics[].reply.correlation_headers",
-     .type = OptionType::texts,
      .default_text = "<correlation-id, kafka_correlationId, traceparent>",
      .meaning = "Headers of the message that its reply carries over.",
-     .bind = [](To& to,
-                const In& value) { to.topic->answers.reply.correlation_headers = value.texts; }},
+     .bind = into([](To& to) { return &to.topic->answers.reply.correlation_headers; })},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> result_options() {
-    return {std::begin(result_entries), std::end(result_entries)};
-}
 
 }  // namespace onceward

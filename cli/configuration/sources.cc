@@ -37,10 +37,9 @@ std::optional<FieldSource> read_metadata(const Node& node, const std::string& pa
     for (const std::string& name : metadata_names) {
         if (node.text == name) return FieldSource{FieldSource::Kind::metadata, name};
     }
-    report.error(node.mark, path,
-                 shown(node) + " is no metadata" + guess(node.written, metadata_names) + " Write " +
-                     one_of(metadata_names) + ".");
-    return std::nullopt;
+    return report.error(node.mark, path,
+                        shown(node) + " is no metadata" + guess(node.written, metadata_names) +
+                            " Write " + one_of(metadata_names) + ".");
 }
 
 // One member of a source's mapping; nullopt if it names no kind.
@@ -68,9 +67,9 @@ std::optional<ReadSource> read_any_source(const Node& node, const std::string& p
         return result;
     }
     if (node.kind != Node::Kind::mapping) {
-        report.error(node.mark, path,
-                     shown(node) + " stands where a source is wanted. Write " + source_help + ".");
-        return std::nullopt;
+        return report.error(
+            node.mark, path,
+            shown(node) + " stands where a source is wanted. Write " + source_help + ".");
     }
     std::vector<std::string> known = {"field", "header", "metadata", "constant"};
     if (with_required) known.emplace_back("required");
@@ -160,11 +159,10 @@ std::optional<FieldSource> read_source(const Node& node, const std::string& path
 std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const std::string& path,
                                                        Report& report) {
     if (node.kind != Node::Kind::mapping || node.items.empty()) {
-        report.error(node.mark, path,
-                     shown(node) +
-                         " stands where columns are wanted. Write a mapping from each "
-                         "column to its source, such as `amount: /amount`.");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) +
+                                " stands where columns are wanted. Write a mapping from each "
+                                "column to its source, such as `amount: /amount`.");
     }
     std::vector<ColumnOptions> columns;
     bool good = true;
@@ -187,8 +185,7 @@ std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::
     if (node.kind == Node::Kind::mapping) {
         const Node* const fields = node.items.size() == 1 ? node.find("fields") : nullptr;
         if (fields == nullptr) {
-            report.error(node.mark, path, "This is no fingerprint. Write " + wanted + ".");
-            return std::nullopt;
+            return report.error(node.mark, path, "This is no fingerprint. Write " + wanted + ".");
         }
         auto paths = read_texts(*fields, path, report);
         if (!paths) return std::nullopt;
@@ -200,11 +197,10 @@ std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::
     if (node.text == "payload") {
         options.of = FingerprintOptions::Of::payload;
     } else if (node.text != "none") {
-        report.error(node.mark, path,
-                     shown(node) + " is no fingerprint" +
-                         guess(node.written, {"none", "payload", "fields"}) + " Write " + wanted +
-                         ".");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) + " is no fingerprint" +
+                                guess(node.written, {"none", "payload", "fields"}) + " Write " +
+                                wanted + ".");
     }
     return options;
 }
@@ -212,11 +208,10 @@ std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::
 std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const std::string& path,
                                                        Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
-        report.error(node.mark, path,
-                     shown(node) +
-                         " stands where a list of key sources is wanted. Write a list of " +
-                         key_source_help + ".");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) +
+                                " stands where a list of key sources is wanted. Write a list of " +
+                                key_source_help + ".");
     }
     std::vector<KeySource> sources;
     bool good = true;

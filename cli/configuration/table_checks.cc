@@ -7,115 +7,95 @@ namespace onceward {
 namespace {
 
 const ColumnOptions* find_column(const TableSinkOptions& sink, const std::string& name) {
-    for (const ColumnOptions& column : sink.columns) {
-        if (column.name == name) return &column;
-    }
-    return nullptr;
+    const auto found = std::ranges::find(sink.columns, name, &ColumnOptions::name);
+    return found == sink.columns.end() ? nullptr : &*found;
 }
 
-void expect_column(const TableSinkOptions& sink, const std::string& name, const std::string& path,
-                   const std::string& columns_path, Report& report) {
-    if (!report.known(columns_path) || find_column(sink, name) != nullptr) return;
+void expect_column(const TableSinkOptions& sink, const std::string& name, const std::string& option,
+                   const Section& at) {
+    if (!at.known("columns") || find_column(sink, name) != nullptr) return;
     std::vector<std::string> names;
     for (const ColumnOptions& column : sink.columns) names.push_back(column.name);
-    report.error_at(path, "`" + name + "` is none of this sink's columns" + guess(name, names) +
-                              " Name one of `columns`, or add it there.");
+    at.error(option, "`" + name + "` is none of this sink's columns" + guess(name, names) +
+                         " Name one of `columns`, or add it there.");
 }
 
-void check_upsert(const TableSinkOptions& sink, const std::string& path, Report& report) {
+// `at` is the sink.
+void check_upsert(const TableSinkOptions& sink, const Section& at) {
     const bool upsert = sink.mode == TableSinkOptions::Mode::upsert;
-    if (upsert && sink.conflict_target.empty()) {
-        report.error_at(path + ".conflict_target",
-                        "`mode: upsert` has to know which row is meant. Write `conflict_target: "
-                        "[COLUMN]`, the columns of a unique index.");
-    }
-    if (!upsert && report.given(path + ".conflict_target")) {
-        report.error_at(path + ".conflict_target",
-                        "An insert has no conflict target. Write `mode: upsert`, or remove it.");
-    }
-    if (!upsert && report.given(path + ".only_if_newer")) {
-        report.error_at(path + ".only_if_newer",
-                        "An insert changes no row. Write `mode: upsert`, or remove it.");
-    }
-    if (upsert && report.given(path + ".transport")) {
-        report.error_at(path + ".transport",
-                        "An upsert always travels in arrays. Remove this, or write "
-                        "`mode: insert`.");
-    }
+    at.check({
+        {upsert && sink.conflict_target.empty(), "conflict_target",
+         "`mode: upsert` has to know which row is meant. Write `conflict_target: [COLUMN]`, the "
+         "columns of a unique index."},
+        {!upsert && at.given("conflict_target"), "conflict_target",
+         "An insert has no conflict target. Write `mode: upsert`, or remove it."},
+        {!upsert && at.given("only_if_newer"), "only_if_newer",
+         "An insert changes no row. Write `mode: upsert`, or remove it."},
+        {upsert && at.given("transport"), "transport",
+         "An upsert always travels in arrays. Remove this, or write `mode: insert`."},
+    });
     for (const std::string& name : sink.conflict_target) {
-        expect_column(sink, name, path + ".conflict_target", path + ".columns", report);
+        expect_column(sink, name, "conflict_target", at);
     }
-    if (!sink.only_if_newer.empty()) {
-        expect_column(sink, sink.only_if_newer, path + ".only_if_newer", path + ".columns", report);
-    }
+    if (!sink.only_if_newer.empty()) expect_column(sink, sink.only_if_newer, "only_if_newer", at);
 }
 
 void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink,
-                   const std::string& path, Report& report) {
+                   const Section& at) {
+    const bool insert = sink.mode == TableSinkOptions::Mode::insert;
     if (topic.format.tombstones != TombstonePolicy::remove) {
-        if (topic.format.envelope == Envelope::debezium &&
-            sink.mode == TableSinkOptions::Mode::insert) {
-            report.warning_at(
-                path + ".envelope",
-                "Delete events are rejected by an insert sink. Write `mode: upsert` if "
-                "the topic holds deletes.");
+        if (topic.format.envelope == Envelope::debezium && insert) {
+            at.warning("envelope",
+                       "Delete events are rejected by an insert sink. Write `mode: upsert` if the "
+                       "topic holds deletes.");
         }
         return;
     }
-    if (sink.mode != TableSinkOptions::Mode::upsert) {
-        report.error_at(path + ".tombstones",
-                        "An insert sink does not know which row a tombstone deletes. Write `mode: "
-                        "upsert` with a `conflict_target`, or `tombstones: skip`.");
+    if (insert) {
+        at.error("tombstones",
+                 "An insert sink does not know which row a tombstone deletes. Write `mode: upsert` "
+                 "with a `conflict_target`, or `tombstones: skip`.");
         return;
     }
     for (const std::string& name : sink.conflict_target) {
         const ColumnOptions* column = find_column(sink, name);
         if (column == nullptr || column->source.kind != FieldSource::Kind::field) continue;
-        report.error_at(
-            path + ".tombstones",
-            "A tombstone has no payload, so the row's `" + name +
-                "` cannot come from a path in it. Take it from `{metadata: record_key}` or "
-                "a header, or write `tombstones: skip`.");
+        at.error("tombstones", "A tombstone has no payload, so the row's `" + name +
+                                   "` cannot come from a path in it. Take it from `{metadata: "
+                                   "record_key}` or a header, or write `tombstones: skip`.");
     }
     const auto& sources = topic.key.sources;
     const bool only_payload =
-        !sources.empty() &&
-        std::all_of(sources.begin(), sources.end(), [](const KeySource& source) {
+        !sources.empty() && std::ranges::all_of(sources, [](const KeySource& source) {
             return source.kind == KeySource::Kind::field ||
                    source.kind == KeySource::Kind::payload_sha256;
         });
     if (only_payload && topic.key.on_missing == KeyPolicy::reject) {
-        report.warning_at(
-            path + ".tombstones",
-            "A tombstone has no payload, so it has no key here and is rejected. Add a "
-            "header or `coordinates` to `key.sources`.");
+        at.warning("tombstones",
+                   "A tombstone has no payload, so it has no key here and is rejected. Add a "
+                   "header or `coordinates` to `key.sources`.");
     }
 }
 
 }  // namespace
 
 void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& sink,
-                      const std::string& path, Report& report) {
-    const std::string sink_path = path + ".sink";
-    if (!report.given(sink_path + ".table") && !report.given(sink_path + ".columns")) {
-        report.error_at(sink_path,
-                        "There is no sink. Write `sink:` with `table:` and `columns:`, or with "
-                        "`outbox: {topic: NAME}` or `webhook: {url: https://example.org/...}`.");
+                      const Section& at) {
+    const Section here = at.at("sink");
+    if (!here.given("table") && !here.given("columns")) {
+        here.error("",
+                   "There is no sink. Write `sink:` with `table:` and `columns:`, or with "
+                   "`outbox: {topic: NAME}` or `webhook: {url: https://example.org/...}`.");
         return;
     }
-    for (const char* option : {"table", "columns"}) {
-        if (report.given(sink_path + "." + option)) continue;
-        report.error_at(sink_path + "." + option, "`" + std::string(option) +
-                                                      "` is missing. A table sink has `table` and "
-                                                      "`columns`.");
-    }
-    check_upsert(sink, sink_path, report);
-    check_deletes(topic, sink, path, report);
-    const auto dots = std::count(sink.table.begin(), sink.table.end(), '.');
-    if (dots > 1) {
-        report.error_at(sink_path + ".table",
-                        "A table is `name` or `schema.name`; the database is "
-                        "named in `postgres.dsn`.");
+    const std::string both = "` is missing. A table sink has `table` and `columns`.";
+    here.check({{!here.given("table"), "table", "`table" + both},
+                {!here.given("columns"), "columns", "`columns" + both}});
+    check_upsert(sink, here);
+    check_deletes(topic, sink, at);
+    if (std::ranges::count(sink.table, '.') > 1) {
+        here.error("table",
+                   "A table is `name` or `schema.name`; the database is named in `postgres.dsn`.");
     }
 }
 

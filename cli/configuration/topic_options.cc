@@ -1,165 +1,115 @@
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
-using To = OptionTarget;
-using In = OptionValue;
 
-const OptionSpec topic_entries[] = {
+const std::vector<OptionSpec> topic_options = {
     {.path = "topics[].name",
      .required = true,
      .meaning = "The topic's name; no pattern.",
-     .bind = [](To& to, const In& value) { to.topic->name = value.text; }},
+     .bind = into([](To& to) { return &to.topic->name; })},
     {.path = "topics[].database",
      .default_text = "postgres",
      .meaning = "The PostgreSQL server that has the topic's fences, ledger, dead letters and sink: "
                 "`postgres`, or a name in `databases`.",
      .cost = "Another server knows nothing of what was applied on the one before: the topic halts "
              "until `onceward offsets --set` says where it begins there.",
-     .bind = [](To& to, const In& value) { to.topic->database = value.text; }},
+     .bind = into([](To& to) { return &to.topic->database; })},
     {.path = "topics[].format",
-     .type = OptionType::choice,
      .default_text = "json",
      .meaning = "What the payload is. `raw` reads nothing in it: keys and columns then come from "
                 "headers, the record's key and metadata.",
-     .bind = [](To& to,
-                const In& value) { to.topic->format.format = static_cast<Format>(value.choice); },
+     .bind = into([](To& to) { return &to.topic->format.format; }),
      .choices = {"json", "protobuf", "raw"}},
     {.path = "topics[].framing",
-     .type = OptionType::choice,
      .default_text = "none",
      .meaning = "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index stand "
                 "before the payload.",
-     .bind = [](To& to,
-                const In& value) { to.topic->format.framing = static_cast<Framing>(value.choice); },
+     .bind = into([](To& to) { return &to.topic->format.framing; }),
      .choices = {"none", "confluent"}},
     {.path = "topics[].envelope",
-     .type = OptionType::choice,
      .default_text = "none",
      .meaning = "JSON only. `connect` reads `payload` of a Connect record, `debezium` the row of "
                 "a change event (`after`, or `before` of a delete).",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->format.envelope = static_cast<Envelope>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->format.envelope; }),
      .choices = {"none", "connect", "debezium"}},
     {.path = "topics[].protobuf.descriptor_set",
      .meaning = "A file that `protoc --include_imports --descriptor_set_out` wrote; relative to "
                 "this configuration's folder.",
-     .bind = [](To& to, const In& value) { to.topic->format.descriptor_set = value.text; }},
+     .bind = into([](To& to) { return &to.topic->format.descriptor_set; })},
     {.path = "topics[].protobuf.proto_files",
-     .type = OptionType::texts,
      .meaning = "Instead of a descriptor set: the .proto files themselves.",
-     .bind = [](To& to, const In& value) { to.topic->format.proto_files = value.texts; }},
+     .bind = into([](To& to) { return &to.topic->format.proto_files; })},
     {.path = "topics[].protobuf.proto_paths",
-     .type = OptionType::texts,
      .meaning = "Folders in which imports are looked up; the files' own are among them.",
-     .bind = [](To& to, const In& value) { to.topic->format.proto_paths = value.texts; }},
+     .bind = into([](To& to) { return &to.topic->format.proto_paths; })},
     {.path = "topics[].protobuf.message",
      .meaning = "The message's full name, such as `shop.v1.Payment`.",
-     .bind = [](To& to, const In& value) { to.topic->format.message = value.text; }},
+     .bind = into([](To& to) { return &to.topic->format.message; })},
     {.path = "topics[].tombstones",
-     .type = OptionType::choice,
      .default_text = "reject",
      .meaning = "What a null payload means: `delete` the sink's row (upsert only), `skip` and "
                 "count it, or `reject` it as a bad message.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->format.tombstones = static_cast<TombstonePolicy>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->format.tombstones; }),
      .choices = {"delete", "skip", "reject"}},
     {.path = "topics[].start",
-     .type = OptionType::start,
      .default_text = "committed",
      .meaning = "Where reading begins while the group has no fence for a partition: `committed` "
                 "(Kafka's offset of this group), `earliest`, `latest`, or a time such as "
                 "`2026-01-31T12:00:00Z`.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->start.kind = value.start.kind;
-             to.topic->start.timestamp = value.start.timestamp;
-         }},
+     .bind = into([](To& to) { return &to.topic->start; })},
     {.path = "topics[].start_fallback",
-     .type = OptionType::choice,
      .default_text = "earliest",
      .meaning = "With `start: committed`, where reading begins if nothing is committed.",
      .cost = "`latest` skips what the topic holds now.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->start.fallback = static_cast<StartPosition::Fallback>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->start.fallback; }),
      .choices = {"earliest", "latest"}},
     {.path = "topics[].on_out_of_range",
-     .type = OptionType::choice,
      .default_text = "halt",
      .meaning = "What to do when the log no longer holds the fence's offset. `halt` stops the "
                 "topic and says which offsets are gone.",
      .cost = "`earliest` and `latest` go on, and what lies between is lost.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->on_out_of_range = static_cast<OutOfRangePolicy>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->on_out_of_range; }),
      .choices = {"halt", "earliest", "latest"}},
     {.path = "topics[].on_reject",
-     .type = OptionType::choice,
      .default_text = "dead_letter",
      .meaning = "What to do with a message that cannot be applied: into the dead letters, in the "
                 "same transaction, or stop the topic.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->reject.action = static_cast<RejectPolicy::Action>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->reject.action; }),
      .choices = {"dead_letter", "halt"}},
     {.path = "topics[].reject_cap.share",
-     .type = OptionType::number,
      .default_text = "0.5",
      .meaning = "Beyond this share of rejected messages within the window the topic halts: a bad "
                 "deploy must not empty a topic into the dead letters. 1 never halts.",
-     .bind = [](To& to, const In& value) { to.topic->reject.cap_share = value.number; },
-     .minimum = 0,
-     .maximum = 1},
+     .bind = into([](To& to) { return &to.topic->reject.cap_share; }),
+     .limits = {0, 1}},
     {.path = "topics[].reject_cap.window",
-     .type = OptionType::duration,
      .default_text = "60s",
      .meaning = "The time over which that share is taken.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->reject.cap_window =
-                 std::chrono::duration_cast<std::chrono::seconds>(value.duration);
-         },
-     .minimum = 1000,
-     .maximum = 86'400'000},
+     .bind = into([](To& to) { return &to.topic->reject.cap_window; }),
+     .limits = {1000, 86'400'000}},
     {.path = "topics[].reject_cap.minimum",
-     .type = OptionType::integer,
      .default_text = "1000",
      .meaning = "Fewer rejected messages than this within the window never halt.",
-     .bind = [](To& to, const In& value) { to.topic->reject.cap_minimum = value.integer; },
-     .minimum = 1,
-     .maximum = 1'000'000'000},
+     .bind = into([](To& to) { return &to.topic->reject.cap_minimum; }),
+     .limits = {1, 1'000'000'000}},
     {.path = "topics[].retries.attempts",
-     .type = OptionType::integer,
      .default_text = "0",
      .meaning = "How often a message is tried again before it is rejected, where what refused it "
                 "may pass: an error that your own function or trigger raised (SQLSTATE classes "
                 "P0, 38, 39), or a foreign key whose other row is not there yet (23503). Nothing "
                 "else is tried again.",
-     .cost = "Its partition waits: nothing of it is read until the message has landed or "
-             "has had its tries. Counted in memory; a worker that takes the partition over starts "
-             "at 0.",
-     .bind = [](To& to,
-                const In& value) { to.topic->reject.retries = static_cast<int>(value.integer); },
-     .minimum = 0,
-     .maximum = 1000},
+     .cost = "Its partition waits: nothing of it is read until the message has landed or has had "
+             "its tries. Counted in memory; a worker that takes the partition over starts at 0.",
+     .bind = into([](To& to) { return &to.topic->reject.retries; }),
+     .limits = {0, 1000}},
     {.path = "topics[].retries.backoff",
-     .type = OptionType::duration,
      .default_text = "1s",
      .meaning = "The pause before the first of these tries. Each further one is twice as long, up "
                 "to five minutes, and all are jittered by a quarter.",
-     .bind = [](To& to, const In& value) { to.topic->reject.retry_backoff = value.duration; },
-     .minimum = 10,
-     .maximum = 300'000},
+     .bind = into([](To& to) { return &to.topic->reject.retry_backoff; }),
+     .limits = {10, 300'000}},
     {.path = "topics[].order",
-     .type = OptionType::choice,
      .default_text = "by_partition",
      .meaning =
          "What a dead letter means for the messages after it. `by_partition`: nothing, they "
@@ -169,13 +119,9 @@ const OptionSpec topic_entries[] = {
      .cost =
          "`by_key` looks at the open dead letters in each transaction: one probe where the topic "
          "has none, else one for each message; a batch that meets such a key is done twice.",
-     .bind =
-         [](To& to, const In& value) {
-             to.topic->reject.order = static_cast<RejectPolicy::Order>(value.choice);
-         },
+     .bind = into([](To& to) { return &to.topic->reject.order; }),
      .choices = {"by_partition", "by_key"}},
     {.path = "topics[].hot_key.most",
-     .type = OptionType::integer,
      .default_text = "0",
      .meaning =
          "Of messages with the same idempotency key within a window, those after the first "
@@ -186,22 +132,14 @@ const OptionSpec topic_entries[] = {
          "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
          "again after a restart; beyond 65,536 keys within a window it may count too few, never "
          "too many. A further copy gets no reply.",
-     .bind = [](To& to, const In& value) { to.topic->reject.hot_key.most = value.integer; },
-     .maximum = 1'000'000'000},
+     .bind = into([](To& to) { return &to.topic->reject.hot_key.most; }),
+     .limits = {0, 1'000'000'000}},
     {.path = "topics[].hot_key.within",
-     .type = OptionType::duration,
      .default_text = "60s",
      .meaning = "How long a window is. They follow one another, by the messages' own timestamps, "
                 "so that up to twice as many may pass where two meet.",
-     .bind = [](To& to, const In& value) { to.topic->reject.hot_key.within = value.duration; },
-     .minimum = 1000,
-     .maximum = 86'400'000},
+     .bind = into([](To& to) { return &to.topic->reject.hot_key.within; }),
+     .limits = {1000, 86'400'000}},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> topic_options() {
-    return {std::begin(topic_entries), std::end(topic_entries)};
-}
 
 }  // namespace onceward

@@ -6,6 +6,8 @@
 #include <regex>
 #include <utility>
 
+#include "sinks/columns/iso_time.h"
+
 namespace onceward {
 namespace {
 
@@ -84,27 +86,9 @@ std::optional<DailyHours> parse_hours(const std::string& text) {
 }
 
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
-    static const std::regex form(
-        R"((\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)"
-        R"((Z|z|([+-])(\d\d)(?::?(\d\d))?))");
-    std::smatch part;
-    if (!std::regex_match(text, part, form)) return std::nullopt;
-    const auto number = [&](int index) { return part[index].matched ? std::stoi(part[index]) : 0; };
-    const std::chrono::year_month_day date{std::chrono::year{number(1)},
-                                           std::chrono::month{static_cast<unsigned>(number(2))},
-                                           std::chrono::day{static_cast<unsigned>(number(3))}};
-    if (!date.ok() || number(4) > 23 || number(5) > 59 || number(6) > 59 || number(10) > 23 ||
-        number(11) > 59) {
-        return std::nullopt;
-    }
-    std::chrono::milliseconds time = std::chrono::sys_days{date}.time_since_epoch();
-    time += std::chrono::hours{number(4)} + std::chrono::minutes{number(5)} +
-            std::chrono::seconds{number(6)};
-    if (part[7].matched)
-        time += std::chrono::milliseconds{std::stoi((part[7].str() + "00").substr(0, 3))};
-    const std::chrono::minutes zone =
-        std::chrono::hours{number(10)} + std::chrono::minutes{number(11)};
-    return part[9] == "-" ? time + zone : time - zone;
+    const std::optional<IsoMoment> moment = parse_iso_moment(text);
+    if (!moment || !moment->offset) return std::nullopt;
+    return std::chrono::floor<std::chrono::milliseconds>(moment->local - *moment->offset);
 }
 
 std::string duration_text(std::chrono::milliseconds duration) {

@@ -1,76 +1,22 @@
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/configuration/checks.h"
-#include "cli/configuration/units.h"
 #include "dedup/sink/http_header_rules.h"
-#include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
 namespace {
 
-void check_upstream_url(const UpstreamTarget& upstream, const std::string& path, Report& report) {
-    if (!report.given(path + ".url")) {
-        report.error_at(path, "An upstream needs its address. Write `url: https://example.org`.");
-        return;
-    }
-    if (!report.known(path + ".url")) return;
-    const std::string& url = upstream.url.reveal();
-    const auto address = call_address(url);
-    if (!address || url.find_first_of("?#") != std::string::npos) {
-        report.error_at(path + ".url",
-                        "This is no address to call (not shown, as it may hold a token). Write "
-                        "`https://example.org/path`, without a query; a user and a password "
-                        "belong in `headers`.");
-        return;
-    }
-    const auto network = parse_network(address->host);
-    const bool near = address->host == "localhost" || (network && is_special(network->address));
-    if (near && !may_reach(address->host, upstream.allow_private)) {
-        report.error_at(path + ".url",
-                        "This address is not public, and each call to it would be refused. Name "
-                        "its network in `allow_private`, or write another address.");
-    }
-    if (!address->tls && !near) {
-        report.warning_at(path + ".url",
-                          "Requests go over the network in clear, and anyone on the way may "
-                          "answer. Write `https://`.");
-    }
-}
-
-}  // namespace
-
-bool may_reach(const std::string& host, const std::vector<std::string>& allow_private) {
-    std::vector<Network> allowed;
-    for (const std::string& text : allow_private) {
-        if (const auto network = parse_network(text)) allowed.push_back(*network);
-    }
-    // What the name means on nearly every machine.
-    const std::vector<std::string> meant =
-        host == "localhost" ? std::vector<std::string>{"127.0.0.1", "::1"} : std::vector{host};
-    return std::ranges::any_of(meant, [&](const std::string& text) {
-        const auto address = parse_network(text);
-        return !address || may_be_called(address->address, allowed);
-    });
-}
-
-namespace {
-
-void check_upstream_headers(const UpstreamTarget& upstream, const std::string& path,
-                            Report& report) {
+void check_headers(const UpstreamTarget& upstream, const Section& at) {
     for (const auto& [name, value] : upstream.headers) {
-        const std::string where = path + ".headers." + name;
         const bool own = is_of_the_call(name) || is_own_header(name);
         // A content type is the client's.
         if (!valid_header_name(name) || own) {
-            report.error_at(where, "`" + name +
-                                       "` is no header's name, or belongs to the call "
-                                       "itself. Remove it.");
-        } else if (!valid_header_value(value.reveal())) {
-            report.error_at(where,
-                            "This value (not shown) cannot stand in a header: it has a line's end "
-                            "or another control character.");
+            at.error("headers." + name, "`" + name +
+                                            "` is no header's name, or belongs to the call "
+                                            "itself. Remove it.");
+        } else {
+            check_header_value(value, "headers." + name, at);
         }
     }
     for (const std::string& name : upstream.forwarded) {
@@ -78,93 +24,65 @@ void check_upstream_headers(const UpstreamTarget& upstream, const std::string& p
             is_a_proxys_word(name)) {
             continue;
         }
-        report.error_at(path + ".forward",
-                        "`" + name +
-                            "` is neither one of the client's credentials nor a proxy's word: all "
-                            "else goes on without being named. Write `[Authorization]`, or remove "
-                            "it.");
+        at.error("forward", "`" + name +
+                                "` is neither one of the client's credentials nor a proxy's word: "
+                                "all else goes on without being named. Write `[Authorization]`, or "
+                                "remove it.");
     }
 }
 
-void check_upstream_lease(const UpstreamTarget& upstream, const LedgerOptions& ledger,
-                          const std::string& route_path, Report& report) {
-    const std::string path = route_path + ".ledger";
+// `at` is the route.
+void check_upstream_ledger(const UpstreamTarget& upstream, const LedgerOptions& ledger,
+                           const Section& at) {
     if (ledger.store != StoreKind::lease) {
-        report.error_at(report.given(path + ".store") ? path + ".store" : route_path + ".upstream",
-                        "An upstream's effects are outside of PostgreSQL. Write `ledger: {store: "
-                        "lease}`.");
+        at.error(
+            at.given_of("ledger.store", "upstream"),
+            "An upstream's effects are outside of PostgreSQL. Write `ledger: {store: lease}`.");
         return;
     }
     if (ledger.reach != Reach::global) {
-        report.error_at(path + ".reach", "Requests come in no partitions. Write `reach: global`.");
+        at.error("ledger.reach", "Requests come in no partitions. Write `reach: global`.");
     }
-    if (upstream.timeout * 2 > ledger.lease) {
-        const std::string call = route_path + ".upstream.timeout";
-        report.error_at(
-            report.given(call) ? call : path + ".lease",
-            "A call may take " + duration_text(upstream.timeout) + ", and the lease ends after " +
-                duration_text(ledger.lease) +
-                ": it must be twice as long at least, or another process calls at the same time as "
-                "this one. Lower the first or raise the second.");
-    }
-    if (ledger.lease >= ledger.retention) {
-        report.error_at(
-            report.given(path + ".lease") ? path + ".lease" : path + ".retention",
-            "A lease of " + duration_text(ledger.lease) + " does not end within the retention (" +
-                duration_text(ledger.retention) + "). Lower the first or raise the second.");
-    }
-    check_ledger(ledger, route_path, report);
-}
-
-void check_upstream_files(const UpstreamTarget& upstream, const std::string& path, Report& report) {
-    std::error_code ignored;
-    if (!upstream.ca_file.empty() && !std::filesystem::is_regular_file(upstream.ca_file, ignored)) {
-        report.error_at(path + ".ca_file", "There is no file " + upstream.ca_file +
-                                               ". Paths start at this configuration's folder.");
-    }
-    for (const std::string& text : upstream.allow_private) {
-        if (parse_network(text)) continue;
-        report.error_at(path + ".allow_private",
-                        "`" + text + "` is no network. Write one such as `10.1.0.0/16` or `::1`.");
-    }
+    check_lease_covers(upstream.timeout, "upstream.timeout", ledger, "process", at);
+    check_lease_ends(ledger, at);
+    check_ledger(ledger, at);
 }
 
 }  // namespace
 
 void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
-                          const ResultLimits& limits, Report& report) {
-    const std::string path = route.path + ".upstream";
-    for (const char* other :
-         {"topic", "sink", "forward_headers", "body", "format", "protobuf", "also_publish"}) {
-        const std::string given = route.path + "." + other;
-        if (!report.given(given)) continue;
-        report.error_at(given,
-                        "A route leads to one thing, and an upstream takes the request as "
-                        "it is. Keep this or the `upstream`.");
-    }
-    check_upstream_url(route.upstream, path, report);
-    check_upstream_headers(route.upstream, path, report);
-    check_upstream_files(route.upstream, path, report);
-    check_upstream_lease(route.upstream, ledger, route.path, report);
-    check_kept_headers(limits, route.path, report);
-    for (const int status : route.upstream.free_on) {
-        if (status >= 400 && status <= 599) continue;
-        report.error_at(path + ".free_on",
-                        "A status that frees a key is a failure: write numbers from 400 to 599, "
-                        "such as `[429, 503]`.");
-        break;
-    }
-    if (route.upstream.on_unknown == UpstreamTarget::OnUnknown::release &&
-        !route.upstream.honours_key) {
-        report.error_at(path + ".on_unknown",
-                        "A call that was sent may have taken effect, and a second one takes effect "
-                        "again. Write `hold`, or `honours_key: true` where the upstream knows the "
-                        "downstream key.");
-    }
-    if (route.options.pattern.method == "HEAD" || route.options.pattern.method == "CONNECT") {
-        report.error_at(route.path + ".method",
-                        "Requests of this method are not called on. Write another one.");
-    }
+                          const ResultLimits& limits, const Section& at) {
+    const UpstreamTarget& upstream = route.upstream;
+    const Section call = at.at("upstream");
+    at.refuse({"topic", "sink", "forward_headers", "body", "format", "protobuf", "also_publish"},
+              "A route leads to one thing, and an upstream takes the request as it is. Keep this "
+              "or the `upstream`.");
+    check_call_address(
+        {.url = upstream.url,
+         .allow_private = upstream.allow_private,
+         .missing = "An upstream needs its address. Write `url: https://example.org`.",
+         .advice = "`https://example.org/path`, without a query; a user and a password belong in "
+                   "`headers`.",
+         .in_clear = "Requests go"},
+        call);
+    check_headers(upstream, call);
+    check_call_files(upstream.ca_file, upstream.allow_private, call);
+    check_upstream_ledger(upstream, ledger, at);
+    check_kept_headers(limits, at);
+    const bool frees_on_success = std::ranges::any_of(
+        upstream.free_on, [](int status) { return status < 400 || status > 599; });
+    const std::string& method = route.options.pattern.method;
+    at.check({
+        {frees_on_success, "upstream.free_on",
+         "A status that frees a key is a failure: write numbers from 400 to 599, such as `[429, "
+         "503]`."},
+        {upstream.on_unknown == UpstreamTarget::OnUnknown::release && !upstream.honours_key,
+         "upstream.on_unknown",
+         "A call that was sent may have taken effect, and a second one takes effect again. Write "
+         "`hold`, or `honours_key: true` where the upstream knows the downstream key."},
+        {method == "HEAD" || method == "CONNECT", "method",
+         "Requests of this method are not called on. Write another one."},
+    });
 }
 
 }  // namespace onceward

@@ -1,5 +1,6 @@
 #include "cli/configuration/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -10,10 +11,6 @@
 namespace onceward {
 namespace {
 
-std::vector<std::string> strings(const std::vector<std::string_view>& views) {
-    return {views.begin(), views.end()};
-}
-
 template <class Number>
 std::optional<Number> whole(const std::string& text) {
     Number number{};
@@ -22,141 +19,109 @@ std::optional<Number> whole(const std::string& text) {
     return number;
 }
 
-// Reads a number in its unit and compares it with the limits; `text_of` writes a limit.
-template <class Amount, class TextOf>
+// Compares a number with the option's limits.
+template <class Amount>
 bool in_range(Amount amount, const OptionSpec& spec, const Node& node, const std::string& path,
-              Report& report, TextOf text_of) {
-    if (amount >= static_cast<Amount>(spec.minimum) &&
-        amount <= static_cast<Amount>(spec.maximum)) {
+              Report& report) {
+    const auto& [minimum, maximum] = spec.limits;
+    if (amount >= static_cast<Amount>(minimum) && amount <= static_cast<Amount>(maximum)) {
         return true;
     }
-    std::string limits = "at least " + text_of(spec.minimum);
-    if (spec.maximum != INT64_MAX) {
-        limits = "between " + text_of(spec.minimum) + " and " + text_of(spec.maximum);
+    std::string limits = "at least " + limit_text(spec, minimum);
+    if (maximum != INT64_MAX) {
+        limits = "between " + limit_text(spec, minimum) + " and " + limit_text(spec, maximum);
     }
     report.error(node.mark, path, shown(node) + " is out of range. Write " + limits + ".");
     return false;
 }
 
-std::string number_text(std::int64_t number) { return std::to_string(number); }
-std::string milliseconds_text(std::int64_t count) {
-    return duration_text(std::chrono::milliseconds(count));
-}
-
-std::optional<OptionValue> read_number(const OptionSpec& spec, const Node& node,
-                                       const std::string& path, Report& report) {
-    const bool is_integer = spec.type == OptionType::integer;
-    const std::string wanted = is_integer
-                                   ? "a whole number, such as " + std::string(spec.default_text)
-                                   : "a number, such as " + std::string(spec.default_text);
+template <class Number>
+std::optional<OptionValue> read_number(const std::string& kind, const OptionSpec& spec,
+                                       const Node& node, const std::string& path, Report& report) {
+    const std::string wanted = "a " + kind + ", such as " + std::string(spec.default_text);
     if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
-    OptionValue value;
-    const std::optional<std::int64_t> integer = whole<std::int64_t>(node.text);
-    const std::optional<double> real = whole<double>(node.text);
-    if (node.quoted || (is_integer ? !integer : !real)) {
-        report.error(
-            node.mark, path,
-            shown(node) +
-                (node.quoted ? " is in quotes, which makes it a text"
-                             : " is no " + std::string(is_integer ? "whole number" : "number")) +
-                ". Write " + wanted + ".");
-        return std::nullopt;
+    const std::optional<Number> number = whole<Number>(node.text);
+    if (node.quoted || !number) {
+        const std::string why =
+            node.quoted ? " is in quotes, which makes it a text" : " is no " + kind;
+        return report.error(node.mark, path, shown(node) + why + ". Write " + wanted + ".");
     }
-    value.integer = integer.value_or(0);
-    value.number = real.value_or(0);
-    const bool fits = is_integer ? in_range(value.integer, spec, node, path, report, number_text)
-                                 : in_range(value.number, spec, node, path, report, number_text);
-    return fits ? std::optional(value) : std::nullopt;
+    if (!in_range(*number, spec, node, path, report)) return std::nullopt;
+    return *number;
 }
 
 std::optional<OptionValue> read_amount(const OptionSpec& spec, const Node& node,
                                        const std::string& path, Report& report) {
     const std::string wanted = "a value with its unit, such as " + std::string(spec.default_text);
     if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
-    OptionValue value;
-    if (spec.type == OptionType::duration) {
+    if (spec.bind.type == OptionType::duration) {
         const auto duration = parse_duration(node.text);
         if (!duration) {
-            report.error(node.mark, path,
-                         shown(node) + " is no duration. " + duration_advice(node.written));
-            return std::nullopt;
+            return report.error(node.mark, path,
+                                shown(node) + " is no duration. " + duration_advice(node.written));
         }
-        value.duration = *duration;
-        const bool fits = in_range(duration->count(), spec, node, path, report, milliseconds_text);
-        return fits ? std::optional(value) : std::nullopt;
+        if (!in_range(duration->count(), spec, node, path, report)) return std::nullopt;
+        return *duration;
     }
     const auto size = parse_size(node.text);
     if (!size) {
-        report.error(node.mark, path, shown(node) + " is no size. " + size_advice(node.written));
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) + " is no size. " + size_advice(node.written));
     }
-    value.integer = *size;
-    return in_range(*size, spec, node, path, report, size_text) ? std::optional(value)
-                                                                : std::nullopt;
+    if (!in_range(*size, spec, node, path, report)) return std::nullopt;
+    return *size;
 }
 
 std::optional<OptionValue> read_hours(const Node& node, const std::string& path, Report& report) {
     const std::string wanted = "`HH:MM-HH:MM` in UTC, such as `01:00-05:00`";
     if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
-    OptionValue value;
     const std::optional<DailyHours> hours = parse_hours(node.text);
-    if (!hours) {
-        report.error(node.mark, path,
-                     shown(node) + " are no hours of a day. Write " + wanted + ".");
-        return std::nullopt;
-    }
-    value.hours = *hours;
-    return value;
+    if (hours) return *hours;
+    return report.error(node.mark, path,
+                        shown(node) + " are no hours of a day. Write " + wanted + ".");
 }
 
 std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
                                        const std::string& path, Report& report) {
-    const std::vector<std::string> names = strings(spec.choices);
+    const std::vector<std::string> names(spec.choices.begin(), spec.choices.end());
     if (!expect_scalar(node, path, one_of(names), report)) return std::nullopt;
-    for (std::size_t index = 0; index < names.size(); ++index) {
-        if (names[index] != node.text) continue;
-        OptionValue value;
-        value.choice = index;
-        return value;
-    }
-    report.error(node.mark, path,
-                 shown(node) + " is not known here" + guess(node.written, names) + " Write " +
-                     one_of(names) + ".");
-    return std::nullopt;
+    const auto found = std::ranges::find(names, node.text);
+    if (found != names.end()) return Choice{static_cast<std::size_t>(found - names.begin())};
+    return report.error(node.mark, path,
+                        shown(node) + " is not known here" + guess(node.written, names) +
+                            " Write " + one_of(names) + ".");
 }
 
 std::optional<OptionValue> read_start(const Node& node, const std::string& path, Report& report) {
     const std::vector<std::string> words = {"committed", "earliest", "latest"};
     const std::string wanted = one_of(words) + " or a time such as `2026-01-31T12:00:00Z`";
     if (!expect_scalar(node, path, wanted, report)) return std::nullopt;
-    OptionValue value;
-    for (std::size_t index = 0; index < words.size(); ++index) {
-        if (words[index] != node.text) continue;
-        value.start.kind = static_cast<StartPosition::Kind>(index);
-        return value;
+    StartPosition start;
+    const auto word = std::ranges::find(words, node.text);
+    if (word != words.end()) {
+        start.kind = static_cast<StartPosition::Kind>(word - words.begin());
+        return start;
     }
     const auto time = parse_timestamp(node.text);
     if (!time) {
-        report.error(node.mark, path,
-                     shown(node) + " is no start position" + guess(node.written, words) +
-                         " Write " + wanted + "; a time needs its zone.");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) + " is no start position" + guess(node.written, words) +
+                                " Write " + wanted + "; a time needs its zone.");
     }
-    value.start.kind = StartPosition::Kind::timestamp;
-    value.start.timestamp = *time;
-    return value;
+    start.kind = StartPosition::Kind::timestamp;
+    start.timestamp = *time;
+    return start;
 }
 
 std::optional<OptionValue> read_properties(const Node& node, const std::string& path,
                                            Report& report) {
     if (node.kind != Node::Kind::mapping) {
-        report.error(node.mark, path,
-                     shown(node) +
-                         " stands where librdkafka's properties are wanted. Write a "
-                         "mapping, such as `security.protocol: SSL`.");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            shown(node) +
+                                " stands where librdkafka's properties are wanted. Write a "
+                                "mapping, such as `security.protocol: SSL`.");
     }
-    OptionValue value;
+    PropertyMap properties;
     for (std::size_t index = 0; index < node.items.size(); ++index) {
         const Node& item = node.items[index];
         const std::string& name = node.keys[index].name;
@@ -167,44 +132,41 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
         }
         std::string problem = refused_property(name, item.text);
         if (problem.empty()) problem = unknown_property(name, item.text);
-        if (!problem.empty()) {
-            // The reason is shown only where it cannot repeat what a variable or a secret holds.
-            const bool secret = item.text != item.written || secret_property(name);
-            if (secret && !item.text.empty() && problem.find(item.text) != std::string::npos) {
-                problem = "librdkafka does not take this value.";
-            }
-            report.error(node.keys[index].mark, item_path, problem);
+        if (problem.empty()) {
+            properties[name] = item.text;
             continue;
         }
-        value.properties[name] = item.text;
+        // The reason is shown only where it cannot repeat what a variable or a secret holds.
+        const bool secret = item.text != item.written || secret_property(name);
+        if (secret && !item.text.empty() && problem.find(item.text) != std::string::npos) {
+            problem = "librdkafka does not take this value.";
+        }
+        report.error(node.keys[index].mark, item_path, problem);
     }
-    return value;
+    return properties;
 }
 
 std::optional<OptionValue> read_headers(const Node& node, const std::string& path, Report& report) {
     if (node.kind != Node::Kind::mapping) {
         // Not shown: it may be meant for a secret.
-        report.error(node.mark, path,
-                     "These are no headers. Write a mapping, such as `Authorization: Bearer "
-                     "${TOKEN}`.");
-        return std::nullopt;
+        return report.error(node.mark, path,
+                            "These are no headers. Write a mapping, such as `Authorization: Bearer "
+                            "${TOKEN}`.");
     }
-    OptionValue value;
+    PropertyMap headers;
     for (std::size_t index = 0; index < node.items.size(); ++index) {
         const std::string item_path = path + "." + node.keys[index].name;
         report.locate(item_path, node.keys[index].mark);
         if (!expect_scalar(node.items[index], item_path, "the header's value", report)) continue;
-        value.properties[node.keys[index].name] = node.items[index].text;
+        headers[node.keys[index].name] = node.items[index].text;
     }
-    return value;
+    return headers;
 }
 
-template <class Part>
-std::optional<OptionValue> with(Part OptionValue::*member, std::optional<Part> part) {
-    if (!part) return std::nullopt;
-    OptionValue value;
-    value.*member = std::move(*part);
-    return value;
+std::optional<OptionValue> read_text(const Node& node, const std::string& path, Report& report) {
+    if (!expect_scalar(node, path, "a text", report)) return std::nullopt;
+    if (!node.text.empty()) return node.text;
+    return report.error(node.mark, path, "The value is empty. Write one, or remove the option.");
 }
 
 }  // namespace
@@ -249,12 +211,19 @@ bool expect_scalar(const Node& node, const std::string& path, const std::string&
     return true;
 }
 
+std::string limit_text(const OptionSpec& spec, std::int64_t limit) {
+    if (spec.bind.type == OptionType::duration) {
+        return duration_text(std::chrono::milliseconds(limit));
+    }
+    return spec.bind.type == OptionType::size ? size_text(limit) : std::to_string(limit);
+}
+
 std::optional<std::vector<std::string>> read_texts(const Node& node, const std::string& path,
                                                    Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
-        report.error(node.mark, path,
-                     shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
-        return std::nullopt;
+        return report.error(
+            node.mark, path,
+            shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
     }
     std::vector<std::string> texts;
     for (const Node& item : node.items) {
@@ -266,36 +235,24 @@ std::optional<std::vector<std::string>> read_texts(const Node& node, const std::
 
 std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
                                       const std::string& path, Report& report) {
-    switch (spec.type) {
+    switch (spec.bind.type) {
         case OptionType::text:
-        case OptionType::secret: {
-            if (!expect_scalar(node, path, "a text", report)) return std::nullopt;
-            if (node.text.empty()) {
-                report.error(node.mark, path,
-                             "The value is empty. Write one, or remove the option.");
-                return std::nullopt;
-            }
-            OptionValue value;
-            value.text = node.text;
-            return value;
-        }
+        case OptionType::secret: return read_text(node, path, report);
         case OptionType::integer:
-        case OptionType::number: return read_number(spec, node, path, report);
+            return read_number<std::int64_t>("whole number", spec, node, path, report);
+        case OptionType::number: return read_number<double>("number", spec, node, path, report);
         case OptionType::duration:
         case OptionType::size: return read_amount(spec, node, path, report);
         case OptionType::hours: return read_hours(node, path, report);
         case OptionType::choice: return read_choice(spec, node, path, report);
-        case OptionType::texts: return with(&OptionValue::texts, read_texts(node, path, report));
+        case OptionType::texts: return read_texts(node, path, report);
         case OptionType::properties: return read_properties(node, path, report);
         case OptionType::headers: return read_headers(node, path, report);
         case OptionType::start: return read_start(node, path, report);
-        case OptionType::key_sources:
-            return with(&OptionValue::key_sources, read_key_sources(node, path, report));
-        case OptionType::source: return with(&OptionValue::source, read_source(node, path, report));
-        case OptionType::columns:
-            return with(&OptionValue::columns, read_columns(node, path, report));
-        case OptionType::fingerprint:
-            return with(&OptionValue::fingerprint, read_fingerprint(node, path, report));
+        case OptionType::key_sources: return read_key_sources(node, path, report);
+        case OptionType::source: return read_source(node, path, report);
+        case OptionType::columns: return read_columns(node, path, report);
+        case OptionType::fingerprint: return read_fingerprint(node, path, report);
     }
     return std::nullopt;
 }

@@ -18,6 +18,9 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
 // The value of a default's text. REQUIRES: it fits the type.
 OptionValue default_value(const OptionSpec& spec);
 
+// A limit of a number, with its unit.
+std::string limit_text(const OptionSpec& spec, std::int64_t limit);
+
 // The parts of read_value() for sources (sources.cc).
 std::optional<FieldSource> read_source(const Node& node, const std::string& path, Report& report);
 std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const std::string& path,

@@ -1,144 +1,101 @@
-#include <cstdlib>
-
+#include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
 
-using To = OptionTarget;
-using In = OptionValue;
-
-const OptionSpec webhook_entries[] = {
+const std::vector<OptionSpec> webhook_options = {
     {.path = "topics[].sink.webhook.url",
-     .type = OptionType::secret,
      .meaning = "Each message is sent there, its payload as the body. With `store: lease` alone. "
                 "2xx is done; 408, 425, 429, 5xx, 3xx and a network's error are tried again, and "
                 "the message holds up its partition meanwhile; any other 4xx is final: a dead "
                 "letter. No redirect is followed, no proxy asked.",
      .cost = "The effect may be brought about again where an answer was lost: the other side has "
              "to honour the key in `key_header`.",
-     .bind = [](To& to, const In& value) { to.webhook->url = Secret(value.text); }},
+     .bind = into([](To& to) { return &to.webhook->url; })},
     {.path = "topics[].sink.webhook.method",
-     .type = OptionType::choice,
      .default_text = "POST",
      .meaning = "The request's method.",
-     .bind =
-         [](To& to, const In& value) {
-             static const char* const names[] = {"POST", "PUT", "PATCH"};
-             to.webhook->method = names[value.choice];
-         },
+     .bind = {OptionType::choice,
+              [](To& to, const In& value) {
+                  static const char* const names[] = {"POST", "PUT", "PATCH"};
+                  to.webhook->method = names[std::get<Choice>(value).index];
+              }},
      .choices = {"POST", "PUT", "PATCH"}},
     {.path = "topics[].sink.webhook.concurrency",
-     .type = OptionType::integer,
      .default_text = "16",
      .meaning = "Calls under way at once, of each worker. Messages of one partition with the same "
                 "record key go one after the other, in offset order; others as they come.",
      .cost = "While a batch of eight times as many is worked on, the worker's other topics wait.",
-     .bind =
-         [](To& to, const In& value) {
-             to.webhook->concurrency = static_cast<std::size_t>(value.integer);
-         },
-     .minimum = 1,
-     .maximum = 1000},
+     .bind = into([](To& to) { return &to.webhook->concurrency; }),
+     .limits = {1, 1000}},
     {.path = "topics[].sink.webhook.timeout",
-     .type = OptionType::duration,
      .default_text = "10s",
      .meaning = "Of one call, to the answer's last byte. Half of `ledger.lease` at most.",
      .cost = "A revoke and a shutdown wait for calls under way, up to `drain_timeout`.",
-     .bind = [](To& to, const In& value) { to.webhook->timeout = value.duration; },
-     .minimum = 10,
-     .maximum = 600'000},
+     .bind = into([](To& to) { return &to.webhook->timeout; }),
+     .limits = {10, 600'000}},
     {.path = "topics[].sink.webhook.connect_timeout",
-     .type = OptionType::duration,
      .default_text = "3s",
      .meaning = "Of its connection alone, with the look-up of the name and TLS.",
-     .bind = [](To& to, const In& value) { to.webhook->connect_timeout = value.duration; },
-     .minimum = 10,
-     .maximum = 600'000},
+     .bind = into([](To& to) { return &to.webhook->connect_timeout; }),
+     .limits = {10, 600'000}},
     {.path = "topics[].sink.webhook.retries",
-     .type = OptionType::integer,
      .default_text = "3",
      .meaning = "How often a call is made again in a row. After that the key is let go, and its "
                 "partition is read again from there after a pause: a second at first, doubled up "
                 "to five minutes. `Retry-After` is honoured, here and there.",
-     .bind =
-         [](To& to, const In& value) {
-             to.webhook->retries.attempts = static_cast<int>(value.integer);
-         },
-     .minimum = 0,
-     .maximum = 100},
+     .bind = into([](To& to) { return &to.webhook->retries.attempts; }),
+     .limits = {0, 100}},
     {.path = "topics[].sink.webhook.backoff",
-     .type = OptionType::duration,
      .default_text = "500ms",
      .meaning = "Before the first of these; each further one waits twice as long, and up to a "
                 "quarter longer by chance.",
-     .bind = [](To& to, const In& value) { to.webhook->retries.backoff = value.duration; },
-     .minimum = 10,
-     .maximum = 300'000},
+     .bind = into([](To& to) { return &to.webhook->retries.backoff; }),
+     .limits = {10, 300'000}},
     {.path = "topics[].sink.webhook.retry_on",
-     .type = OptionType::texts,
      .meaning = "Further statuses from 400 to 499 that are tried again, such as `[409]` where the "
                 "other side says so of a first try that still runs.",
      .cost = "One that never passes holds up its partition for good.",
-     .bind =
-         [](To& to, const In& value) {
-             for (const std::string& text : value.texts) {
-                 const long status = std::strtol(text.c_str(), nullptr, 10);
-                 to.webhook->retry_on.push_back(static_cast<int>(status));
-             }
-         }},
+     .bind = into([](To& to) { return &to.webhook->retry_on; })},
     {.path = "topics[].sink.webhook.key_header",
      .default_text = "Idempotency-Key",
      .meaning = "The header with the key that the other side knows a repeat by: a UUID derived "
                 "from the message's own key, in quotes (RFC 8941), the same on each try.",
      .cost = "Another name takes the protection away until the other side reads it.",
-     .bind = [](To& to, const In& value) { to.webhook->key_header = value.text; }},
+     .bind = into([](To& to) { return &to.webhook->key_header; })},
     {.path = "topics[].sink.webhook.content_type",
      .default_text = "application/json",
      .meaning = "The header `Content-Type` of each call.",
-     .bind = [](To& to, const In& value) { to.webhook->content_type = value.text; }},
+     .bind = into([](To& to) { return &to.webhook->content_type; })},
     {.path = "topics[].sink.webhook.headers",
-     .type = OptionType::headers,
      .meaning = "Further headers of each call, such as `Authorization: Bearer ${TOKEN}`. The "
                 "record's own `traceparent` and `tracestate` are passed through without being "
                 "named here; a record without one has a `traceparent` made of its downstream key.",
-     .bind =
-         [](To& to, const In& value) {
-             to.webhook->headers.assign(value.properties.begin(), value.properties.end());
-         }},
+     .bind = into([](To& to) { return &to.webhook->headers; })},
     {.path = "topics[].sink.webhook.allow_private",
-     .type = OptionType::texts,
      .meaning = "Networks that may be called though they are not public, such as `[10.1.0.0/16, "
                 "\"::1\"]`. Addresses of loopback, link-local, private and other special ranges "
                 "are refused else, when the connection is made, whatever the name said before.",
      .cost = "What a message's address leads to there can be reached.",
-     .bind = [](To& to, const In& value) { to.webhook->allow_private = value.texts; }},
+     .bind = into([](To& to) { return &to.webhook->allow_private; })},
     {.path = "topics[].sink.webhook.ca_file",
      .meaning = "A file of PEM certificates to trust in place of the system's; relative to this "
                 "configuration's folder.",
-     .bind = [](To& to, const In& value) { to.webhook->ca_file = value.text; }},
+     .bind = into([](To& to) { return &to.webhook->ca_file; })},
     {.path = "topics[].sink.webhook.answer_bytes",
-     .type = OptionType::size,
      .default_text = "64KiB",
      .meaning = "Most bytes of an answer's body that are read. Of a longer one the status counts, "
                 "and the body is not kept, whatever `results` says.",
-     .bind = [](To& to, const In& value) { to.webhook->answer_bytes = value.integer; },
-     .maximum = 64 * 1024 * 1024},
+     .bind = into_size([](To& to) { return &to.webhook->answer_bytes; }),
+     .limits = {0, 64 * 1024 * 1024}},
     {.path = "topics[].sink.webhook.sign.secret",
-     .type = OptionType::secret,
      .meaning = "Each call is signed: HMAC-SHA256 with this key over the time in seconds, a dot "
                 "and the body, as `t=SECONDS,v1=HEX`.",
-     .bind = [](To& to, const In& value) { to.webhook->sign_secret = Secret(value.text); }},
+     .bind = into([](To& to) { return &to.webhook->sign_secret; })},
     {.path = "topics[].sink.webhook.sign.header",
      .default_text = "Onceward-Signature",
      .meaning = "The header that the signature goes in.",
-     .bind = [](To& to, const In& value) { to.webhook->sign_header = value.text; }},
+     .bind = into([](To& to) { return &to.webhook->sign_header; })},
 };
-
-}  // namespace
-
-std::vector<OptionSpec> webhook_options() {
-    return {std::begin(webhook_entries), std::end(webhook_entries)};
-}
 
 }  // namespace onceward

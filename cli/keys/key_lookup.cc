@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/terminal/usage_error.h"
+#include "dedup/base/text.h"
 #include "dedup/once.h"
 #include "dedup/operator/explain_statement.h"
 #include "gateway/requests/request_digest.h"
@@ -17,14 +18,9 @@ std::optional<Digest> digest_from_text(std::string text) {
     std::erase(text, '-');
     Digest digest;
     if (text.size() != 2 * digest.bytes.size()) return std::nullopt;
-    const auto value = [](char c) {
-        if (c >= '0' && c <= '9') return c - '0';
-        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-        return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-    };
     for (std::size_t index = 0; index < digest.bytes.size(); ++index) {
-        const int high = value(text[2 * index]);
-        const int low = value(text[2 * index + 1]);
+        const int high = hex_value(text[2 * index]);
+        const int low = hex_value(text[2 * index + 1]);
         if (high < 0 || low < 0) return std::nullopt;
         digest.bytes[index] = static_cast<std::uint8_t>(high * 16 + low);
     }

@@ -10,9 +10,9 @@
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/json_output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/range_reader.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -20,16 +20,11 @@ namespace {
 
 constexpr std::chrono::seconds look_limit{10};  // for each offset that is checked
 
-struct SkipOptions {
-    OperatorOptions common;
-    std::string group;
+struct SkipOptions : OperatorOptions {
     std::string topic;
     int partition = 0;
     std::int64_t offset = 0;
     std::optional<std::int64_t> to;
-    std::string reason;
-    bool yes = false;
-    bool json = false;
     TopicPartition where() const { return {topic, Partition{partition}}; }
 };
 
@@ -49,14 +44,15 @@ std::optional<Offset> fence_of(Connection& connection, const std::string& group,
 
 // Reads the log from the damaged offset on.
 Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
-    if (!setup.configuration) {
-        throw UsageError(
-            "where the range ends is looked for in the log: give a configuration with -c, or --to");
-    }
+    const KafkaOptions& kafka =
+        configuration_of(
+            setup,
+            "where the range ends is looked for in the log: give a configuration with -c, or --to")
+            .kafka;
     const Offset begin{options.offset};
     try {
-        const Offset log_end = BrokerView(setup.configuration->kafka).range(options.where()).latest;
-        RangeReader sampler(setup.configuration->kafka);
+        const Offset log_end = BrokerView(kafka).range(options.where()).latest;
+        RangeReader sampler(kafka);
         const auto found = next_readable(begin, log_end, [&](Offset offset) {
             return sampler.look(options.where(), offset, look_limit);
         });
@@ -83,14 +79,13 @@ int not_there(const SkipOptions& options, const std::string& group,
 }
 
 int skip(const SkipOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "offsets skip", options.topic);
+    const OperatorSetup setup = operator_setup(options, "offsets skip", options.topic);
     const std::string group = group_of(setup, options.group);
     if (options.reason.empty()) throw UsageError("why? Say it with --reason");
     if (options.to && *options.to <= options.offset) {
         throw UsageError("--to is the first offset after the range, above --offset");
     }
     Connection connection = writing_session(setup);
-    require_version(connection);
     const Offset begin{options.offset};
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
     if (fence != begin) return not_there(options, group, fence);
@@ -101,11 +96,12 @@ int skip(const SkipOptions& options) {
         if (!outcome.done) return not_there(options, group, outcome.fence);
     }
     if (options.json) {
-        std::cout << nlohmann::json{{"topic", options.topic},   {"partition", options.partition},
-                                    {"begin", begin.raw()},     {"end", end.raw()},
-                                    {"reason", options.reason}, {"done", options.yes}}
-                         .dump(2)
-                  << '\n';
+        print_json({{"topic", options.topic},
+                    {"partition", options.partition},
+                    {"begin", begin.raw()},
+                    {"end", end.raw()},
+                    {"reason", options.reason},
+                    {"done", options.yes}});
         return exit_ok;
     }
     std::cout << (options.yes ? "skipped " : "would skip ") << named(options.where())
@@ -116,10 +112,9 @@ int skip(const SkipOptions& options) {
 }
 
 int retry(const SkipOptions& options) {
-    const OperatorSetup setup = operator_setup(options.common, "offsets retry", options.topic);
+    const OperatorSetup setup = operator_setup(options, "offsets retry", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection = writing_session(setup);
-    require_version(connection);
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
     if (!fence) return not_there(options, group, fence);
     const SkipOutcome outcome = skip_range(connection, group, options.where(), *fence, *fence, "");
@@ -132,16 +127,12 @@ int retry(const SkipOptions& options) {
 
 CLI::App* add_one(CLI::App& offsets, Commands& commands, const char* name, const char* text,
                   const std::shared_ptr<SkipOptions>& options, int (*work)(const SkipOptions&)) {
-    CLI::App* command = offsets.add_subcommand(name, text);
-    add_operator_options(*command, options->common);
-    command->add_option("--group", options->group,
-                        "The consumer group; default: the configuration's");
+    CLI::App* command = add_operator_command(offsets, commands, name, text, options, work);
+    add_group_option(*command, *options);
     command->add_option("--topic", options->topic, "The topic")->required();
     command->add_option("--partition", options->partition, "The partition")
         ->required()
         ->check(CLI::NonNegativeNumber);
-    commands.add(*command,
-                 [options, work] { return run_operator_command([&] { return work(*options); }); });
     return command;
 }
 
@@ -160,8 +151,8 @@ void add_offsets_skip(CLI::App& offsets, Commands& commands) {
                         "read, looked for in the log");
     command->add_option("--reason", options->reason, "Why; written into skipped_ranges")
         ->required();
-    command->add_flag("--yes", options->yes, "Do it; otherwise only tell");
-    command->add_flag("--json", options->json, "Print JSON");
+    add_yes_flag(*command, *options);
+    add_json_flag(*command, *options);
     command->footer("Exit codes: 0 skipped or planned, 3 the group has no fence here.");
     add_one(offsets, commands, "retry",
             "Have a halted partition tried again where it stands, without skipping anything",

@@ -48,6 +48,12 @@ UsageError name_one(const std::string& why) {
     return UsageError(why + ": name one of the configuration's databases with --database");
 }
 
+// 42501, which the role's missing right has.
+bool tells_missing_right(const std::exception& error) {
+    const auto* postgres = dynamic_cast<const PostgresError*>(&error);
+    return postgres != nullptr && postgres->sqlstate() == "42501";
+}
+
 }  // namespace
 
 void add_operator_options(CLI::App& command, OperatorOptions& options) {
@@ -62,6 +68,19 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
     command.add_option("--database", options.database,
                        "Only this PostgreSQL server of the configuration: `postgres` or a name in "
                        "`databases`; default: the topic's, else all");
+}
+
+void add_group_option(CLI::App& command, OperatorOptions& options) {
+    command.add_option("--group", options.group,
+                       "The consumer group; default: the configuration's");
+}
+
+void add_yes_flag(CLI::App& command, OperatorOptions& options) {
+    command.add_flag("--yes", options.yes, "Do it; otherwise only tell");
+}
+
+void add_json_flag(CLI::App& command, OperatorOptions& options) {
+    command.add_flag("--json", options.json, "Print JSON");
 }
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
@@ -141,15 +160,22 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
     return std::move(setups.front());
 }
 
-Connection writing_session(const OperatorSetup& setup) {
+Connection migrating_session(const OperatorSetup& setup) {
     Connection connection(setup.connection);
     check_server(connection);
     return connection;
 }
 
-bool tells_missing_right(const std::exception& error) {
-    const auto* postgres = dynamic_cast<const PostgresError*>(&error);
-    return postgres != nullptr && postgres->sqlstate() == "42501";
+Connection writing_session(const OperatorSetup& setup) {
+    Connection connection = migrating_session(setup);
+    require_version(connection);
+    return connection;
+}
+
+Connection reading_session(const OperatorSetup& setup) {
+    Connection connection(setup.connection);
+    require_version(connection);
+    return connection;
 }
 
 void tell_missing_right(const std::exception& error) {
@@ -159,10 +185,46 @@ void tell_missing_right(const std::exception& error) {
                  "run as that owner, and your own tables need a GRANT of yours\n";
 }
 
+int on_each(const std::vector<OperatorSetup>& setups,
+            const std::function<int(const OperatorSetup&)>& work) {
+    int code = exit_ok;
+    for (const OperatorSetup& setup : setups) {
+        try {
+            code = std::max(code, work(setup));
+        } catch (const std::runtime_error& error) {
+            if (setups.size() == 1) throw;
+            std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
+                      << '\n';
+            tell_missing_right(error);
+            code = exit_failure;
+        }
+    }
+    return code;
+}
+
+int run_operator_command(const std::function<int()>& work) {
+    try {
+        return work();
+    } catch (const UsageError& error) {
+        std::cerr << "onceward: " << error.what() << '\n';
+        return exit_usage;
+    } catch (const PostgresError& error) {
+        if (!tells_missing_right(error)) throw;
+        std::cerr << "onceward: " << error.what() << '\n';
+        tell_missing_right(error);
+        return exit_failure;
+    }
+}
+
 std::string group_of(const OperatorSetup& setup, const std::string& named) {
     if (!named.empty()) return named;
     if (setup.configuration) return setup.configuration->group;
     throw UsageError("which consumer group? Name it with --group, or give a configuration with -c");
+}
+
+const Configuration& configuration_of(const OperatorSetup& setup, const std::string& why) {
+    if (!setup.configuration) throw UsageError(why);
+    return *setup.configuration;
 }
 
 }  // namespace onceward

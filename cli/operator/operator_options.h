@@ -1,11 +1,12 @@
 #pragma once
-// What the operator's commands share: which database and schema, and whose configuration. Plain
-// values.
+// What the operator's commands share: which database and schema, whose configuration, and the frame
+// that runs a command. Plain values.
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,25 @@
 
 namespace onceward {
 
+// A command's own options derive from these. Those from `group` on are only offered where they mean
+// something.
 struct OperatorOptions {
     std::string config = "onceward.yaml";
     std::string dsn;
     std::string schema;
     std::string database;
     bool config_given = false;
+    std::string group;
+    std::string reason;
+    bool yes = false;
+    bool json = false;
 };
 
 // Adds -c/--config, --dsn, --schema and --database. `options` must outlive the program's run.
 void add_operator_options(CLI::App& command, OperatorOptions& options);
+void add_group_option(CLI::App& command, OperatorOptions& options);
+void add_yes_flag(CLI::App& command, OperatorOptions& options);
+void add_json_flag(CLI::App& command, OperatorOptions& options);
 
 // The same, after KEY, --topic and --route, and then the other options that identify a key:
 // --group, --operation, --tenant, --kind, --source, --digest.
@@ -57,50 +67,47 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
 
 // The group that was named, else the configuration's. Throws UsageError where there is neither.
 std::string group_of(const OperatorSetup& setup, const std::string& named);
+// The configuration. Throws UsageError with `why` it is needed if there is none.
+const Configuration& configuration_of(const OperatorSetup& setup, const std::string& why);
 
-// The session of a command that changes something: a crash must not lose what it commits. Throws
-// ServerRefused; what Connection and check_server() throw.
+// A session with a schema of this program's version. Throws what Connection and require_version()
+// throw.
+Connection reading_session(const OperatorSetup& setup);
+// The same for a command that changes something: a crash must not lose what it commits. Throws
+// ServerRefused as well.
 Connection writing_session(const OperatorSetup& setup);
+// The same for `migrate`, whatever the schema's version is.
+Connection migrating_session(const OperatorSetup& setup);
 
-// Whether it says that the role lacks a right: 42501.
-bool tells_missing_right(const std::exception& error);
-// Then a line on standard error: how the role gets the right.
+// If it says that the role lacks a right (42501): a line on standard error, how the role gets it.
 void tell_missing_right(const std::exception& error);
 
 // Runs the work on each server, whatever another one says: the worst of its exit codes. Where there
 // are several, a server's failure is its line on standard error.
-template <class Work>
-int on_each(const std::vector<OperatorSetup>& setups, Work work) {
-    int code = exit_ok;
-    for (const OperatorSetup& setup : setups) {
-        try {
-            code = std::max<int>(code, work(setup));
-        } catch (const std::runtime_error& error) {
-            if (setups.size() == 1) throw;
-            std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
-                      << '\n';
-            tell_missing_right(error);
-            code = exit_failure;
-        }
-    }
-    return code;
-}
+int on_each(const std::vector<OperatorSetup>& setups,
+            const std::function<int(const OperatorSetup&)>& work);
 
 // Runs a command's work; a UsageError becomes its line on standard error and exit_usage, and a
 // missing right two lines: the error, and how the role gets the right.
-template <class Work>
-int run_operator_command(Work work) {
-    try {
-        return work();
-    } catch (const UsageError& error) {
-        std::cerr << "onceward: " << error.what() << '\n';
-        return exit_usage;
-    } catch (const PostgresError& error) {
-        if (!tells_missing_right(error)) throw;
-        std::cerr << "onceward: " << error.what() << '\n';
-        tell_missing_right(error);
-        return exit_failure;
-    }
+int run_operator_command(const std::function<int()>& work);
+
+// Registers the work of `command`, which gets what its options were bound to.
+template <class Options, class Work>
+void add_operator_work(CLI::App& command, Commands& commands,
+                       const std::shared_ptr<Options>& options, Work work) {
+    commands.add(command,
+                 [options, work] { return run_operator_command([&] { return work(*options); }); });
+}
+
+// Adds a command with the options of add_operator_options().
+template <class Options, class Work>
+CLI::App* add_operator_command(CLI::App& program, Commands& commands, const char* name,
+                               const char* text, const std::shared_ptr<Options>& options,
+                               Work work) {
+    CLI::App* command = program.add_subcommand(name, text);
+    add_operator_options(*command, *options);
+    add_operator_work(*command, commands, options, work);
+    return command;
 }
 
 }  // namespace onceward

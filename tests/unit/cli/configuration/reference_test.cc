@@ -34,7 +34,7 @@ TEST(Reference, EveryOptionIsDescribedAndBound) {
     for (const OptionSpec& spec : option_table()) {
         EXPECT_TRUE(paths.insert(spec.path).second) << spec.path << " is there twice";
         EXPECT_FALSE(spec.meaning.empty()) << spec.path;
-        EXPECT_NE(spec.bind, nullptr) << spec.path;
+        EXPECT_NE(spec.bind.set, nullptr) << spec.path;
     }
 }
 

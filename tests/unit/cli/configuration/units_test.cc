@@ -48,8 +48,10 @@ TEST(Units, TimesNeedAZone) {
     EXPECT_EQ(parse_timestamp("1969-12-31T22:00:00-02:00"), 0ms);
     // As PostgreSQL prints it, and so do the commands.
     EXPECT_EQ(parse_timestamp("1970-01-01 02:00:00.25+02"), 250ms);
+    // A leap second is the minute's end, and what is finer than a millisecond is cut off.
+    EXPECT_EQ(parse_timestamp("1970-01-01T00:00:60.0019Z"), 60'001ms);
     for (const char* wrong : {"2026-01-31", "2026-01-31T12:00:00", "2026-02-30T00:00:00Z",
-                              "2026-01-31T25:00:00Z", "yesterday"}) {
+                              "2026-01-31T25:00:00Z", "2026-01-31T12:00:00+16:00", "yesterday"}) {
         EXPECT_FALSE(parse_timestamp(wrong)) << wrong;
     }
 }
