@@ -5,6 +5,9 @@
 
 namespace onceward {
 
+// Containers inside each other; PostgreSQL's own parser and ours need stack for each.
+constexpr int json_depth_max = 500;
+
 constexpr bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 constexpr std::string_view trim_json_space(std::string_view text) {

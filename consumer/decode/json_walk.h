@@ -16,9 +16,6 @@ namespace onceward {
 
 class JsonWalk {
   public:
-    // Containers inside each other; PostgreSQL's own parser and ours need stack for each.
-    static constexpr int depth_max = 500;
-
     JsonWalk();
     ~JsonWalk();
     // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what

@@ -12,40 +12,21 @@ namespace onceward {
 namespace {
 
 Value text_or_bytes(std::string_view bytes) {
-    Value value;
-    value.kind = is_utf8(bytes) ? Value::Kind::text : Value::Kind::bytes;
-    value.text = bytes;
-    return value;
+    return {is_utf8(bytes) ? Value::Kind::text : Value::Kind::bytes, {}, bytes};
 }
 
 Value text_or_null(const std::optional<std::string_view>& bytes) {
-    if (bytes) {
-        return text_or_bytes(*bytes);
-    }
-    Value value;
-    value.kind = Value::Kind::null;
-    return value;
+    return bytes ? text_or_bytes(*bytes) : Value{Value::Kind::null, {}, {}};
 }
 
 Value header(const Record& record, std::string_view name) {
-    if (const std::optional<std::string_view> last = last_header(record, name)) {
-        return text_or_bytes(*last);
-    }
-    Value value;
-    for (const Header& candidate : record.headers) {
-        if (candidate.name == name) {
-            value.kind = Value::Kind::null;
-        }
-    }
-    return value;
+    const std::optional<std::string_view> last = last_header(record, name);
+    const bool is_there =
+        std::ranges::find(record.headers, name, &Header::name) != record.headers.end();
+    return is_there ? text_or_null(last) : Value{};
 }
 
-Value integer(std::int64_t number) {
-    Value value;
-    value.kind = Value::Kind::integer;
-    value.integer = number;
-    return value;
-}
+Value integer(std::int64_t number) { return {.kind = Value::Kind::integer, .integer = number}; }
 
 Value metadata(std::string_view name, const Record& record, std::string_view topic,
                std::pmr::memory_resource& arena) {
@@ -85,7 +66,7 @@ Value record_value(const FieldSource& source, const Record& record, std::string_
 void check_source(const FieldSource& source) {
     const std::vector<std::string> known = {"topic", "partition", "offset", "timestamp"};
     if (source.kind != FieldSource::Kind::metadata ||
-        std::find(known.begin(), known.end(), source.text) != known.end()) {
+        std::ranges::find(known, source.text) != known.end()) {
         return;
     }
     throw FormatError("there is no metadata `" + source.text +

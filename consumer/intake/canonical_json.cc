@@ -7,34 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "consumer/decode/json_text.h"
-#include "consumer/decode/utf8.h"
+#include "consumer/decode/json_reader.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
-
-// As JsonWalk::depth_max: each level takes stack.
-constexpr int depth_max = 500;
-
-void append_utf8(std::uint32_t point, std::string& out) {
-    const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-    if (point < 0x80) {
-        put(point);
-    } else if (point < 0x800) {
-        put(0xC0 | point >> 6);
-        put(0x80 | (point & 0x3F));
-    } else if (point < 0x10000) {
-        put(0xE0 | point >> 12);
-        put(0x80 | (point >> 6 & 0x3F));
-        put(0x80 | (point & 0x3F));
-    } else {
-        put(0xF0 | point >> 18);
-        put(0x80 | (point >> 12 & 0x3F));
-        put(0x80 | (point >> 6 & 0x3F));
-        put(0x80 | (point & 0x3F));
-    }
-}
 
 // REQUIRES: a number as JSON writes it, which is in no double's range and hence not 0.
 bool below_every_double(std::string_view number) {
@@ -51,167 +28,69 @@ bool below_every_double(std::string_view number) {
     return error == std::errc{} ? place + exponent < 0 : *begin == '-';
 }
 
-class Canonicaliser {
-  public:
-    explicit Canonicaliser(std::string_view text) : text_(text) {}
-
-    std::optional<std::string> run(std::string& out) {
-        value(out, 0);
-        skip_space();
-        if (fault_.empty() && at_ != text_.size()) fail("something follows the value");
-        return fault_.empty() ? std::nullopt : std::optional(std::move(fault_));
-    }
-
-  private:
+// The reader's visitor: appends each value to a text; an object's values are kept apart until all
+// its names are known.
+struct Canonical {
+    using Place = std::string*;
     struct Member {
         std::string name;
         std::string value;
     };
 
+    std::vector<std::vector<Member>> objects{};  // those that are open
+    std::string fault{};
+
     bool fail(const char* why) {
-        if (fault_.empty()) fault_ = why;
+        fault = why;
         return false;
     }
-    void skip_space() {
-        while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
-    }
-    // Whether this character comes next; passes it.
-    bool next_is(char wanted) {
-        skip_space();
-        if (at_ == text_.size() || text_[at_] != wanted) return false;
-        ++at_;
+
+    bool literal(Place out, std::string_view token) {
+        const bool number = token.front() == '-' || json_digits(token, 0) > 0;
+        if (number) {
+            return append_canonical_number(token, *out) || fail("a number is beyond every double");
+        }
+        out->append(token);
         return true;
     }
 
-    bool value(std::string& out, int depth) {
-        if (depth > depth_max) return fail("objects and arrays are nested too deep");
-        skip_space();
-        if (at_ == text_.size()) return fail("a value is missing");
-        switch (text_[at_]) {
-            case '{': return object(out, depth);
-            case '[': return array(out, depth);
-            case '"': {
-                std::string read;
-                if (!string(read)) return false;
-                append_canonical_string(read, out);
-                return true;
-            }
-            default: return literal(out);
-        }
+    void text(Place out, std::string_view text, bool) { append_canonical_string(text, *out); }
+
+    void open(Place out, char bracket) {
+        out->push_back(bracket);
+        if (bracket == '{') objects.emplace_back();
     }
 
-    bool object(std::string& out, int depth) {
-        ++at_;
-        std::vector<Member> members;
-        bool more = !next_is('}');
-        while (more) {
-            Member& member = members.emplace_back();
-            skip_space();
-            if (at_ == text_.size() || text_[at_] != '"') return fail("a name is missing");
-            if (!string(member.name)) return false;
-            if (!next_is(':')) return fail("a colon is missing");
-            if (!value(member.value, depth + 1)) return false;
-            more = next_is(',');
-            if (!more && !next_is('}')) return fail("an object does not end");
+    bool member(Place, std::string_view name, Place& value) {
+        value = &objects.back().emplace_back(Member{std::string(name), {}}).value;
+        return true;
+    }
+
+    Place element(Place out, std::uint64_t position) {
+        if (position > 0) out->push_back(',');
+        return out;
+    }
+
+    template <class Raw>
+    bool close(Place out, char bracket, const Raw&) {
+        if (bracket == '[') {
+            out->push_back(']');
+            return true;
         }
+        std::vector<Member>& members = objects.back();
         std::ranges::sort(members, utf16_less, &Member::name);
-        out.push_back('{');
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            if (i > 0 && members[i].name == members[i - 1].name) {
-                return fail("an object has one name twice");
-            }
-            if (i > 0) out.push_back(',');
-            append_canonical_string(members[i].name, out);
-            out.push_back(':');
-            out.append(members[i].value);
+        if (std::ranges::adjacent_find(members, {}, &Member::name) != members.end()) {
+            return fail("an object has one name twice");
         }
-        out.push_back('}');
+        for (const Member& member : members) {
+            if (out->back() != '{') out->push_back(',');
+            append_canonical_string(member.name, *out);
+            out->append(":").append(member.value);
+        }
+        out->push_back('}');
+        objects.pop_back();
         return true;
     }
-
-    bool array(std::string& out, int depth) {
-        ++at_;
-        out.push_back('[');
-        bool more = !next_is(']');
-        for (bool first = true; more; first = false) {
-            if (!first) out.push_back(',');
-            if (!value(out, depth + 1)) return false;
-            more = next_is(',');
-            if (!more && !next_is(']')) return fail("an array does not end");
-        }
-        out.push_back(']');
-        return true;
-    }
-
-    bool literal(std::string& out) {
-        const std::size_t begin = at_;
-        while (at_ < text_.size() && !is_json_space(text_[at_]) && text_[at_] != ',' &&
-               text_[at_] != ']' && text_[at_] != '}') {
-            ++at_;
-        }
-        const std::string_view token = text_.substr(begin, at_ - begin);
-        if (token == "true" || token == "false" || token == "null") {
-            out.append(token);
-            return true;
-        }
-        if (!is_json_number(token)) return fail("a value is none of JSON's");
-        return append_canonical_number(token, out) || fail("a number is beyond every double");
-    }
-
-    // Reads after the opening quote up to the closing one; escapes are resolved.
-    bool string(std::string& out) {
-        ++at_;
-        while (at_ < text_.size()) {
-            const char c = text_[at_++];
-            if (c == '"') return is_utf8(out) || fail("a string is not UTF-8");
-            if (static_cast<unsigned char>(c) < 0x20) break;
-            if (c != '\\') {
-                out.push_back(c);
-            } else if (!escape(out)) {
-                return false;
-            }
-        }
-        return fail("a string does not end");
-    }
-
-    bool escape(std::string& out) {
-        constexpr std::string_view names = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
-        const char c = at_ < text_.size() ? text_[at_++] : '\0';
-        if (c != 'u') {
-            const std::size_t which = names.find(c);
-            if (which == std::string_view::npos) return fail("an escape is none of JSON's");
-            out.push_back(meant[which]);
-            return true;
-        }
-        const std::optional<std::uint32_t> unit = code_unit();
-        if (!unit) return fail("an escape is none of JSON's");
-        if (*unit < 0xD800 || *unit > 0xDFFF) {
-            append_utf8(*unit, out);
-            return true;
-        }
-        std::optional<std::uint32_t> low;
-        if (*unit < 0xDC00 && text_.substr(at_).starts_with("\\u")) {
-            at_ += 2;
-            low = code_unit();
-        }
-        if (!low || *low < 0xDC00 || *low > 0xDFFF) return fail("a surrogate stands alone");
-        append_utf8(0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), out);
-        return true;
-    }
-
-    std::optional<std::uint32_t> code_unit() {
-        if (text_.size() - at_ < 4) return std::nullopt;
-        std::uint32_t unit = 0;
-        const char* const begin = text_.data() + at_;
-        const auto [end, error] = std::from_chars(begin, begin + 4, unit, 16);
-        if (error != std::errc{} || end != begin + 4) return std::nullopt;
-        at_ += 4;
-        return unit;
-    }
-
-    std::string_view text_;
-    std::size_t at_ = 0;
-    std::string fault_;
 };
 
 // UTF-16 sorts characters above U+FFFF (surrogates) before U+E000 to U+FFFF; UTF-8 sorts them
@@ -224,7 +103,9 @@ int rank(char c) {
 }  // namespace
 
 std::optional<std::string> append_canonical(std::string_view json, std::string& out) {
-    return Canonicaliser(json).run(out);
+    thread_local JsonBuffer buffer;
+    Canonical canonical;
+    return JsonReader<Canonical>(buffer, canonical).run(json, &out);
 }
 
 bool utf16_less(std::string_view left, std::string_view right) {

@@ -41,6 +41,8 @@ std::optional<std::string> append_value(const Value& value, std::string& out) {
         case Value::Kind::text: append_canonical_string(value.text, out); break;
         case Value::Kind::bytes: out += '"' + hex(value.text) + '"'; break;
         case Value::Kind::number:
+            if (!append_canonical_number(value.text, out)) return "a number is beyond every double";
+            break;
         case Value::Kind::json: return append_canonical(value.text, out);
     }
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include "consumer/decode/decoder.h"
 #include "consumer/decode/record_value.h"
 #include "consumer/intake/key_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -35,14 +36,9 @@ std::string describe(const KeySource& source) {
 bool is_structured_cloudevent(const Record& record) {
     constexpr std::string_view expected = "application/cloudevents+json";
     const std::optional<std::string_view> type = last_header(record, "content-type");
-    if (!type || type->size() < expected.size()) {
-        return false;
-    }
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    const bool more = type->size() > expected.size();
-    return std::equal(expected.begin(), expected.end(), type->begin(),
-                      [&](char a, char b) { return a == lower(b); }) &&
-           (!more || (*type)[expected.size()] == ';' || (*type)[expected.size()] == ' ');
+    if (!type) return false;
+    // Parameters may follow.
+    return lower_case(std::string(type->substr(0, type->find_first_of("; ")))) == expected;
 }
 
 }  // namespace
@@ -73,12 +69,9 @@ struct KeyExtractor::State {
 };
 
 std::size_t KeyExtractor::State::want(const std::string& path) {
-    const auto at = std::find(paths.begin(), paths.end(), path);
-    if (at == paths.end()) {
-        paths.push_back(path);
-        return paths.size() - 1;
-    }
-    return static_cast<std::size_t>(at - paths.begin());
+    const auto at = static_cast<std::size_t>(std::ranges::find(paths, path) - paths.begin());
+    if (at == paths.size()) paths.push_back(path);
+    return at;
 }
 
 void KeyExtractor::State::add(const KeySource& source, Format format) {

@@ -130,6 +130,13 @@ OrderedJson request_body(const RouteContract& contract) {
     return body;
 }
 
+void add_token(const RouteOptions& route, OrderedJson& operation) {
+    if (!route.token) return;
+    OrderedJson bearer;
+    bearer["bearer"] = OrderedJson::array();
+    operation["security"] = OrderedJson::array({bearer});
+}
+
 OrderedJson operation(const RouteContract& contract) {
     const RouteOptions& route = contract.route;
     std::string meaning = promise_of(route) + ".";
@@ -141,11 +148,7 @@ OrderedJson operation(const RouteContract& contract) {
     const OrderedJson parameters = parameters_of(route);
     if (!parameters.empty()) made["parameters"] = parameters;
     if (takes_body(route)) made["requestBody"] = request_body(contract);
-    if (route.token) {
-        OrderedJson bearer;
-        bearer["bearer"] = OrderedJson::array();
-        made["security"] = OrderedJson::array({bearer});
-    }
+    add_token(route, made);
     made["responses"] = responses_of(route);
     made["x-onceward"] = contract_object(contract);
     return made;
@@ -185,11 +188,7 @@ OrderedJson status_operation(const RouteContract& contract) {
         {"operationId", operation_of(route.pattern)},
         {"description", "What became of a key of `" + operation_of(contract.route.pattern) + "`."},
         {"parameters", parameters_of(route)}};
-    if (route.token) {
-        OrderedJson bearer;
-        bearer["bearer"] = OrderedJson::array();
-        made["security"] = OrderedJson::array({bearer});
-    }
+    add_token(route, made);
     made["responses"] = responses;
     return made;
 }

@@ -107,9 +107,7 @@ void DeadLetterSink::write(Transaction& transaction, const BatchContext& context
 std::string places_json(std::span<const ClaimPlace> places) {
     expects(!places.empty(), "there is a place to write");
     const auto quoted = [](const std::string& text) {
-        Value value;
-        value.kind = Value::Kind::text;
-        value.text = text;
+        const Value value{Value::Kind::text, {}, text};
         std::string json;
         const bool fits = !text.empty() && encode::json(value, Provenance::field, json).empty();
         return fits ? json : std::string("null");
@@ -132,9 +130,7 @@ std::string places_json(std::span<const ClaimPlace> places) {
 std::string headers_json(std::span<const Header> headers) {
     std::string json = "[";
     for (const Header& header : headers) {
-        Value name;
-        name.kind = Value::Kind::text;
-        name.text = header.name;
+        const Value name{Value::Kind::text, {}, header.name};
         json += json.size() > 1 ? ", {" : "{";
         // A name that jsonb could not hold is kept all the same.
         if (encode::check_text(header.name).empty()) {

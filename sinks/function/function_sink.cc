@@ -63,9 +63,7 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
             if (value.kind == Value::Kind::bytes) return "is not valid UTF-8";
             break;
     }
-    Value name;
-    name.kind = Value::Kind::text;
-    name.text = column.name;
+    const Value name{Value::Kind::text, {}, column.name};
     if (const Misfit misfit = encode::json(name, Provenance::field, out); !misfit.empty()) {
         return misfit;
     }
@@ -203,8 +201,8 @@ void FunctionSink::write(Transaction& transaction, const BatchContext&,
     if (messages.empty()) return;
     // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
     // would be stored and given under another message's key.
-    const bool together = numbers_its_rows_ || !options_.answers ||
-                          mutant(Mutant::answers_by_the_order_of_rows);
+    const bool together =
+        numbers_its_rows_ || !options_.answers || mutant(Mutant::answers_by_the_order_of_rows);
     const std::size_t step = together ? messages.size() : 1;
     for (std::size_t at = 0; at < messages.size(); at += step) {
         call(transaction, messages.subspan(at, step));

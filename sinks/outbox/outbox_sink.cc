@@ -58,9 +58,7 @@ std::optional<Rejection> append_object(const std::vector<ColumnOptions>& members
             continue;
         }
         if (out.size() > 1) out += ',';
-        Value name;
-        name.kind = Value::Kind::text;
-        name.text = members[i].name;
+        const Value name{Value::Kind::text, {}, members[i].name};
         if (const Misfit misfit = append_json(name, out); !misfit.empty()) {
             return unmappable(members[i].name, misfit);
         }

@@ -1,7 +1,5 @@
 // Protobuf payloads of a message with every kind of field, framed and not.
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "consumer/decode/decoder.h"
@@ -46,28 +44,18 @@ const std::vector<Path>& paths() {
     return all;
 }
 
-bool is_walked(const Path& path) {
-    return std::ranges::none_of(path.kinds, [](Kind kind) { return kind == Kind::json; }) &&
-           std::ranges::none_of(std::array{"took", "left"},
-                                [&](std::string_view name) { return name == path.name; });
-}
-
 struct Setup {
     std::vector<Value> values{paths().size()};
     std::unique_ptr<Decoder> decoder;
 
-    // `walked`: without what needs the parsed message.
-    explicit Setup(Framing framing, bool walked = false) {
+    explicit Setup(Framing framing) {
         FormatOptions options;
         options.format = Format::protobuf;
         options.framing = framing;
         options.proto_files = {ONCEWARD_SOURCE_FOLDER "/tests/fuzz/sample.proto"};
         options.message = "fuzz.v1.Sample";
         std::vector<std::string> names;
-        for (const Path& path : paths()) {
-            if (!walked || is_walked(path)) names.emplace_back(path.name);
-        }
-        values.resize(names.size());
+        for (const Path& path : paths()) names.emplace_back(path.name);
         decoder = make_decoder(options, names);
     }
     std::string decode(std::string_view payload, std::pmr::memory_resource& arena) {
@@ -105,19 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!first.starts_with("rejected")) {
         for (std::size_t i = 0; i < setup.values.size(); ++i) {
             fuzz::check(fuzz::paths()[i], setup.values[i]);
-        }
-    }
-    // Without the paths that need a parser the wire format is walked, with the same values.
-    static fuzz::Setup walked(Framing::none, true);
-    if (!first.starts_with("rejected") && &setup == &bare) {
-        fuzz::require(!walked.decode(parts.rest(), arena).starts_with("rejected"),
-                      "what a parser accepts can be walked");
-        std::size_t at = 0;
-        for (std::size_t i = 0; i < bare.values.size(); ++i) {
-            if (!fuzz::is_walked(fuzz::paths()[i])) continue;
-            fuzz::require(
-                fuzz::describe({&bare.values[i], 1}) == fuzz::describe({&walked.values[at++], 1}),
-                std::string("the walk agrees on ") + fuzz::paths()[i].name);
         }
     }
     // The decoder keeps its message from payload to payload; another one in between leaves nothing.

@@ -1,4 +1,4 @@
-#include "consumer/decode/json_walk.h"
+#include "consumer/decode/json_text.h"
 #include "tests/unit/consumer/records.h"
 
 namespace onceward::test {
@@ -127,8 +127,8 @@ TEST(JsonDecoder, DepthIsBounded) {
     const auto nested = [](std::size_t depth, char open, char close) {
         return "{\"a\":1,\"b\":" + std::string(depth, open) + std::string(depth, close) + "}";
     };
-    EXPECT_EQ(rejection_of(nested(JsonWalk::depth_max - 1, '[', ']')), "");
-    const std::string reason = rejection_of(nested(JsonWalk::depth_max, '[', ']'));
+    EXPECT_EQ(rejection_of(nested(json_depth_max - 1, '[', ']')), "");
+    const std::string reason = rejection_of(nested(json_depth_max, '[', ']'));
     EXPECT_NE(reason.find("deeper"), std::string::npos) << reason;
     EXPECT_NE(rejection_of(nested(10'000, '[', ']')), "");
     EXPECT_NE(rejection_of(std::string(10'000, '[')), "");
