@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/composition/composition.h"
-#include "cli/composition/route_guard.h"
 #include "cli/configuration/databases.h"
 #include "consumer/intake/message_builder.h"
 
@@ -42,7 +41,7 @@ SinkBatcherOptions batcher_of(const Configuration& configuration, std::size_t pl
 }  // namespace
 
 SinkRoutes::SinkRoutes(const Configuration& configuration, StepObserver* observer)
-    : guard_(route_guard(configuration.postgres)),
+    : guard_({.connection = configuration.postgres}),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_sinks))) {
     const bool publishes = std::ranges::any_of(configuration.route_sinks, [](const auto& route) {
@@ -57,8 +56,7 @@ SinkRoutes::SinkRoutes(const Configuration& configuration, StepObserver* observe
         SinkBatcherOptions options = batcher_of(configuration, place, message);
         options.log_windows = windows;
         options.observer = observer;
-        options.session_opened = [this](int pid) { guard_.watch(pid); };
-        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.guard = &guard_;
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         batchers_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
     }

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "cli/composition/composition.h"
-#include "cli/composition/route_guard.h"
 #include "cli/configuration/databases.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/http_client.h"
@@ -99,13 +98,12 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
 }
 
 UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, StepObserver* observer)
-    : guard_(route_guard(configuration.postgres)),
+    : guard_({.connection = configuration.postgres}),
       retention_(make_retention_options(configuration.postgres,
                                         ledgers_of(configuration, configuration.route_upstreams))) {
     for (const auto& [place, message] : configuration.route_upstreams) {
         UpstreamRequestOptions options = requests_of(configuration, place, message);
-        options.session_opened = [this](int pid) { guard_.watch(pid); };
-        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.guard = &guard_;
         options.observer = observer;
         routes_.emplace(place, std::make_unique<UpstreamRequests>(std::move(options)));
     }

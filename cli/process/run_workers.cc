@@ -20,8 +20,7 @@
 #include "dedup/policy/failure_series.h"
 #include "dedup/retention/retention.h"
 #include "dedup/server/frozen_session_guard.h"
-#include "dedup/server/migration.h"
-#include "dedup/server/server_check.h"
+#include "dedup/server/server_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -47,10 +46,8 @@ void warn_of_outbox(Connection& connection, const Configuration& configuration) 
 // there must have the right schema before anything runs.
 void check_schema(const Configuration& configuration) try {
     try {
-        Connection connection(configuration.postgres);
-        check_server(connection);
-        require_version(connection);
-        warn_of_outbox(connection, configuration);
+        ServerSession session({.connection = configuration.postgres});
+        warn_of_outbox(session.open(), configuration);
     } catch (const PostgresError& error) {
         switch (meaning_of(error)) {
             case FailureAction::retry:
@@ -99,8 +96,7 @@ std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* ob
     WorkerOptions options = make_worker_options(server.configuration, number);
     options.log_windows = server.log_windows;
     options.observer = observer;
-    options.session_opened = [&server](int pid) { server.guard.watch(pid); };
-    options.session_closed = [&server](int pid) { server.guard.forget(pid); };
+    options.guard = &server.guard;
     auto worker = std::make_unique<Worker>(std::move(options));
     worker->start();
     return worker;

@@ -63,7 +63,7 @@ class Relay {
 
   private:
     class Leader;
-    void serve(const std::stop_token& stop);
+    void serve(Connection& connection, const std::stop_token& stop);
     RelayOptions options_;
     mutable std::mutex mutex_;
     RelayCounts counts_;
