@@ -10,6 +10,7 @@
 #include "dedup/policy/failure_series.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"
+#include "dedup/unfenced_transaction.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -70,8 +71,8 @@ class OnceCall {
                     action == FailureAction::retry || action == FailureAction::reconnect;
                 if (!again || attempt >= options_.tries) throw;
                 lost_ = lost_ || action == FailureAction::reconnect;
-                unregistered_ = unregistered_ || (origin_ == Origin::ours &&
-                                                  error.sqlstate() == lost_registration);
+                unregistered_ = unregistered_ ||
+                                (origin_ == Origin::ours && error.sqlstate() == lost_registration);
                 std::this_thread::sleep_for(failures.pause());
             }
         }
@@ -134,33 +135,27 @@ class OnceCall {
         if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is registered no longer");
     }
 
-    // DANGER: keep these lines in this order: claim, effect, result, COMMIT. In any other order a
-    // crash leaves an effect without its claim. Without a function the failure that it threw is
-    // stored.
+    // Without a function the failure that it threw is stored.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
-        OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
-        require_ledger(transaction, connection.options().idle_in_transaction_timeout);
+        UnfencedTransaction unfenced(connection,
+                                     {.claims = *claims_, .origin = origin_, .results = &*results_},
+                                     OwnedTransaction::Begin::with_first);
+        require_ledger(unfenced.transaction(), connection.options().idle_in_transaction_timeout);
         const Claim claim{digest_, key_.fingerprint, Partition{0}, Offset{0}};
-        const auto verdicts = claims_->claim(transaction, std::string(service), {&claim, 1});
-        switch (verdicts->front().verdict) {
+        switch (unfenced.claim(std::string(service), {&claim, 1})->front().verdict) {
             case Verdict::conflict: return {OnceAnswer::Kind::conflict, {}};
-            case Verdict::duplicate: return known(transaction);
+            case Verdict::duplicate: return known(unfenced.transaction());
             case Verdict::fresh: break;
         }
-        origin_ = Origin::sink;
-        MessageResult result =
-            function ? within(options_.limits, function(transaction)) : failure_.value();
-        // What the function deferred is checked, and nothing may cancel the COMMIT.
-        const Parameters none;
-        transaction.pipelined(
-            {{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
-        origin_ = Origin::ours;
-        results_->begin();
-        const ResultStore::Stored stored{digest_, std::string(key_.tenant), result, attempt_};
-        results_->put(transaction, {&stored, 1});
-        origin_ = Origin::sink;  // A deferred trigger may still speak.
-        transaction.commit();
-        return {OnceAnswer::Kind::applied, std::move(result)};
+        OnceAnswer answer;
+        unfenced.apply([&](Transaction& transaction) {
+            answer.result =
+                function ? within(options_.limits, function(transaction)) : failure_.value();
+            return std::vector<ResultStore::Stored>{
+                {digest_, std::string(key_.tenant), answer.result, attempt_}};
+        });
+        if (unfenced.land() == Settlement::again) try_again("the ledger was rotated");
+        return answer;
     }
 
     OnceAnswer known(Transaction& transaction) {
@@ -195,8 +190,7 @@ class OnceCall {
     bool unregistered_ = false;             // or so it may be: it is registered again
 };
 
-OnceLedger::OnceLedger(Connection& connection, OnceOptions options)
-    : options_(std::move(options)) {
+OnceLedger::OnceLedger(Connection& connection, OnceOptions options) : options_(std::move(options)) {
     check_server(connection);
     register_again(connection);
 }

@@ -1,7 +1,6 @@
 #pragma once
 // What the admin port reports about a process: one moment of its workers. Plain values.
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -70,25 +69,10 @@ struct ProcessStatus {
     std::optional<DurableTotals> durable;
     std::vector<RetentionState> retention;
     std::vector<RelayState> relays;
-    std::vector<RouteTraffic> routes;          // of the front door, where there is one
-    std::optional<FrontDoorState> front_door;  // nullopt if no route keeps keys
-    std::optional<ServerCounts> server;        // of the front door
+    std::vector<RouteTraffic> routes;                    // of the front door, where there is one
+    std::optional<FrontDoorState> front_door;            // nullopt if no route keeps keys
+    std::optional<ServerCounts> server;                  // of the front door
     std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
-
-    // Adds one more job: a server's jobs are reported as one, since a metric has one value.
-    void add_retention(const std::string& database, const RetentionCounts& counts) {
-        const auto known = std::ranges::find(retention, database, &RetentionState::database);
-        if (known == retention.end()) {
-            retention.push_back({database, counts});
-        } else {
-            known->counts += counts;
-        }
-    }
-    // Adds the state of some of the routes.
-    void add_front_door(const std::optional<std::string>& postgres_failure) {
-        if (!front_door) front_door.emplace();
-        if (postgres_failure) front_door->postgres_failure = *postgres_failure;
-    }
 };
 
 }  // namespace onceward

@@ -1,10 +1,6 @@
 #include "cli/composition/sink_routes.h"
 
-#include <algorithm>
-
 #include "cli/composition/composition.h"
-#include "cli/composition/route_guard.h"
-#include "cli/configuration/databases.h"
 #include "consumer/intake/message_builder.h"
 
 namespace onceward {
@@ -41,33 +37,17 @@ SinkBatcherOptions batcher_of(const Configuration& configuration, std::size_t pl
 
 }  // namespace
 
-SinkRoutes::SinkRoutes(const Configuration& configuration, StepObserver* observer)
-    : guard_(route_guard(configuration.postgres)),
-      retention_(make_retention_options(configuration.postgres,
-                                        ledgers_of(configuration, configuration.route_sinks))) {
-    const bool publishes = std::ranges::any_of(configuration.route_sinks, [](const auto& route) {
-        return !outboxes_of(route.second).empty();
-    });
-    if (auto options = publishes ? make_relay_options(configuration) : std::nullopt) {
-        options->observer = observer;
-        relay_.emplace(std::move(*options));
-    }
-    const auto windows = std::make_shared<LogWindows>();
+SinkRoutes::SinkRoutes(const Configuration& configuration, ServerUpkeep& upkeep,
+                       StepObserver* observer) {
     for (const auto& [place, message] : configuration.route_sinks) {
         SinkBatcherOptions options = batcher_of(configuration, place, message);
-        options.log_windows = windows;
+        options.log_windows = upkeep.log_windows();
         options.observer = observer;
-        options.session_opened = [this](int pid) { guard_.watch(pid); };
-        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.guard = &upkeep.guard();
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         batchers_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
     }
-    retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
-    if (!relay_) return;
-    relay_thread_ = std::jthread([this](const std::stop_token& stop) { relay_->run(stop); });
 }
-
-SinkRoutes::~SinkRoutes() = default;
 
 void SinkRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
     const std::size_t route = requests.front().route;
@@ -75,14 +55,7 @@ void SinkRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
 }
 
 void SinkRoutes::complete(ProcessStatus& status) const {
-    status.add_front_door(guard_.failure());
     for (const auto& [route, count] : timed_out_) status.front_door->timed_out[route] = count;
-    status.add_retention(default_database, retention_.counts());
-    // If workers use that server too, theirs is reported: a metric has one value.
-    if (relay_ && std::ranges::find(status.relays, default_database, &RelayState::database) ==
-                      status.relays.end()) {
-        status.relays.push_back({default_database, relay_->counts()});
-    }
 }
 
 void SinkRoutes::look(std::size_t route, const Digest& key,

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cli/composition/composition.h"
-#include "cli/composition/route_guard.h"
-#include "cli/configuration/databases.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/rules.h"
@@ -98,21 +95,15 @@ std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstr
     return std::make_unique<WebUpstream>(upstream, answer_bytes);
 }
 
-UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, StepObserver* observer)
-    : guard_(route_guard(configuration.postgres)),
-      retention_(make_retention_options(configuration.postgres,
-                                        ledgers_of(configuration, configuration.route_upstreams))) {
+UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, ServerUpkeep& upkeep,
+                               StepObserver* observer) {
     for (const auto& [place, message] : configuration.route_upstreams) {
         UpstreamRequestOptions options = requests_of(configuration, place, message);
-        options.session_opened = [this](int pid) { guard_.watch(pid); };
-        options.session_closed = [this](int pid) { guard_.forget(pid); };
+        options.guard = &upkeep.guard();
         options.observer = observer;
         routes_.emplace(place, std::make_unique<UpstreamRequests>(std::move(options)));
     }
-    retention_thread_ = std::jthread([this](const std::stop_token& stop) { retention_.run(stop); });
 }
-
-UpstreamRoutes::~UpstreamRoutes() = default;
 
 void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
     const std::size_t route = requests.front().route;
@@ -120,11 +111,9 @@ void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
 }
 
 void UpstreamRoutes::complete(ProcessStatus& status) const {
-    status.add_front_door(guard_.failure());
     for (const auto& [place, route] : routes_) {
         status.upstream_calls[route->name()] = route->calls_under_way();
     }
-    status.add_retention(default_database, retention_.counts());
 }
 
 void UpstreamRoutes::look(std::size_t route, const Digest& key,

@@ -26,23 +26,11 @@ std::string digits_of(const std::vector<TopicConfiguration>& topics) {
     return hex(digest_of_bytes(all)).substr(0, 8);
 }
 
-void add_ledgers(const std::map<std::size_t, TopicConfiguration>& routes,
-                 std::set<std::string>& names) {
-    for (const auto& [place, message] : routes) names.insert(message.ledger);
-}
-
-std::vector<LedgerOptions> ledgers_named(const Configuration& configuration,
-                                         const std::set<std::string>& names) {
-    std::vector<LedgerOptions> ledgers;
-    for (const std::string& name : names) ledgers.push_back(configuration.ledgers.at(name));
-    return ledgers;
-}
-
 Configuration only(const Configuration& whole, const std::string& database) {
     Configuration part = whole;
     part.database = database;
     std::erase_if(part.topics, [&](const auto& topic) { return topic.database != database; });
-    // Routes are on the server in `postgres`; their ledgers are the front door's to look after.
+    // Routes are on the server in `postgres`; their ledgers are in ledgers_on().
     if (database != default_database) {
         part.route_sinks.clear();
         part.route_upstreams.clear();
@@ -94,24 +82,19 @@ Configuration database_of(const Configuration& configuration, const std::string&
     throw std::logic_error("the configuration has no topic " + topic);
 }
 
-std::vector<LedgerOptions> ledgers_of(const Configuration& configuration,
-                                      const std::map<std::size_t, TopicConfiguration>& routes) {
-    std::set<std::string> names;
-    add_ledgers(routes, names);
-    return ledgers_named(configuration, names);
-}
-
 std::vector<LedgerOptions> ledgers_on(const Configuration& configuration,
                                       const std::string& database) {
     std::set<std::string> names;
     for (const TopicConfiguration& topic : configuration.topics) {
         if (topic.database == database) names.insert(topic.ledger);
     }
-    if (database == default_database) {
-        add_ledgers(configuration.route_sinks, names);
-        add_ledgers(configuration.route_upstreams, names);
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        if (database != default_database) break;
+        for (const auto& [place, message] : *routes) names.insert(message.ledger);
     }
-    return ledgers_named(configuration, names);
+    std::vector<LedgerOptions> ledgers;
+    for (const std::string& name : names) ledgers.push_back(configuration.ledgers.at(name));
+    return ledgers;
 }
 
 std::string database_text(const std::string& name) {

@@ -21,10 +21,7 @@ std::vector<Configuration> used_databases(const Configuration& configuration);
 // That of the topic's server. REQUIRES: the configuration has the topic.
 Configuration database_of(const Configuration& configuration, const std::string& topic);
 
-// Those that these routes claim in, each once.
-std::vector<LedgerOptions> ledgers_of(const Configuration& configuration,
-                                      const std::map<std::size_t, TopicConfiguration>& routes);
-// Those of all topics and routes on that server, each once, by name.
+// The ledgers of all topics and routes on that server, each once, by name.
 std::vector<LedgerOptions> ledgers_on(const Configuration& configuration,
                                       const std::string& database);
 

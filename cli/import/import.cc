@@ -6,7 +6,7 @@
 
 #include "dedup/policy/failure.h"
 #include "dedup/policy/failure_series.h"
-#include "dedup/postgres/transaction.h"
+#include "dedup/unfenced_transaction.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -100,10 +100,9 @@ class Import {
 
     bool attempt(const KeyPage& page, const std::vector<Claim>& claims, std::int64_t repeats,
                  std::int64_t refused) {
-        claims_.catch_up(connection_);
-        const Ending ending(&claims_);
-        OwnedTransaction transaction(connection_);
-        const auto answers = claims_.claim(transaction, options_.topic, claims);
+        Origin origin = Origin::ours;
+        UnfencedTransaction unfenced(connection_, {.claims = claims_, .origin = origin});
+        const auto answers = unfenced.claim(options_.topic, claims);
         if (!answers) return false;
         const std::int64_t fresh =
             std::ranges::count(*answers, Verdict::fresh, &ClaimAnswer::verdict);
@@ -111,17 +110,18 @@ class Import {
         // DANGER: together with the claims, and only from where this page began. Otherwise an
         // import that runs twice, or whose COMMIT was in doubt, would skip a page that nobody
         // claimed.
-        const QueryResult moved = transaction.query(sql::import_move, Parameters{}
-                                                                          .integer(import_)
-                                                                          .text(position_)
-                                                                          .text(page.position)
-                                                                          .integer(fresh)
-                                                                          .integer(known)
-                                                                          .integer(refused));
-        if (moved.affected() != 1) another_runs();
-        if (claims_.settle(transaction) == Settlement::again) return false;
-        transaction.commit();
-        claims_.committed();
+        unfenced.apply([&](Transaction& transaction) {
+            const QueryResult moved = transaction.query(sql::import_move, Parameters{}
+                                                                              .integer(import_)
+                                                                              .text(position_)
+                                                                              .text(page.position)
+                                                                              .integer(fresh)
+                                                                              .integer(known)
+                                                                              .integer(refused));
+            if (moved.affected() != 1) another_runs();
+            return std::vector<ResultStore::Stored>{};
+        });
+        if (unfenced.land() == Settlement::again) return false;
         position_ = page.position;
         report_.claimed += fresh;
         report_.known += known;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/composition/composition.h"
+#include "cli/composition/server_upkeep.h"
 #include "cli/configuration/databases.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/memory_watch.h"
@@ -18,10 +19,7 @@
 #include "dedup/base/logging.h"
 #include "dedup/policy/failure.h"
 #include "dedup/policy/failure_series.h"
-#include "dedup/retention/retention.h"
-#include "dedup/server/frozen_session_guard.h"
-#include "dedup/server/migration.h"
-#include "dedup/server/server_check.h"
+#include "dedup/server/server_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -47,10 +45,8 @@ void warn_of_outbox(Connection& connection, const Configuration& configuration) 
 // there must have the right schema before anything runs.
 void check_schema(const Configuration& configuration) try {
     try {
-        Connection connection(configuration.postgres);
-        check_server(connection);
-        require_version(connection);
-        warn_of_outbox(connection, configuration);
+        ServerSession session({.connection = configuration.postgres});
+        warn_of_outbox(session.open(), configuration);
     } catch (const PostgresError& error) {
         switch (meaning_of(error)) {
             case FailureAction::retry:
@@ -67,40 +63,19 @@ void check_schema(const Configuration& configuration) try {
     throw std::runtime_error(database_text(configuration.database) + ": " + error.what());
 }
 
-RetentionOptions retention_options(const Configuration& configuration) {
-    std::vector<LedgerOptions> ledgers;
-    for (const auto& [name, ledger] : configuration.ledgers) ledgers.push_back(ledger);
-    return make_retention_options(configuration.postgres, std::move(ledgers));
-}
-
-// What the process has for one PostgreSQL server, in addition to the workers on it.
+// A PostgreSQL server that topics or routes use.
 struct Server {
-    Server(Configuration part, StepObserver* observer)
-        : configuration(std::move(part)),
-          guard(FrozenSessionGuardOptions{.connection = configuration.postgres}),
-          retention(retention_options(configuration)),
-          retention_thread([this](const std::stop_token& stop) { retention.run(stop); }) {
-        if (auto options = make_relay_options(configuration)) {
-            options->observer = observer;
-            relay.emplace(std::move(*options));
-            relay_thread = std::jthread([this](const std::stop_token& stop) { relay->run(stop); });
-        }
-    }
-    Configuration configuration;
-    FrozenSessionGuard guard;
-    std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
-    RetentionJob retention;
-    std::jthread retention_thread;
-    std::optional<Relay> relay;
-    std::jthread relay_thread;
+    Server(const Configuration& whole, const Configuration& part, StepObserver* observer)
+        : configuration(part), upkeep(whole, part, make_relay_options(part), observer) {}
+    const Configuration configuration;
+    ServerUpkeep upkeep;
 };
 
 std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer) {
     WorkerOptions options = make_worker_options(server.configuration, number);
-    options.log_windows = server.log_windows;
+    options.log_windows = server.upkeep.log_windows();
     options.observer = observer;
-    options.session_opened = [&server](int pid) { server.guard.watch(pid); };
-    options.session_closed = [&server](int pid) { server.guard.forget(pid); };
+    options.guard = &server.upkeep.guard();
     auto worker = std::make_unique<Worker>(std::move(options));
     worker->start();
     return worker;
@@ -131,24 +106,28 @@ void report(const WorkerState& worker) {
 int run_workers(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
     const HangUpNoted hang_up;
-    const std::vector<Configuration> parts = by_database(configuration);
+    const std::vector<Configuration> parts = used_databases(configuration);
     for (const Configuration& part : parts) check_schema(part);
     std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
     std::vector<std::unique_ptr<Server>> servers;
+    ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
+    // A worker is on one server alone: where that is away, the topics of the others go on.
+    std::vector<Server*> hosts;  // by the worker's number
     std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {
-        servers.push_back(std::make_unique<Server>(part, observer));
-        of_workers.insert(of_workers.end(), static_cast<std::size_t>(part.workers), part.database);
-    }
-    // What ledgers keep is reported for routes too, which may be alone on their server.
-    for (const Configuration& part : used_databases(configuration)) {
+        Server& server =
+            *servers.emplace_back(std::make_unique<Server>(configuration, part, observer));
         connections.push_back(part.postgres);
+        if (part.database == default_database) of_routes = &server.upkeep;
+        // Routes may be alone on their server.
+        for (int i = 0; i < part.workers && !part.topics.empty(); ++i) {
+            hosts.push_back(&server);
+            of_workers.push_back(part.database);
+        }
     }
-    // A worker is on one server alone: where that is away, the topics of the others go on.
     WorkerSlots slots(configuration.group, of_workers, [&](int number) {
-        const int server = number / configuration.workers;
-        return make_worker(*servers[static_cast<std::size_t>(server)], number, observer);
+        return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer);
     });
     slots.start();
     MemoryWatch memory(configuration, slots);
@@ -156,18 +135,12 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                                   {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
     std::optional<GatewayRun> gateway;
-    if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer);
+    if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer, of_routes);
     std::atomic<bool> draining = false;  // routes drain before workers do
     AdminPort admin(configuration.admin, slots, connections, totals_every,
                     [&servers, &gateway, &draining](ProcessStatus& status) {
                         status.draining = status.draining || draining;
-                        for (const auto& server : servers) {
-                            const std::string& name = server->configuration.database;
-                            status.add_retention(name, server->retention.counts());
-                            if (server->relay) {
-                                status.relays.push_back({name, server->relay->counts()});
-                            }
-                        }
+                        for (const auto& server : servers) server->upkeep.complete(status);
                         if (gateway) gateway->complete(status);
                     });
 

@@ -1,7 +1,7 @@
 #pragma once
-// The workers of one process with their guard and their retention job, from start to drain.
-// Used by one thread, which blocks in run_workers() until stop_requested() or until nothing works
-// any more.
+// The workers of one process, with its routes and what it runs for each PostgreSQL server, from
+// start to drain. Used by one thread, which blocks in run_workers() until stop_requested() or until
+// nothing works any more.
 
 #include "cli/configuration/configuration.h"
 #include "dedup/base/step_observer.h"

@@ -38,8 +38,10 @@ std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
 }  // namespace
 
 struct GatewayRun::State {
-    State(const Configuration& configuration, StepObserver* observer)
+    State(const Configuration& configuration, StepObserver* observer, ServerUpkeep* shared)
         : options(gateway_options(configuration)),
+          own(shared != nullptr ? nullptr : ServerUpkeep::of_routes(configuration, observer)),
+          upkeep(shared != nullptr ? shared : own.get()),
           server(
               options.server,
               [this](HttpRequest request, HttpServer::Answer answer) {
@@ -50,10 +52,10 @@ struct GatewayRun::State {
           keys(key_sets(configuration.http)),
           sinks(configuration.route_sinks.empty()
                     ? nullptr
-                    : std::make_unique<SinkRoutes>(configuration, observer)),
+                    : std::make_unique<SinkRoutes>(configuration, *upkeep, observer)),
           upstreams(configuration.route_upstreams.empty()
                         ? nullptr
-                        : std::make_unique<UpstreamRoutes>(configuration, observer)),
+                        : std::make_unique<UpstreamRoutes>(configuration, *upkeep, observer)),
           door(options, {.topics = topics.get(),
                          .sinks = sinks.get(),
                          .upstreams = upstreams.get(),
@@ -71,6 +73,8 @@ struct GatewayRun::State {
     }
 
     GatewayOptions options;
+    std::unique_ptr<ServerUpkeep> own;
+    ServerUpkeep* upkeep;  // null if no route keeps keys
     HttpServer server;
     std::unique_ptr<TopicRoutes> topics;
     std::unique_ptr<KeySetCache> keys;
@@ -79,8 +83,9 @@ struct GatewayRun::State {
     FrontDoor door;
 };
 
-GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer)
-    : state_(std::make_unique<State>(configuration, observer)) {
+GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer,
+                       ServerUpkeep* upkeep)
+    : state_(std::make_unique<State>(configuration, observer, upkeep)) {
     expects(!configuration.http.routes.empty(), "the configuration has routes");
     log_info("http.listening", {{"host", state_->options.server.host},
                                 {"port", state_->server.port()},
@@ -97,6 +102,11 @@ std::uint16_t GatewayRun::port() const { return state_->server.port(); }
 void GatewayRun::complete(ProcessStatus& status) const {
     status.routes = state_->door.traffic();
     status.server = state_->server.counts();
+    if (state_->own) state_->own->complete(status);
+    if (state_->sinks || state_->upstreams) {
+        // The guard's session asks of the server what the routes' sessions ask.
+        status.front_door.emplace(state_->upkeep->guard().failure().value_or(""));
+    }
     if (state_->sinks) state_->sinks->complete(status);
     if (state_->upstreams) state_->upstreams->complete(status);
 }

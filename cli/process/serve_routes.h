@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cli/admin/process_status.h"
+#include "cli/composition/server_upkeep.h"
 #include "cli/configuration/configuration.h"
 #include "dedup/base/step_observer.h"
 
@@ -14,8 +14,10 @@ namespace onceward {
 
 class GatewayRun {
   public:
-    // REQUIRES: the configuration has routes.
-    explicit GatewayRun(const Configuration& configuration, StepObserver* observer = nullptr);
+    // `upkeep`: what the process runs for the server in `postgres`, which outlives this; without it
+    // the routes have their own. REQUIRES: the configuration has routes.
+    explicit GatewayRun(const Configuration& configuration, StepObserver* observer = nullptr,
+                        ServerUpkeep* upkeep = nullptr);
     ~GatewayRun();
     // Answers what is under way, at most so long, and takes nothing new.
     void stop(std::chrono::milliseconds limit);

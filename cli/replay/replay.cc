@@ -11,7 +11,7 @@
 #include "dedup/policy/failure_series.h"
 #include "dedup/processor.h"
 #include "dedup/results/result_replay.h"
-#include "dedup/server/server_check.h"
+#include "dedup/server/server_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -76,7 +76,10 @@ class Replay {
           dead_letters_(options.worker.dead_letters()),
           intake_({options.group, topic_.name, topic_.format, topic_.key}, sink_),
           sampler_(options.worker.kafka),
-          fences_(fences_of(options.group, replay), "onceward replay") {
+          fences_(fences_of(options.group, replay), "onceward replay"),
+          session_({.connection = options.worker.postgres,
+                    .set_up = [this](Connection& connection) { set_up(connection); },
+                    .forget = [this] { forget(); }}) {
         intake_.set_topic_id(options.identity.topic_id);
     }
 
@@ -89,7 +92,7 @@ class Replay {
         report.finished = !stopped();
         const auto end = [&] {
             if (report.finished) {
-                connection_->query(sql::replay_finish, Parameters{}.integer(replay_.number));
+                session_->query(sql::replay_finish, Parameters{}.integer(replay_.number));
             }
             report.totals = totals();
             return true;
@@ -106,7 +109,7 @@ class Replay {
     template <class Work>
     bool in_session(Work work) {
         try {
-            connect();
+            session_.open();
             return work();
         } catch (const MessageWaits& waits) {
             pause(waits.pause);
@@ -123,7 +126,7 @@ class Replay {
         if (++failures_ > most_replay_tries) throw error;
         switch (action) {
             case FailureAction::retry: break;
-            case FailureAction::reconnect: connection_.reset(); break;
+            case FailureAction::reconnect: session_.end(); break;
             case FailureAction::reject:
             case FailureAction::stop: throw error;
         }
@@ -137,22 +140,21 @@ class Replay {
         }
     }
 
-    // DANGER: with the session goes all that memory knew of fences and claims.
-    void connect() {
-        if (connection_) return;
+    void forget() {
         processor_.reset();
         answers_.reset();
         claims_.reset();
         fences_.connection_lost();
-        auto connection = std::make_unique<Connection>(options_.worker.postgres);
-        check_server(*connection);
+    }
+
+    void set_up(Connection& connection) {
         if (options_.dedup) {
             const RegisteredLedger registered =
-                register_ledger(*connection, topic_.ledger, options_.group, topic_.name);
+                register_ledger(connection, topic_.ledger, options_.group, topic_.name);
             claims_ = make_claim_store(topic_.ledger, registered, std::make_shared<LogWindows>());
             make_answers(registered.ledger);
         }
-        sink_.prepare(*connection);
+        sink_.prepare(connection);
         processor_ = std::make_unique<Processor>(
             context_, topic_.reject,
             Processor::Parts{.fences = fences_,
@@ -161,7 +163,6 @@ class Replay {
                              .dead_letters = *dead_letters_,
                              .answers = answers_.get()},
             [this](std::span<const FenceMove> moves) { landed(moves); });
-        connection_ = std::move(connection);
     }
 
     // A result goes with its claim: past dedup there is none to go with.
@@ -182,17 +183,16 @@ class Replay {
     // Returns where reading continues.
     Offset take(const TopicPartition& partition) {
         // Its fence goes when it ends.
-        if (!fences_.look(*connection_, partition.topic, partition.partition)) {
+        if (!fences_.look(*session_, partition.topic, partition.partition)) {
             throw std::runtime_error("another run of this replay has finished it, or it was ended");
         }
-        const FenceState state =
-            fences_.take_over(*connection_, partition.topic, partition.partition, options_.identity,
-                              0, [] { return true; });
+        const FenceState state = fences_.take_over(*session_, partition.topic, partition.partition,
+                                                   options_.identity, 0, [] { return true; });
         if (state.owner.empty()) {
             throw std::runtime_error(
                 "the topic was made again since this replay began, or its fences were retired");
         }
-        if (claims_) claims_->partitions_taken(*connection_, {&partition, 1});
+        if (claims_) claims_->partitions_taken(*session_, {&partition, 1});
         return state.next_offset;
     }
 
@@ -215,7 +215,7 @@ class Replay {
             batch.topic = topic_.name;
             append(batch, std::move(chunk));
             processor_->start(std::move(batch));
-            if (!processor_->run(*connection_).empty()) {
+            if (!processor_->run(*session_).empty()) {
                 throw std::runtime_error("another run of this replay has taken it over");
             }
             position = page.end;
@@ -225,7 +225,7 @@ class Replay {
 
     Totals totals() {
         const QueryResult row =
-            connection_->query(sql::replay_totals, Parameters{}.integer(replay_.number));
+            session_->query(sql::replay_totals, Parameters{}.integer(replay_.number));
         return {.applied = row.integer(0, 0),
                 .duplicates = row.integer(0, 1),
                 .conflicts = row.integer(0, 2),
@@ -242,12 +242,11 @@ class Replay {
     MessageBuilder intake_;
     RangeReader sampler_;  // before what holds its records
     Fences fences_;
-    std::unique_ptr<Connection> connection_;
+    ServerSession session_;
     std::unique_ptr<ClaimStore> claims_;
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<Replies> replies_;
-    std::unique_ptr<ResultReplay>
-        answers_;  // null if the topic stores no results, or past dedup
+    std::unique_ptr<ResultReplay> answers_;  // null if the topic stores no results, or past dedup
     std::unique_ptr<Processor> processor_;
     Totals done_;
     int failures_ = 0;

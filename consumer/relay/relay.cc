@@ -6,7 +6,7 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
-#include "dedup/server/server_check.h"
+#include "dedup/server/server_session.h"
 #include "dedup/sink/packed_headers.h"
 #include "schemas/queries.h"
 
@@ -246,11 +246,7 @@ RelayCounts Relay::counts() const {
     return counts_;
 }
 
-void Relay::serve(const std::stop_token& stop) {
-    Connection connection(options_.connection);
-    check_server(connection);
-    connection.query(sql::outbox_session,
-                     Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
+void Relay::serve(Connection& connection, const std::stop_token& stop) {
     const Parameters group = Parameters{}.text(options_.group);
     while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
            !mutant(Mutant::relay_without_the_leader_lock)) {
@@ -266,19 +262,25 @@ void Relay::serve(const std::stop_token& stop) {
 }
 
 void Relay::run(std::stop_token stop) {
+    ServerSession session(
+        {.connection = options_.connection, .set_up = [this](Connection& made) {
+             made.query(sql::outbox_session,
+                        Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
+         }});
     milliseconds pause = first_relay_pause;
     while (!stop.stop_requested()) {
         const std::int64_t sent = counts().sent;
         std::string error;
         std::string sqlstate;
         try {
-            serve(stop);
+            serve(session.open(), stop);
         } catch (const PostgresError& failure) {
             error = failure.summary();
             sqlstate = failure.sqlstate();
         } catch (const std::exception& failure) {
             error = failure.what();
         }
+        session.end();  // All that the relay knows ends with it.
         RelayTerm term = RelayTerm::waited;
         {
             const MutexLock lock(mutex_);

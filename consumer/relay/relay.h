@@ -63,7 +63,7 @@ class Relay {
 
   private:
     class Leader;
-    void serve(const std::stop_token& stop);
+    void serve(Connection& connection, const std::stop_token& stop);
     RelayOptions options_;
     mutable Mutex mutex_;
     RelayCounts counts_ ONCEWARD_GUARDED_BY(mutex_);

@@ -23,6 +23,8 @@
 
 namespace onceward {
 
+class FrozenSessionGuard;
+
 struct WorkerTopic {
     std::string name;
     FormatOptions format;
@@ -58,10 +60,8 @@ struct WorkerOptions {
     std::chrono::milliseconds drain_timeout{10'000};
     std::vector<WorkerTopic> topics;
     std::function<std::unique_ptr<Sink>()> dead_letters;
-    // Told of each session with PostgreSQL by its backend's pid; the guard watches over these. May
-    // be empty.
-    std::function<void(int pid)> session_opened;
-    std::function<void(int pid)> session_closed;
+    // Watches over the worker's session. May be null; outlives the worker.
+    FrozenSessionGuard* guard = nullptr;
     // The shortest time between two samples of a partition's end, by which retention counts. Longer
     // keeps claims longer by as much; shorter asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};

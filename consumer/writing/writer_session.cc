@@ -6,7 +6,6 @@
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
-#include "dedup/server/server_check.h"
 
 namespace onceward {
 namespace {
@@ -29,6 +28,7 @@ WriterSession::WriterSession(const WorkerOptions& options, Handoff& handoff,
     : options_(options),
       handoff_(handoff),
       activity_(activity),
+      session_({.connection = options.postgres, .guard = options.guard}),
       fences_(options.kafka.group, owner_name(options.number)),
       watermarks_(options.kafka.group, options.watermark_every) {
     topics_.reserve(options.topics.size());
@@ -37,28 +37,17 @@ WriterSession::WriterSession(const WorkerOptions& options, Handoff& handoff,
     }
 }
 
-WriterSession::~WriterSession() {
-    if (connection_ && options_.session_closed) options_.session_closed(connection_->pid());
-}
-
 WriterTopic& WriterSession::topic(const std::string& name) {
     return *std::ranges::find(topics_, name, [](const WriterTopic& t) { return t.options.name; });
 }
 
 void WriterSession::connect() {
     try {
-        auto connection = std::make_unique<Connection>(options_.postgres);
-        check_server(*connection);
-        // During an upgrade workers of the older program run together with newer ones, also if they
-        // lose their session meanwhile. A refused one would keep its partitions and process
-        // nothing.
-        require_schema_(*connection);
-        connection_ = std::move(connection);
+        const int pid = session_.open().pid();
         ++number_;
         failed_ = 0;
         activity_.connected();
-        if (options_.session_opened) options_.session_opened(connection_->pid());
-        log_info("postgres.connected", {{"worker", options_.number}, {"pid", connection_->pid()}});
+        log_info("postgres.connected", {{"worker", options_.number}, {"pid", pid}});
     } catch (const std::exception& error) {
         const auto pause = reconnects.after(++failed_, roll());
         activity_.failed(error.what());
@@ -73,12 +62,11 @@ void WriterSession::connect() {
 // any batch. A COMMIT in doubt is decided by the take-over, which waits for the row's lock; nothing
 // ever asks by SELECT.
 void WriterSession::lost(const PostgresError& error) {
-    if (!connection_) return;
+    if (!connected()) return;
     log_warning("postgres.connection_lost",
                 {{"worker", options_.number}, {"error", error.summary()}});
-    if (options_.session_closed) options_.session_closed(connection_->pid());
     activity_.connection_lost(error);
-    connection_.reset();
+    session_.end();
     fences_.connection_lost();
     watermarks_.forget();
     for (WriterTopic& topic : topics_) {

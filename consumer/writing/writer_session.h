@@ -11,11 +11,10 @@
 #include "consumer/partitions/retention_watermarks.h"
 #include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
-#include "dedup/base/expects.h"
 #include "dedup/fence/fence.h"
 #include "dedup/leases/lease_processor.h"
 #include "dedup/policy/batch_processor.h"
-#include "dedup/server/migration.h"
+#include "dedup/server/server_session.h"
 
 namespace onceward {
 
@@ -57,18 +56,12 @@ class WriterSession {
   public:
     WriterSession(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
                   const std::vector<TopicParts>& parts);
-    ~WriterSession();
-    WriterSession(const WriterSession&) = delete;
-    WriterSession& operator=(const WriterSession&) = delete;
 
     // Tries once; pauses if PostgreSQL cannot be reached or is not fit.
     void connect();
-    bool connected() const { return connection_ != nullptr; }
+    bool connected() const { return static_cast<bool>(session_); }
     // REQUIRES: connected().
-    Connection& connection() {
-        expects(connected(), "the writer's session is connected");
-        return *connection_;
-    }
+    Connection& connection() { return *session_; }
     // Grows with each connection: what belongs to an earlier one is out of date.
     std::uint64_t number() const { return number_; }
     // Ends the session, and forgets all that memory knew through it.
@@ -84,10 +77,9 @@ class WriterSession {
     const WorkerOptions& options_;
     Handoff& handoff_;
     WorkerActivity& activity_;
-    std::unique_ptr<Connection> connection_;
+    ServerSession session_;
     std::uint64_t number_ = 0;
     int failed_ = 0;  // connects in a row
-    SchemaCheck require_schema_;
     Fences fences_;
     RetentionWatermarks watermarks_;
     std::vector<WriterTopic> topics_;

@@ -9,7 +9,6 @@
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/ledger_view.h"
 #include "dedup/retention/retention_rules.h"
-#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -95,8 +94,8 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
                           RetentionReport& report) {
     const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     if (state.rows() == 0) return;
-    const ClaimCount count = count_claims(connection, ledger, state.integer(0, 0),
-                                          state.integer(0, 2), options.store);
+    const ClaimCount count =
+        count_claims(connection, ledger, state.integer(0, 0), state.integer(0, 2), options.store);
     const CurrentGeneration current{state.integer(0, 0),
                                     std::chrono::milliseconds(state.integer(0, 1)), count.claims};
     const Rotation due = rotation_due(current, options);
@@ -108,11 +107,10 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
         });
     report.busy = report.busy || !report.rotated;
     if (report.rotated) {
-        log_info("ledger.rotated",
-                 {{"ledger", options.name},
-                  {"sealed", current.generation},
-                  {"because", to_text(due)},
-                  {count.counted ? "claims" : "claims_estimated", count.claims}});
+        log_info("ledger.rotated", {{"ledger", options.name},
+                                    {"sealed", current.generation},
+                                    {"because", to_text(due)},
+                                    {count.counted ? "claims" : "claims_estimated", count.claims}});
     }
 }
 
@@ -242,30 +240,23 @@ void RetentionJob::count(const RetentionReport& report) {
 }
 
 // False where there was none; the next look tries again.
-bool RetentionJob::connect(std::optional<Connection>& connection) {
-    if (connection) return true;
+bool RetentionJob::connect(ServerSession& session) {
     try {
-        connection.emplace(options_.connection);
-        check_server(*connection);
-        const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
-        connection->query(sql::retention_session,
-                          Parameters{}.text(std::to_string(idle.count()) + "ms"));
+        session.open();
         return true;
     } catch (const PostgresError& error) {
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
-    } catch (const ServerRefused& error) {
-        // Somebody has to change the server; until then each look says so.
+    } catch (const std::runtime_error& error) {
+        // Somebody has to change the server or its schema; until then each look says so.
         log_warning("ledger.retention_failed", {{"error", error.what()}});
     }
-    connection.reset();
     return false;
 }
 
-bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
-                                const LedgerOptions& ledger) {
+bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger) {
     try {
-        count(look(*connection, ledger));
+        count(look(*session, ledger));
         return true;
     } catch (const PostgresError& error) {
         log_warning(
@@ -276,23 +267,23 @@ bool RetentionJob::look_or_warn(std::optional<Connection>& connection,
         log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
     // Whatever it was, nothing of that session may affect the ledgers that follow.
-    connection.reset();
+    session.end();
     const MutexLock lock(mutex_);
     ++counts_.failed_ledgers[ledger.name];
     return false;
 }
 
-void RetentionJob::look_at_all(std::optional<Connection>& connection) {
+void RetentionJob::look_at_all(ServerSession& session) {
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     for (const LedgerOptions& ledger : options_.ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
-        if (!connect(connection)) {
+        if (!connect(session)) {
             failed = true;
             break;
         }
-        failed = !look_or_warn(connection, ledger) || failed;
+        failed = !look_or_warn(session, ledger) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const MutexLock lock(mutex_);
@@ -303,9 +294,14 @@ void RetentionJob::look_at_all(std::optional<Connection>& connection) {
 }
 
 void RetentionJob::run(std::stop_token stop) {
-    std::optional<Connection> connection;
+    const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
+    ServerSession session(
+        {.connection = options_.connection, .set_up = [idle](Connection& connection) {
+             connection.query(sql::retention_session,
+                              Parameters{}.text(std::to_string(idle.count()) + "ms"));
+         }});
     while (!stop.stop_requested()) {
-        look_at_all(connection);
+        look_at_all(session);
         // Processes that were started together do not check together.
         sleep_unless(stop, spread(options_.every, 0.75, 1.25, roll()));
     }

@@ -6,16 +6,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger_options.h"
-#include "dedup/postgres/connection.h"
 #include "dedup/retention/retention_counts.h"
 #include "dedup/retention/sealing.h"
+#include "dedup/server/server_session.h"
 
 namespace onceward {
 
@@ -56,10 +55,10 @@ class RetentionJob {
     RetentionCounts counts() const;
 
   private:
-    bool connect(std::optional<Connection>& connection);
+    bool connect(ServerSession& session);
     // False where it failed: that is logged and counted, and the session is given up.
-    bool look_or_warn(std::optional<Connection>& connection, const LedgerOptions& ledger);
-    void look_at_all(std::optional<Connection>& connection);
+    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
+    void look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
     void rotate(Connection& connection, const LedgerOptions& options, int ledger,
                 RetentionReport& report);

@@ -1,7 +1,6 @@
 #pragma once
 // What a process's retention job has done since it began. Plain values.
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -22,24 +21,6 @@ struct RetentionCounts {
     std::int64_t leases = 0;   // ended ones that were deleted
     double seconds = 0;        // that the runs took
     std::optional<std::chrono::system_clock::time_point> last_success;
-
-    // The counts of two jobs as one. The last success is the older one: since then one of the two
-    // has had none.
-    RetentionCounts& operator+=(const RetentionCounts& other) {
-        runs += other.runs;
-        failures += other.failures;
-        for (const auto& [ledger, looks] : other.failed_ledgers) failed_ledgers[ledger] += looks;
-        busy += other.busy;
-        rotated += other.rotated;
-        sealed += other.sealed;
-        expired += other.expired;
-        leases += other.leases;
-        seconds += other.seconds;
-        last_success = last_success && other.last_success
-                           ? std::optional(std::min(*last_success, *other.last_success))
-                           : std::nullopt;
-        return *this;
-    }
 };
 
 }  // namespace onceward

@@ -14,14 +14,16 @@ constexpr std::chrono::seconds silence{5};
 FrozenSessionGuardOptions bounded(FrozenSessionGuardOptions options) {
     const auto lock_timeout = options.connection.lock_timeout;
     if (lock_timeout.count() > 0) options.limit = std::min(options.limit, lock_timeout / 2);
-    options.connection.application_name = "onceward guard";
+    options.connection.application_name += " guard";
     return options;
 }
 
 }  // namespace
 
 FrozenSessionGuard::FrozenSessionGuard(FrozenSessionGuardOptions options)
-    : options_(bounded(std::move(options))), thread_([this] { run(); }) {}
+    : options_(bounded(std::move(options))),
+      session_({.connection = options_.connection, .forget = [this] { holders_.clear(); }}),
+      thread_([this] { run(); }) {}
 
 FrozenSessionGuard::~FrozenSessionGuard() {
     {
@@ -72,15 +74,11 @@ void FrozenSessionGuard::run() {
         std::optional<std::string> failure;
         try {
             // Opened at once and kept: when it is needed the server may have no session to give.
-            if (!connection_) {
-                connection_.emplace(options_.connection);
-                if (options_.fit) options_.fit(*connection_);
-            }
+            session_.open();
             told = false;
             look(pids);
         } catch (const std::exception& error) {
-            connection_.reset();
-            holders_.clear();
+            session_.end();
             const auto* postgres = dynamic_cast<const PostgresError*>(&error);
             failure = postgres ? postgres->summary() : error.what();
             if (!told) log_warning("guard.connection_lost", {{"error", *failure}});
@@ -96,11 +94,11 @@ void FrozenSessionGuard::look(const std::set<int>& pids) {
     std::map<Session, Holder> before = std::exchange(holders_, {});
     if (pids.empty()) {
         // notices a lost session while there is time to make another
-        connection_->execute(sql::database_clock);
+        session_->execute(sql::database_clock);
         return;
     }
     const std::vector<std::int32_t> waiting(pids.begin(), pids.end());
-    const QueryResult found = connection_->prepared(
+    const QueryResult found = session_->prepared(
         sql::guard_look, Parameters{}.small_integers(waiting).integer(options_.limit.count()));
     for (int row = 0; row < found.rows(); ++row) {
         const Session session{static_cast<int>(found.integer(row, 0)), found.text(row, 1)};
@@ -132,7 +130,7 @@ void FrozenSessionGuard::judge(const Session& session, Holder& holder, bool own,
 }
 
 void FrozenSessionGuard::end(const Session& session, const std::string& state) {
-    const QueryResult result = connection_->prepared(
+    const QueryResult result = session_->prepared(
         sql::guard_end, Parameters{}.integer(session.first).text(session.second).text(state));
     if (!result.boolean(0, 0)) return;
     log_warning("guard.ended_frozen_session", {{"pid", session.first}});

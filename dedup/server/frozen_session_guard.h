@@ -8,7 +8,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,7 +15,7 @@
 #include <thread>
 
 #include "dedup/base/mutex.h"
-#include "dedup/postgres/connection.h"
+#include "dedup/server/server_session.h"
 
 namespace onceward {
 
@@ -32,9 +31,6 @@ struct FrozenSessionGuardOptions {
     std::chrono::milliseconds look_every{1'000};
     // A holder is ended when it did not stir for this long. Default 2 s.
     std::chrono::milliseconds still_for{2'000};
-    // Called with each new session, before its first check. If it throws, that is a failure, and
-    // the session is recreated. Does nothing by default. Must not block.
-    std::function<void(Connection&)> fit{};
 };
 
 class FrozenSessionGuard {
@@ -72,9 +68,9 @@ class FrozenSessionGuard {
     void end(const Session& session, const std::string& state);
 
     FrozenSessionGuardOptions options_;
-    std::optional<Connection> connection_;  // of the thread alone
     // of the thread alone: who was in the way at the last look
     std::map<Session, Holder> holders_;
+    ServerSession session_;  // of the thread alone
     mutable Mutex mutex_;
     std::condition_variable_any changed_;
     std::set<int> watched_ ONCEWARD_GUARDED_BY(mutex_);

@@ -49,8 +49,7 @@ int main(int count, char** arguments) {
     options.topics.push_back(topic(arguments[3], arguments[4]));
     options.dead_letters = [] { return std::make_unique<DeadLetterSink>(); };
     FrozenSessionGuard guard({options.postgres});
-    options.session_opened = [&guard](int pid) { guard.watch(pid); };
-    options.session_closed = [&guard](int pid) { guard.forget(pid); };
+    options.guard = &guard;
 
     Worker worker(std::move(options));
     worker.start();

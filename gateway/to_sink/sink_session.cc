@@ -7,8 +7,6 @@
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/make_store.h"
-#include "dedup/server/migration.h"
-#include "dedup/server/server_check.h"
 #include "gateway/requests/record_headers.h"
 #include "gateway/requests/request_digest.h"
 
@@ -41,9 +39,18 @@ std::chrono::milliseconds longest_request(const SinkBatcherOptions& options) {
 }
 
 SinkSession::SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop)
-    : options_(options), stop_(stop), intake_(options.intake()), sequence_(random_number()) {}
-
-SinkSession::~SinkSession() { disconnect(); }
+    : options_(options),
+      stop_(stop),
+      intake_(options.intake()),
+      session_({.connection = options.postgres,
+                .guard = options.guard,
+                .set_up = [this](Connection& connection) { set_up(connection); },
+                .forget =
+                    [this] {
+                        if (claims_) claims_->connection_lost();
+                        if (results_) results_->connection_lost();
+                    }}),
+      sequence_(random_number()) {}
 
 void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     Parts parts(1);
@@ -72,18 +79,18 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
 }
 
 std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Digest> keys) try {
-    if (!connection_) connect();
+    session_.open();
     return told(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
-    disconnect();
+    session_.end();
     return std::nullopt;
 }
 
 // The claims are asked only of what has no result.
 std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
     results_->begin();
-    std::vector<std::optional<MessageResult>> found = results_->get(*connection_, keys);
+    std::vector<std::optional<MessageResult>> found = results_->get(*session_, keys);
     std::vector<StatusOutcome> outcomes(keys.size());  // unknown
     std::vector<Digest> open;
     std::vector<std::size_t> places;
@@ -93,11 +100,11 @@ std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
         places.push_back(i);
     }
     std::vector<bool> claimed;
-    if (!open.empty()) claimed = claims_->known(*connection_, open);
+    if (!open.empty()) claimed = claims_->known(*session_, open);
     if (std::ranges::find(claimed, true) != claimed.end()) {
         // DANGER: read the results again, after the claims. A request that was committed between
         // the two reads has its answer, and its owner must not hear that it is gone.
-        const auto later = results_->get(*connection_, open);
+        const auto later = results_->get(*session_, open);
         for (std::size_t i = 0; i < open.size(); ++i) {
             found[places[i]] = later[i];
             if (claimed[i]) outcomes[places[i]] = Problem{.kind = ProblemKind::answer_gone};
@@ -169,7 +176,7 @@ void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
 }
 
 SinkSession::Step SinkSession::attempt(Parts& parts) try {
-    if (!connection_) connect();
+    session_.open();
     // Only now: a sink encodes by what it has seen of its target.
     decode_all(parts.front());
     if (parts.front().empty()) {
@@ -179,7 +186,7 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
     if (searching_) return search(parts);
     std::vector<RequestInBatch*> requests;
     for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
-    if (transaction_->attempt(*connection_, requests, patience_) == Settlement::again) {
+    if (transaction_->attempt(*session_, requests, patience_) == Settlement::again) {
         return Step::next;
     }
     for (WaitingRequest* waiting : parts.front()) waiting->done = true;
@@ -194,14 +201,11 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
     return stopped(error.what(), parts);
 }
 
-void SinkSession::connect() {
-    auto connection = std::make_unique<Connection>(options_.postgres);
-    check_server(*connection);
-    require_schema_(*connection);
+void SinkSession::set_up(Connection& connection) {
     // DANGER: each time. A fail-over may have lost the registration, and its number may be another
     // ledger's now: claims would go to a foreign ledger.
     const RegisteredLedger registered = register_requests(
-        *connection, options_.ledger, options_.service, options_.name, longest_request(options_));
+        connection, options_.ledger, options_.service, options_.name, longest_request(options_));
     if (!claims_ || registered != registered_) {
         transaction_.reset();  // It borrows the stores.
         registered_ = registered;
@@ -220,18 +224,7 @@ void SinkSession::connect() {
                                    .observer = options_.observer,
                                    .originals = options_.originals});
     }
-    intake_.sink->prepare(*connection);
-    connection_ = std::move(connection);
-    if (options_.session_opened) options_.session_opened(connection_->pid());
-}
-
-// Memory never outlives its session: a fail-over may have lost what it knows of.
-void SinkSession::disconnect() {
-    if (claims_) claims_->connection_lost();
-    if (results_) results_->connection_lost();
-    if (!connection_) return;
-    if (options_.session_closed) options_.session_closed(connection_->pid());
-    connection_.reset();
+    intake_.sink->prepare(connection);
 }
 
 }  // namespace onceward

@@ -19,8 +19,7 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/policy/failure_series.h"
-#include "dedup/postgres/connection.h"
-#include "dedup/server/migration.h"
+#include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
 #include "gateway/to_sink/sink_transaction.h"
 
@@ -50,9 +49,7 @@ struct SinkBatcherOptions {
     std::shared_ptr<LogWindows> log_windows;  // the process's
     // Made in the batcher's thread, and used there.
     std::function<SinkIntake()> intake;
-    // The sessions, for the process's guard.
-    std::function<void(int pid)> session_opened = {};
-    std::function<void(int pid)> session_closed = {};
+    FrozenSessionGuard* guard = nullptr;  // the process's; may be null
     // A batch ran into statement_timeout.
     std::function<void()> timed_out = {};
     StepObserver* observer = nullptr;  // may be null
@@ -83,9 +80,6 @@ class SinkSession {
 
     // Both outlive it. Once a stop is requested what is not in a transaction is given up.
     SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
-    ~SinkSession();
-    SinkSession(const SinkSession&) = delete;
-    SinkSession& operator=(const SinkSession&) = delete;
 
     // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
     // to be given again.
@@ -114,8 +108,7 @@ class SinkSession {
     Step reject(const PostgresError& error, Parts& parts);
     Step stopped(const std::string& why, Parts& parts);
     Step mismatched(const std::string& why, Parts& parts);
-    void connect();
-    void disconnect();
+    void set_up(Connection& connection);
 
     const SinkBatcherOptions& options_;
     const std::stop_token& stop_;
@@ -124,8 +117,7 @@ class SinkSession {
     std::unique_ptr<ClaimStore> claims_;  // of that ledger, as the results
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<SinkTransaction> transaction_;
-    std::unique_ptr<Connection> connection_;
-    SchemaCheck require_schema_;
+    ServerSession session_;
     std::int64_t sequence_;
     FailureSeries failures_;
     std::chrono::milliseconds patience_{0};  // with another's claim

@@ -25,7 +25,7 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     std::vector<RequestInBatch*> requests;
     for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
     const auto refusals =
-        transaction_->search(*connection_, requests, patience_, search_, failures_.repeated());
+        transaction_->search(*session_, requests, patience_, search_, failures_.repeated());
     if (!refusals) return Step::next;
     searching_ = false;
     if (const auto step = reconsidered()) return *step;
@@ -60,7 +60,7 @@ void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const 
 }
 
 SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {
-    if (connection_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
+    if (session_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
         return held_up(parts);
     }
     if (error.sqlstate() == statement_cancelled) {
@@ -68,7 +68,7 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
                     {{"route", options_.name}, {"requests", parts.front().size()}});
     }
     // Without a session it was none of the batch's statements.
-    const Origin origin = connection_ ? transaction_->origin() : Origin::ours;
+    const Origin origin = session_ ? transaction_->origin() : Origin::ours;
     const FailureAction action = failures_.met(error, origin);
     if (action == FailureAction::stop && origin == Origin::sink && begin_search(parts)) {
         return Step::next;
@@ -87,7 +87,7 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
                 waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
             }
             log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
-            disconnect();
+            session_.end();
             return Step::again;
         case FailureAction::reject: return reject(error, parts);
         case FailureAction::stop: return stopped(error.summary(), parts);
@@ -124,10 +124,10 @@ bool SinkSession::halve(Parts& parts) {
 // step to go on with in that case, or if PostgreSQL does not answer; else nullopt.
 std::optional<SinkSession::Step> SinkSession::reconsidered() {
     try {
-        if (claims_->reconsider(*connection_)) return Step::next;
+        if (claims_->reconsider(*session_)) return Step::next;
         return std::nullopt;
     } catch (const PostgresError&) {
-        disconnect();
+        session_.end();
         return Step::again;
     }
 }
@@ -157,7 +157,7 @@ SinkSession::Step SinkSession::stopped(const std::string& why, Parts& parts) {
         waiting->done = true;
     }
     parts.pop_front();
-    disconnect();
+    session_.end();
     return Step::next;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// The transaction of a batch of requests: claims, sink, results, settle, COMMIT. Like the
-// processor's (dedup/processor.h), except for what a request does not have: no partitions, hence no
-// fences and no dead letters; the sender of a bad request gets the error. One object for each
-// session, used by one thread; borrows its parts. Failures are PostgresErrors.
+// A batch of requests as an unfenced transaction: which keys are claimed, what the sink writes for
+// the fresh ones, and the answers of the known ones. There are no dead letters: the sender of a bad
+// request gets the error. One object for each session, used by one thread; borrows its parts.
+// Failures are PostgresErrors.
 
 #include <chrono>
 #include <functional>
@@ -11,13 +11,10 @@
 #include <vector>
 
 #include "dedup/base/expects.h"
-#include "dedup/base/step_observer.h"
-#include "dedup/claims/claim_store.h"
 #include "dedup/message/message.h"
-#include "dedup/policy/failure.h"
 #include "dedup/policy/refusal_search.h"
-#include "dedup/results/result_store.h"
 #include "dedup/sink/sink.h"
+#include "dedup/unfenced_transaction.h"
 #include "gateway/requests/keyed_request.h"
 
 namespace onceward {
@@ -77,17 +74,16 @@ class SinkTransaction {
         std::vector<RequestInBatch*> fresh;
         std::vector<RequestInBatch*> known;
     };
-    void begin(Connection& connection);
-    OwnedTransaction::Begin how() const;
-    std::optional<Claimed> sort(Transaction& transaction, std::span<RequestInBatch* const> requests,
+    UnfencedTransaction begin(Connection& connection);
+    std::optional<Claimed> sort(UnfencedTransaction& unfenced,
+                                std::span<RequestInBatch* const> requests,
                                 std::chrono::milliseconds patience);
-    std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
+    std::optional<std::vector<ClaimAnswer>> claim(UnfencedTransaction& unfenced,
                                                   std::span<const Claim> claims,
                                                   std::chrono::milliseconds patience);
-    void write(Transaction& transaction, std::span<RequestInBatch* const> fresh);
-    // Answers with those whose result is not there.
-    std::vector<RequestInBatch*> replay(Transaction& transaction,
-                                        std::span<RequestInBatch* const> known);
+    std::vector<ResultStore::Stored> write(Transaction& transaction,
+                                           std::span<RequestInBatch* const> fresh);
+    void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
     Origin origin_ = Origin::ours;
     bool claiming_ = false;

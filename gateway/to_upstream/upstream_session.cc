@@ -7,8 +7,6 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/server/migration.h"
-#include "dedup/server/server_check.h"
 #include "gateway/requests/answers.h"
 #include "gateway/requests/request_digest.h"
 #include "gateway/to_upstream/upstream_rules.h"
@@ -40,9 +38,16 @@ class CallUnderWay {
 }  // namespace
 
 UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop)
-    : options_(options), stop_(stop), client_(options.client()) {}
-
-UpstreamSession::~UpstreamSession() { disconnect(); }
+    : options_(options),
+      stop_(stop),
+      client_(options.client()),
+      session_({.connection = options.postgres,
+                .guard = options.guard,
+                .set_up = [this](Connection& connection) { set_up(connection); },
+                .forget =
+                    [this] {
+                        if (results_) results_->connection_lost();
+                    }}) {}
 
 Leases UpstreamSession::leases_of(const Attempt& attempt) const {
     return Leases(registered_.value(), options_.ledger.lease, attempt.token);
@@ -129,7 +134,7 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     reached(options_.observer, Step::before_begin);
     Leases leases = leases_of(attempt);
     results_->begin();
-    OwnedTransaction transaction(*connection_);
+    OwnedTransaction transaction(*session_);
     const LeaseAnswer answer = leases.claim_request(
         transaction, request.digest, request.fingerprint, options_.upstream.honours_key);
     if (answer.verdict != LeaseVerdict::mine) {
@@ -159,9 +164,8 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
 }
 
 bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline) {
-    return until(deadline, [&] {
-        leases_of(attempt).release_request(*connection_, attempt.request.digest);
-    });
+    return until(deadline,
+                 [&] { leases_of(attempt).release_request(*session_, attempt.request.digest); });
 }
 
 // DANGER: claimed again under the same token first. Its COMMIT may still be under way in the
@@ -169,9 +173,9 @@ bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline
 bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
     return until(Clock::now(), [&] {
         Leases leases(registered_.value(), options_.ledger.lease, claim.token);
-        OwnedTransaction transaction(*connection_);
+        OwnedTransaction transaction(*session_);
         leases.claim_request(transaction, claim.key, claim.fingerprint, false);
-        leases.release_request(*connection_, claim.key);
+        leases.release_request(*session_, claim.key);
         transaction.commit();
     });
 }
@@ -199,15 +203,15 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
 // The heartbeat. If it fails or waits, the call continues in the client's own thread: the lease
 // that is held outlasts it in any case.
 void UpstreamSession::extend(Attempt& attempt) try {
-    if (!connection_) connect();
+    session_.open();
     const LeaseTries mine{attempt.request.digest, 0};
     const auto asked = Clock::now();
-    if (!leases_of(attempt).extend(*connection_, {&mine, 1}).empty()) {
+    if (!leases_of(attempt).extend(*session_, {&mine, 1}).empty()) {
         attempt.held_until = asked + options_.ledger.lease;
     }
 } catch (const std::exception& error) {
     log_warning("http.lease_not_extended", {{"route", options_.name}, {"error", error.what()}});
-    disconnect();
+    session_.end();
 }
 
 UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
@@ -218,7 +222,7 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
         .stored = true};
     Leases leases = leases_of(attempt);
     results_->begin();
-    OwnedTransaction transaction(*connection_);
+    OwnedTransaction transaction(*session_);
     const LeaseEnd end{.digest = request.digest,
                        .failed = result.kind == MessageResult::Kind::failed,
                        .counted = true,
@@ -247,7 +251,7 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
 bool UpstreamSession::until(Clock::time_point deadline, const std::function<void()>& step) {
     for (int tries = 1; !stop_.stop_requested() || tries == 1; ++tries) {
         try {
-            if (!connection_) connect();
+            session_.open();
             step();
             failures_.ended();
             return true;
@@ -272,39 +276,27 @@ bool UpstreamSession::passes(const PostgresError& error) {
             // DANGER: a COMMIT may be in doubt. Never asked by SELECT: the same step again, under
             // the same token.
             log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
-            disconnect();
+            session_.end();
             return true;
         case FailureAction::reject:
         case FailureAction::stop: break;
     }
     log_error("http.route_stopped", {{"route", options_.name}, {"error", error.summary()}});
-    disconnect();
+    session_.end();
     return false;
 }
 
-void UpstreamSession::connect() {
-    auto connection = std::make_unique<Connection>(options_.postgres);
-    check_server(*connection);
-    require_schema_(*connection);
+void UpstreamSession::set_up(Connection& connection) {
     const auto longest =
         2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;
     // DANGER: each time. A fail-over may have lost the registration, and its number may be another
     // ledger's now: leases and results would go to a foreign ledger.
-    const RegisteredLedger registered = register_requests(
-        *connection, options_.ledger, options_.service, options_.name, longest);
+    const RegisteredLedger registered =
+        register_requests(connection, options_.ledger, options_.service, options_.name, longest);
     if (registered_ != registered) {
         registered_ = registered;
         results_ = std::make_unique<ResultStore>(registered_->ledger, options_.ledger.store);
     }
-    connection_ = std::move(connection);
-    if (options_.session_opened) options_.session_opened(connection_->pid());
-}
-
-void UpstreamSession::disconnect() {
-    if (results_) results_->connection_lost();
-    if (!connection_) return;
-    if (options_.session_closed) options_.session_closed(connection_->pid());
-    connection_.reset();
 }
 
 }  // namespace onceward

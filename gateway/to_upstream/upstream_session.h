@@ -17,9 +17,8 @@
 #include "dedup/leases/leases.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/policy/failure_series.h"
-#include "dedup/postgres/connection.h"
 #include "dedup/results/result_store.h"
-#include "dedup/server/migration.h"
+#include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/route_options.h"
@@ -42,9 +41,7 @@ struct UpstreamRequestOptions {
     std::size_t waiting = 10'000;
     // Made in the thread that uses it.
     std::function<std::unique_ptr<UpstreamClient>()> client;
-    // The sessions, for the process's guard.
-    std::function<void(int pid)> session_opened = {};
-    std::function<void(int pid)> session_closed = {};
+    FrozenSessionGuard* guard = nullptr;  // the process's; may be null
     // May be null. Called for each call: before its claim, after the claim's COMMIT, with the
     // upstream's answer at hand, and around the COMMIT of its end.
     StepObserver* observer = nullptr;
@@ -64,9 +61,6 @@ class UpstreamSession {
   public:
     // Both outlive it. Once a stop is requested what PostgreSQL does not take is given up.
     UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop);
-    ~UpstreamSession();
-    UpstreamSession(const UpstreamSession&) = delete;
-    UpstreamSession& operator=(const UpstreamSession&) = delete;
 
     struct Carried {
         KeyedOutcome outcome;
@@ -102,16 +96,14 @@ class UpstreamSession {
     UpstreamAnswer call(Attempt& attempt);
     void extend(Attempt& attempt);
     Carried store(const Attempt& attempt, const MessageResult& result);
-    void connect();
-    void disconnect();
+    void set_up(Connection& connection);
 
     const UpstreamRequestOptions& options_;
     const std::stop_token& stop_;
     std::unique_ptr<UpstreamClient> client_;
     std::optional<RegisteredLedger> registered_;
     std::unique_ptr<ResultStore> results_;
-    std::unique_ptr<Connection> connection_;
-    SchemaCheck require_schema_;
+    ServerSession session_;
     FailureSeries failures_;
     bool commit_in_doubt_ = false;  // of some COMMIT since the request began
 };

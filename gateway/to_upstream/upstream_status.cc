@@ -4,14 +4,23 @@
 
 #include "dedup/base/logging.h"
 #include "dedup/results/result_store.h"
-#include "dedup/server/migration.h"
 #include "gateway/to_upstream/upstream_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {
+namespace {
+
+ConnectionOptions status_session(ConnectionOptions options) {
+    options.application_name += " status";
+    return options;
+}
+
+}  // namespace
 
 UpstreamStatus::UpstreamStatus(const UpstreamRequestOptions& options)
     : options_(options),
+      session_(
+          {.connection = status_session(options.postgres), .forget = [this] { results_.reset(); }}),
       thread_([this](const std::stop_token& stop) { run(stop); }),
       watcher_([this](const std::stop_token& stop) { watch(stop); }) {}
 
@@ -71,7 +80,7 @@ void UpstreamStatus::watch(const std::stop_token& stop) {
 }
 
 void UpstreamStatus::answer(const Questions& questions) {
-    const bool new_session = !connection_;
+    const bool new_session = !session_;
     std::optional<std::vector<StatusOutcome>> known = read(questions);
     // A session that was not used for long may be gone.
     if (!known && !new_session) known = read(questions);
@@ -81,26 +90,19 @@ void UpstreamStatus::answer(const Questions& questions) {
 }
 
 std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const Questions& questions) try {
-    if (!connection_) {
-        ConnectionOptions session = options_.postgres;
-        session.application_name += " status";
-        auto connection = std::make_unique<Connection>(session);
-        require_schema_(*connection);
-        connection_ = std::move(connection);
-    }
+    session_.open();
     std::vector<Digest> keys;
     for (const auto& question : questions) keys.push_back(question->key());
     return statuses(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
-    results_.reset();
-    connection_.reset();
+    session_.end();
     return std::nullopt;
 }
 
 std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& keys) {
-    const QueryResult rows = connection_->query(
-        sql::lease_status, Parameters{}.text(options_.ledger.name).digests(keys));
+    const QueryResult rows =
+        session_->query(sql::lease_status, Parameters{}.text(options_.ledger.name).digests(keys));
     std::vector<StatusOutcome> known(keys.size());
     std::vector<Digest> ended;
     std::vector<std::size_t> places;
@@ -121,7 +123,7 @@ std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& k
         results_ = std::make_unique<ResultStore>(static_cast<int>(rows.integer(0, 4)),
                                                  options_.ledger.store);
     }
-    const auto answers = results_->get(*connection_, ended);
+    const auto answers = results_->get(*session_, ended);
     for (std::size_t i = 0; i < ended.size(); ++i) {
         if (!answers[i]) known[places[i]] = Problem{.kind = ProblemKind::answer_gone};
     }

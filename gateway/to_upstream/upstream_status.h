@@ -14,7 +14,7 @@
 
 #include "dedup/base/mutex.h"
 #include "dedup/results/result_store.h"
-#include "dedup/server/migration.h"
+#include "dedup/server/server_session.h"
 #include "gateway/requests/status_questions.h"
 #include "gateway/to_upstream/upstream_session.h"
 
@@ -40,9 +40,8 @@ class UpstreamStatus {
 
     const UpstreamRequestOptions& options_;
     // Used only by the first thread.
-    std::unique_ptr<Connection> connection_;
-    SchemaCheck require_schema_;
-    std::unique_ptr<ResultStore> results_;  // of that session
+    std::unique_ptr<ResultStore> results_;  // of the session
+    ServerSession session_;
     Mutex mutex_;
     std::condition_variable_any wake_;
     std::condition_variable_any wake_watch_;

@@ -30,7 +30,7 @@ Findings sql_in_code(const Tree& tree) {
 }
 
 Findings transaction_openers(const Tree& tree) {
-    static const std::regex opened(R"(\bOwnedTransaction\s+\w+\s*[({]|<OwnedTransaction>\()");
+    static const std::regex opened(R"(\bOwnedTransaction\s+\w+\s*[({;]|<OwnedTransaction>\()");
     Findings openers;
     for (const auto& [path, text] : tree) {
         if (!is_product(path) || text.find("OwnedTransaction") == std::string::npos) continue;

@@ -33,7 +33,6 @@ TEST(Transactions, SqlInCodeIsFound) {
 // Each of them in a file of its own, so that a new one has to give its reason here.
 const std::vector<std::string> openers{
     "cli/commands/groups.cc",           // retiring a group
-    "cli/import/import.cc",             // claims of a list, a page at a time
     "cli/operator/offsets_move.cc",     // moving a fence by hand
     "dedup/claims/log/log_store.cc",    // a look at segments, rolled back
     "dedup/claims/table_store.cc",      // a look at claims, rolled back
@@ -41,15 +40,14 @@ const std::vector<std::string> openers{
     "dedup/leases/lease_ends.cc",       // how effects outside ended, and the fence over them
     "dedup/leases/lease_processor.cc",  // claims for effects outside
     "dedup/ledger/ledger.cc",           // registering a ledger and its feed
-    "dedup/once.cc",                    // a call that is made once
     "dedup/operator/eviction.cc",       // taking claims out by hand, and erasing results
     "dedup/processor.cc",               // THE transaction
     "dedup/retention/retention.cc",     // rotation and dropping
     "dedup/retention/sealing.cc",       // a segment's parts, and its publication
     "dedup/retention/watermark_write.cc",
     "dedup/server/migration.cc",
-    "dedup/trial/sink_trial.cc",                // for trying a sink of one's own in a test
-    "gateway/to_sink/sink_transaction.cc",      // a batch of requests: no partitions, no fences
+    "dedup/trial/sink_trial.cc",     // for trying a sink of one's own in a test
+    "dedup/unfenced_transaction.h",  // calls, requests and imports: no partitions, no fences
     "gateway/to_upstream/upstream_session.cc",  // a request's lease, and its end with its answer
 };
 TEST(Transactions, TheListOfWhoOpensOneIsShortAndComplete) {
@@ -59,8 +57,9 @@ TEST(Transactions, WhoOpensOneIsFound) {
     EXPECT_THAT(transaction_openers({{"sinks/a.cc", "OwnedTransaction mine(connection);"},
                                      {"sinks/b.cc", "std::make_unique<OwnedTransaction>(c);"},
                                      {"sinks/c.cc", "// OwnedTransaction mine(connection);"},
-                                     {"sinks/d.cc", "void write(OwnedTransaction& theirs);"}}),
-                ElementsAre("sinks/a.cc", "sinks/b.cc"));
+                                     {"sinks/d.cc", "void write(OwnedTransaction& theirs);"},
+                                     {"sinks/e.h", "OwnedTransaction member_;"}}),
+                ElementsAre("sinks/a.cc", "sinks/b.cc", "sinks/e.h"));
 }
 
 TEST(Transactions, OnlyTheRunLoopCommitsOffsets) {

@@ -100,8 +100,7 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
     FrozenSessionGuard guard(
         FrozenSessionGuardOptions{scene_.schema().worker(), 400ms, 50ms, 300ms});
     WorkerOptions options = scene_.options();
-    options.session_opened = [&](int pid) { guard.watch(pid); };
-    options.session_closed = [&](int pid) { guard.forget(pid); };
+    options.guard = &guard;
     Worker& other = scene_.start(std::move(options));
     EXPECT_TRUE(scene_.all_applied());
     EXPECT_EQ(other.status().totals.applied, 30);

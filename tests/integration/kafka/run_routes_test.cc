@@ -20,35 +20,74 @@ namespace {
 using support::eventually;
 using testing::HasSubstr;
 
-TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
-    Scene scene;
-    const ReservedPort http;
-    const ReservedPort admin;
-    const std::filesystem::path file =
-        std::filesystem::path(testing::TempDir()) / (scene.topic() + ".yaml");
-    const std::string table = scene.schema().name() + ".effects";
-    std::ofstream(file)
-        << "group: " << scene.group()
-        << "\nkafka: {bootstrap_servers: " << support::kafka_bootstrap_servers()
-        << "}\npostgres: {dsn: '" << scene.schema().server().worker_dsn
-        << "', schema: " << scene.schema().name()
-        << "}\nadmin: {listen: '127.0.0.1:" << admin.number()
-        << "'}\ntopics:\n  - name: " << scene.topic()
-        << "\n    format: json\n    start: earliest\n    key: {preset: idempotency-key}\n    sink: "
-           "{table: "
-        << table
-        << ", columns: {key: {header: Idempotency-Key}, id: /id, kafka_partition: "
-           "{metadata: partition}, kafka_offset: {metadata: offset}}}\n"
-        << "http:\n  listen: 127.0.0.1:" << http.number()
-        << "\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
-           "      ledger: {name: requests}\n      sink: {table: "
-        << scene.schema().user_table("orders", "id text") << ", columns: {id: {header: '{id}'}}}\n";
-    ChildOptions options;
-    options.command = {ONCEWARD_EXECUTABLE, "run", "-c", file.string()};
-    ChildProcess process(options);
-    scene.send(20);
-    EXPECT_TRUE(scene.all_applied());
-    httplib::Client client("127.0.0.1", http.number());
+// `onceward run` with a topic, a route to a table and one to an upstream, on one server.
+class RunWithRoutes : public testing::Test {
+  protected:
+    RunWithRoutes()
+        : file_(std::filesystem::path(testing::TempDir()) / (scene_.topic() + ".yaml")) {
+        const std::string schema = scene_.schema().name();
+        std::ofstream(file_)
+            << "group: " << scene_.group()
+            << "\nkafka: {bootstrap_servers: " << support::kafka_bootstrap_servers()
+            << "}\npostgres: {dsn: '" << scene_.schema().server().worker_dsn
+            << "', schema: " << schema << ", application_name: " << schema
+            << "}\nadmin: {listen: '127.0.0.1:" << admin_.number()
+            << "'}\ntopics:\n  - name: " << scene_.topic()
+            << "\n    format: json\n    start: earliest\n    key: {preset: idempotency-key}\n"
+               "    sink: {table: "
+            << schema
+            << ".effects, columns: {key: {header: Idempotency-Key}, id: /id, kafka_partition: "
+               "{metadata: partition}, kafka_offset: {metadata: offset}}}\n"
+            << "http:\n  listen: 127.0.0.1:" << http_.number()
+            << "\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
+               "      ledger: {name: requests}\n      sink: {table: "
+            << scene_.schema().user_table("orders", "id text")
+            << ", columns: {id: {header: '{id}'}}}\n"
+               "    - method: POST\n      path: /charges\n      ledger: {name: charges, store: "
+               "lease}\n      upstream: {url: 'http://127.0.0.1:1', allow_private: [127.0.0.1]}\n";
+    }
+    ~RunWithRoutes() override { std::filesystem::remove(file_); }
+    ChildOptions command() const {
+        ChildOptions options;
+        options.command = {ONCEWARD_EXECUTABLE, "run", "-c", file_.string()};
+        return options;
+    }
+    std::int64_t sessions(const std::string& purpose) {
+        return scene_.database().number(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" +
+            scene_.schema().name() + " " + purpose + "'");
+    }
+    Scene scene_;
+    ReservedPort http_;
+    ReservedPort admin_;
+    std::filesystem::path file_;
+};
+
+TEST_F(RunWithRoutes, AServerHasOneGuardAndOneRetentionJobWhateverUsesIt) {
+    ChildProcess process(command());
+    scene_.send(1);
+    EXPECT_TRUE(scene_.all_applied());
+    httplib::Client client("127.0.0.1", http_.number());
+    // Its session is opened after those of all guards and jobs.
+    EXPECT_TRUE(eventually(patience, [&] {
+        const auto answer =
+            client.Post("/orders/7", {{"Idempotency-Key", "k"}}, "{}", "application/json");
+        return answer && answer->status == 204;
+    }));
+    EXPECT_TRUE(
+        eventually(patience, [&] { return sessions("guard") > 0 && sessions("retention") > 0; }));
+    EXPECT_EQ(sessions("guard"), 1);
+    EXPECT_EQ(sessions("retention"), 1);
+    process.send(SIGTERM);
+    const auto status = process.wait(60s);
+    EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+}
+
+TEST_F(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
+    ChildProcess process(command());
+    scene_.send(20);
+    EXPECT_TRUE(scene_.all_applied());
+    httplib::Client client("127.0.0.1", http_.number());
     const httplib::Headers key{{"Idempotency-Key", "k"}};
     for (const bool again : {false, true}) {
         const auto answer = client.Post("/orders/7", key, "{}", "application/json");
@@ -56,8 +95,8 @@ TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
         EXPECT_EQ(answer->status, 204) << answer->body;
         EXPECT_EQ(answer->has_header("Idempotent-Replayed"), again);
     }
-    EXPECT_EQ(scene.database().number("SELECT count(*) FROM orders"), 1);
-    const ListenAddress port{"127.0.0.1", admin.number()};
+    EXPECT_EQ(scene_.database().number("SELECT count(*) FROM orders"), 1);
+    const ListenAddress port{"127.0.0.1", admin_.number()};
     EXPECT_TRUE(eventually(patience, [&] {
         return ask_admin_port(port, "/readyz", 5s).status == 200;
     })) << ask_admin_port(port, "/readyz", 5s).body;
@@ -68,15 +107,15 @@ TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     EXPECT_THAT(metrics, HasSubstr("outcome=\"applied\"} 20\n"));
 
     // A request that is under way keeps the process; nobody is to send it others.
-    support::Database blocker(scene.schema().server().dsn);
-    blocker.execute("BEGIN; LOCK TABLE " + scene.schema().name() + ".orders");
+    support::Database blocker(scene_.schema().server().dsn);
+    blocker.execute("BEGIN; LOCK TABLE " + scene_.schema().name() + ".orders");
     auto last = std::async(std::launch::async, [&client] {
         return client.Post("/orders/8", {{"Idempotency-Key", "l"}}, "{}", "application/json");
     });
     const std::string asked = "SELECT count(*) FROM pg_stat_activity WHERE " +
                               blocker.value("SELECT pg_backend_pid()") +
                               " = ANY (pg_blocking_pids(pid))";
-    EXPECT_TRUE(eventually(patience, [&] { return scene.database().number(asked) == 1; }));
+    EXPECT_TRUE(eventually(patience, [&] { return scene_.database().number(asked) == 1; }));
     process.send(SIGTERM);
     EXPECT_TRUE(eventually(patience, [&] {
         return ask_admin_port(port, "/readyz", 5s).body.find("draining") != std::string::npos;
@@ -86,8 +125,7 @@ TEST(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     EXPECT_TRUE(answer && answer->status == 204);
     const auto status = process.wait(60s);
     EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
-    scene.expect_exact();
-    std::filesystem::remove(file);
+    scene_.expect_exact();
 }
 
 }  // namespace

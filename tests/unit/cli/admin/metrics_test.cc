@@ -182,38 +182,6 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
                           "} 1700000000\n"));
 }
 
-TEST(Metrics, JobsOfOneServerAreToldAsOneAndTheOldestSuccessCounts) {
-    ProcessStatus process;
-    const auto now = process.started + 1h;
-    const RetentionCounts workers{
-        .runs = 7, .busy = 1, .leases = 8, .seconds = 1.5, .last_success = now};
-    const RetentionCounts routes{.runs = 2,
-                                 .failures = 1,
-                                 .failed_ledgers = {{"orders", 1}},
-                                 .rotated = 3,
-                                 .sealed = 4,
-                                 .expired = 5,
-                                 .last_success = now - 1min};
-    process.add_retention("postgres", workers);
-    process.add_retention("postgres", routes);
-    process.add_retention("east", routes);
-    process.add_retention("east", routes);
-    ASSERT_EQ(process.retention.size(), 2U);
-    const RetentionCounts& sum = process.retention[0].counts;
-    EXPECT_EQ(sum.runs, 9);
-    EXPECT_EQ(sum.failures, 1);
-    EXPECT_EQ(sum.busy, 1);
-    EXPECT_EQ(sum.rotated, 3);
-    EXPECT_EQ(sum.sealed, 4);
-    EXPECT_EQ(sum.expired, 5);
-    EXPECT_EQ(sum.leases, 8);
-    EXPECT_EQ(sum.seconds, 1.5);
-    EXPECT_EQ(sum.last_success, now - 1min);
-    EXPECT_EQ(process.retention[1].counts.failed_ledgers.at("orders"), 2);
-    process.add_retention("postgres", {});
-    EXPECT_EQ(process.retention[0].counts.last_success, std::nullopt) << "one has had none";
-}
-
 TEST(Metrics, TheOutboxTellsWhatWaitsWhatWasSentAndWhatIsHeld) {
     ProcessStatus process = one_worker();
     EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_outbox"))) << "no topic has one";
@@ -271,7 +239,7 @@ TEST(Metrics, RoutesAreCountedByStatus) {
     process.routes = {orders, none};
     process.server = ServerCounts{.open = 9, .full = 2, .closed_idle = 3, .closed_slow = 1};
     process.upstream_calls["POST /orders/{id}"] = 5;
-    process.add_front_door("connection refused");
+    process.front_door.emplace("connection refused");
     const std::string text = metrics_text(process);
     const std::string route = "{route=\"POST /orders/{id}\"";
     EXPECT_THAT(text, HasSubstr("onceward_http_requests_total" + route + ",status=\"201\"} 5\n"));

@@ -80,10 +80,9 @@ TEST(Readiness, SaysWhatEachWorkerLacks) {
 
 TEST(Readiness, EndsWhereTheRoutesPostgresDoesNotAnswer) {
     ProcessStatus process;
-    process.add_front_door(std::nullopt);
+    process.front_door.emplace();
     EXPECT_THAT(readiness(process).reasons, IsEmpty());
-    process.add_front_door("connection refused");
-    process.add_front_door(std::nullopt);
+    process.front_door->postgres_failure = "connection refused";
     EXPECT_THAT(readiness(process).reasons, ElementsAre("routes: postgres: connection refused"));
 }
 
