@@ -118,7 +118,8 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
                          .dump(2)
                   << '\n';
     } else {
-        std::cout << (report.resumed ? "went on; altogether " : "") << "claimed " << report.claimed
+        std::cout << (report.resumed ? "continued; altogether " : "") << "claimed "
+                  << report.claimed
                   << ", known before " << report.known << ", refused " << report.refused << '\n';
     }
     if (report.refused > 0 && !report.first_fault.empty()) {
@@ -126,7 +127,7 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
                   << '\n';
     }
     if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; say it again to go on\n";
+    std::cerr << "onceward: interrupted; run it again to continue\n";
     return exit_interrupted;
 }
 
@@ -136,7 +137,7 @@ ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup&
         return target_of_calls(connection, arguments.operation, arguments.tenant, arguments.ledger);
     }
     if (!setup.configuration) {
-        throw UsageError("what a key is, the configuration says: give it with -c");
+        throw UsageError("the configuration says what a key is: give it with -c");
     }
     ImportTarget target = arguments.route.empty()
                               ? target_of_topic(*setup.configuration, arguments.topic)
@@ -222,10 +223,10 @@ void add_import(CLI::App& program, Commands& commands) {
         ->capture_default_str()
         ->check(CLI::Range(1, 100'000));
     command->add_flag("--restart", arguments->restart,
-                      "From the beginning, though an earlier run was interrupted");
-    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
+                      "From the beginning, even if an earlier run was interrupted");
+    command->add_flag("--yes", arguments->yes, "Do it; otherwise only show what would happen");
     command->add_flag("--json", arguments->json, "Print JSON");
-    command->footer("Exit codes: 0 done or planned, 130 interrupted; say it again to go on.");
+    command->footer("Exit codes: 0 done or planned, 130 interrupted; run it again to continue.");
     commands.add(*command, [arguments] {
         return run_operator_command([&] { return import_all(*arguments); });
     });

@@ -156,7 +156,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()
         ->check(CLI::Range(0, expected_version()));
-    back->add_flag("--yes", options->yes, "Do it; otherwise only tell");
+    back->add_flag("--yes", options->yes, "Do it; otherwise only show what would happen");
     CLI::App* standing = add("status", "Show each migration", status);
     standing->add_flag("--json", options->json, "Print one JSON object");
     standing->footer("Exit codes: 0 the schema is as this program expects it, 1 it is not.");

@@ -38,21 +38,19 @@ struct ReplayArguments {
 const TopicConfiguration& topic_of(const ReplayArguments& arguments, const OperatorSetup& setup) {
     if (!setup.configuration) {
         throw UsageError(
-            "how a message is read and applied, the configuration says: give it with "
-            "-c");
+            "the configuration says how a message is read and applied: give it with -c");
     }
     const TopicConfiguration& topic = topic_named(*setup.configuration, arguments.topic);
     const LedgerOptions& ledger = setup.configuration->ledgers.at(topic.ledger);
     if (ledger.store == StoreKind::lease) {
         throw UsageError(
             "with store: lease each call has its lease, and only workers call: `onceward dlq "
-            "redrive` has what failed called again, and `onceward offsets --set` reads a range "
-            "again");
+            "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
     }
     if (ledger.reach == Reach::partition && !arguments.without_dedup) {
         throw UsageError(
-            "with reach: partition only a partition's owner may claim: move its fence "
-            "back with `onceward offsets --set`, which reads it again through dedup");
+            "with reach: partition only a partition's owner may claim: move its fence back with "
+            "`onceward offsets --set`, which reads it again with dedup");
     }
     return topic;
 }
@@ -101,7 +99,7 @@ void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup
     }
     if (!same_log(*fence, identity)) {
         throw UsageError("topic " + partition.topic +
-                         " was made again, and the group's fences count in the old log");
+                         " was recreated, and the group's fences refer to the old log");
     }
     const ReplayRange wanted{
         partition.partition,
@@ -140,7 +138,7 @@ Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& s
         parse_position(arguments.from, "--from").kind == FencePosition::Kind::offset ||
         parse_position(arguments.to, "--to").kind == FencePosition::Kind::offset;
     if (by_offset && partitions.size() != 1) {
-        throw UsageError("an offset is one of a --partition: name it, or give times");
+        throw UsageError("an offset needs its --partition: name it, or give times");
     }
     if (partitions.empty()) {
         partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
@@ -175,9 +173,11 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
     }
     std::cout << (arguments.without_dedup
                       ? "each of their messages would be APPLIED again; claims stay as they are\n"
-                      : "what is claimed still is a duplicate, and what is not would be applied\n")
-              << (replied_to ? "each of their senders would get a reply again\n" : "")
-              << (planned.repeats.empty() ? "" : "--may-repeat is needed, as claims are gone\n")
+                      : "a message whose key is still claimed is a duplicate, and any other would "
+                        "be applied\n")
+              << (replied_to ? "each of their senders would get another reply\n" : "")
+              << (planned.repeats.empty() ? "" : "--may-repeat is needed, because claims are "
+                                                 "gone\n")
               << "nothing was changed; do it with --yes\n";
     return exit_ok;
 }
@@ -204,7 +204,7 @@ int show(const ReplayArguments& arguments, const KnownReplay& replay, const Repl
                   << totals.skipped << '\n';
     }
     if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; say it again to go on\n";
+    std::cerr << "onceward: interrupted; run it again to continue\n";
     return exit_interrupted;
 }
 
@@ -260,18 +260,18 @@ int replay(const ReplayArguments& arguments) {
     Planned planned;
     if (goes_on) {
         planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
-        std::cerr << "onceward: goes on with replay " << known->number << ", which "
+        std::cerr << "onceward: continues replay " << known->number << ", which "
                   << known->started_by << " began at " << known->at << '\n';
     } else {
         planned = plan_all(connection, log, setup, arguments, identity);
     }
     tell_warnings(planned);
     if (arguments.without_dedup && topic.stores_results) {
-        std::cerr << "onceward: past dedup no results are stored, and nobody is replied to\n";
+        std::cerr << "onceward: without dedup no results are stored and no replies are sent\n";
     }
     if (planned.ranges.empty()) {
         std::cout << (arguments.json ? "{\"ranges\": []}\n"
-                                     : "there is nothing to be read again\n");
+                                     : "there is nothing to read again\n");
         return exit_not_found;
     }
     if (!arguments.yes) {
@@ -317,15 +317,15 @@ void add_replay(CLI::App& program, Commands& commands) {
     command->add_flag("--without-dedup", arguments->without_dedup,
                       "Apply each message again, whatever is claimed; claims stay as they are");
     command->add_flag("--may-repeat", arguments->may_repeat,
-                      "Go on though the ledger may have dropped claims of the range, so that its "
-                      "messages are applied a second time");
+                      "Continue although the ledger may have dropped claims of the range, so that "
+                      "its messages may be applied a second time");
     command->add_flag("--again", arguments->again,
                       "Also where the same was applied again without dedup before");
-    command->add_flag("--yes", arguments->yes, "Do it; otherwise only tell");
+    command->add_flag("--yes", arguments->yes, "Do it; otherwise only show what would happen");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->footer(
-        "Exit codes: 0 done or planned, 3 there is nothing to be read again, 130 interrupted; say "
-        "it again to go on.");
+        "Exit codes: 0 done or planned, 3 there is nothing to read again, 130 interrupted; run it "
+        "again to continue.");
     commands.add(*command,
                  [arguments] { return run_operator_command([&] { return replay(*arguments); }); });
 }

@@ -87,8 +87,8 @@ void check_session(const Configuration& configuration, Report& report) {
             std::string::npos) {
         report.error_at(of("partition.assignment.strategy"),
                         "With `kafka.instance_id` a worker that is restarted within a cooperative "
-                        "rebalance leaves partitions to nobody. Remove one of the two, or write "
-                        "`group.protocol: consumer`.");
+                        "rebalance leaves partitions without an owner. Remove one of the two, or "
+                        "write `group.protocol: consumer`.");
     }
     if (heartbeat >= session) {
         report.error_at(has(configuration, "heartbeat.interval.ms") ? of("heartbeat.interval.ms")
@@ -146,7 +146,7 @@ void check_mechanism(const Configuration& configuration, Report& report) {
         const std::string hint = did_you_mean(mechanism, sasl_mechanisms);
         report.error_at(of(name),
                         // Its text is not shown: a wrong variable's may be a password.
-                        "There is no such mechanism" +
+                        "This mechanism does not exist" +
                             (hint.empty() ? "." : hint) +
                             " Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, "
                             "`OAUTHBEARER` and `GSSAPI`.");
@@ -178,8 +178,8 @@ void check_security(const Configuration& configuration, Report& report) {
     }
     if (property_text(configuration, "enable.ssl.certificate.verification") == "false") {
         report.warning_at(of("enable.ssl.certificate.verification"),
-                          "Anyone on the way may pose as the broker. Name the authority in "
-                          "`ssl.ca.location` instead.");
+                          "Anyone on the network path could pose as the broker. Name the authority "
+                          "in `ssl.ca.location` instead.");
     }
 }
 
@@ -198,7 +198,7 @@ void check_server_address(const Secret& dsn, const std::string& schema, const st
     if (!dsn.empty() && !valid_connection_string(dsn)) {
         report.error_at(
             path + ".dsn",
-            "libpq does not understand this connection string (not shown, as it may hold a "
+            "libpq does not understand this connection string (not shown, because it may hold a "
             "password)." + connection_string_hint(dsn) +
             " Write `host=... dbname=... user=...` or `postgresql://user@host/database`; quote "
             "values with blanks.");
@@ -220,7 +220,7 @@ void check_postgres(const Configuration& configuration, Report& report) {
                         "`lock_timeout` (" + duration_text(postgres.lock_timeout) +
                             ") must be below `statement_timeout` (" +
                             duration_text(postgres.statement_timeout) +
-                            "), else it never speaks. Lower the first or raise the second.");
+                            "), otherwise it has no effect. Lower the first or raise the second.");
     }
     if (postgres.client_check_interval >= postgres.idle_in_transaction_timeout) {
         report.error_at(
@@ -246,7 +246,7 @@ void check_postgres(const Configuration& configuration, Report& report) {
 void check_admin(const Configuration& configuration, Report& report) {
     if (configuration.admin || configuration.admin_text == "off") return;
     report.error_at("admin.listen", "`" + configuration.admin_text +
-                                        "` is no address to listen at. Write `127.0.0.1:9464`, "
+                                        "` is not an address to listen at. Write `127.0.0.1:9464`, "
                                         "`[::1]:9464` or `off`.");
 }
 

@@ -19,7 +19,8 @@ void check_name(const DatabaseConfiguration& database, const std::string& path, 
                       });
     if (!fits) {
         report.error_at(path + ".name",
-                        "This is no database's name here (letters, digits, `-`, `_`, 40 at most).");
+                        "This is not a database's name here (letters, digits, `-`, `_`, 40 at "
+                        "most).");
     } else if (database.name == default_database) {
         report.error_at(path + ".name",
                         "`postgres` is the server in `postgres:`. Write another name.");

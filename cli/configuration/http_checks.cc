@@ -21,8 +21,8 @@ bool is_header_name(std::string_view name) {
 void check_header(const std::string& name, const std::string& path, Report& report) {
     if (is_header_name(name)) return;
     report.error_at(path, "`" + name +
-                              "` is no header's name. Write letters, digits and `-`, such "
-                              "as `Idempotency-Key`.");
+                              "` is not a header's name. Write letters, digits and `-`, such as "
+                              "`Idempotency-Key`.");
 }
 
 void check_file(const std::string& file, const std::string& path, Report& report) {
@@ -42,8 +42,8 @@ void check_server(const HttpConfiguration& http, Report& report) {
     const std::optional<ListenAddress> address = parse_listen_address(http.listen_text);
     if (!address) {
         report.error_at("http.listen", "`" + http.listen_text +
-                                           "` is no address to listen at. Write `127.0.0.1:8080` "
-                                           "or `[::1]:8080`.");
+                                           "` is not an address to listen at. Write "
+                                           "`127.0.0.1:8080` or `[::1]:8080`.");
     } else if (!is_ip_address(address->host)) {
         report.error_at("http.listen",
                         "`" + address->host +
@@ -74,8 +74,8 @@ void check_tokens(const HttpConfiguration& http, Report& report) {
     const std::optional<CallAddress> address = call_address(http.jwks);
     if (!file && !address) {
         report.error_at(path,
-                        "This is no address to fetch a key set from. Write an `https://` address "
-                        "without a user, or a file.");
+                        "This is not an address to fetch a key set from. Write an `https://` "
+                        "address without a user, or a file.");
     } else if (!file && !address->tls && !is_this_machine(address->host)) {
         report.error_at(path,
                         "Anybody on the network path could replace the keys. Write an "
@@ -90,7 +90,7 @@ void check_tokens(const HttpConfiguration& http, Report& report) {
     }
     if (http.tokens.issuer.empty()) {
         report.warning_at(path,
-                          "Any issuer is taken that the key set has keys of. Name one in "
+                          "A token of any issuer in the key set is accepted. Name one in "
                           "`http.tokens.issuer`.");
     }
 }
@@ -133,9 +133,9 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
         case TenantSource::Kind::none:
             if (needs_token(http, route) && route.options.key.use != KeyUse::forbidden) {
                 report.warning_at(route.path,
-                                  "All who have a token share their keys: one gets the answer "
-                                  "that another's key has. Write `tenant: {claim: sub}`, or the "
-                                  "claim that says whose keys they are.");
+                                  "All clients with a token share their keys: one client could get "
+                                  "the answer to another's request. Write `tenant: {claim: sub}`, "
+                                  "or the claim that says whose keys they are.");
             }
             break;
         case TenantSource::Kind::header: check_header(tenant.name, path + ".header", report); break;
@@ -154,7 +154,8 @@ void check_key(const RouteConfiguration& route, Report& report) {
     const std::string path = route.path + ".key";
     check_header(options.key.header, path + ".header", report);
     if (options.key.length_min > options.key.length_max) {
-        report.error_at(path + ".length_min", "No key is that long: `length_max` is less.");
+        report.error_at(path + ".length_min", "`length_min` is above `length_max`, so no key "
+                                              "fits.");
     }
     if (!options.key_field.empty() && !options.key_field.starts_with('/')) {
         report.error_at(path + ".field", "A place in the body begins with `/`, such as `/id`.");
@@ -171,15 +172,17 @@ void check_status_path(const RouteConfiguration& route, Report& report) {
     if (!report.given(path)) return;
     if (!report.given(route.path + ".sink") && !report.given(route.path + ".upstream")) {
         report.error_at(path,
-                        "Of a route to a topic nobody here knows what became of a key. Remove it.");
+                        "On a route to a topic the front door does not know what became of a key. "
+                        "Remove it.");
         return;
     }
     const std::string fault = fault_of({"GET", route.options.status_path});
     if (!fault.empty()) {
-        report.error_at(path, "`" + route.options.status_path + "` is no path: " + fault + ".");
+        report.error_at(path, "`" + route.options.status_path + "` is not a path: " + fault + ".");
     }
     if (route.options.signature) {
-        report.error_at(path, "Who sends signed events signs no questions. Remove it.");
+        report.error_at(path, "A sender of signed events does not sign status requests. Remove "
+                              "it.");
     }
     if (route.options.key.use == KeyUse::forbidden) {
         report.error_at(path, "With `key.use: forbidden` there is no key to ask for. Remove it.");
@@ -201,7 +204,7 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
     if (!fault.empty() && !route.options.pattern.method.empty() &&
         !route.options.pattern.path.empty()) {
         report.error_at(route.path + ".path", "`" + operation_of(route.options.pattern) +
-                                                  "` is no route: " + fault + ".");
+                                                  "` is not a route: " + fault + ".");
     }
     const bool no_key_set = http.jwks.empty() && report.known("http.tokens.jwks");
     if (route.token == RouteConfiguration::Token::required && no_key_set) {
@@ -214,8 +217,8 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
         if (!is_own_header(name)) continue;
         report.error_at(route.path + ".forward_headers",
                         "`" + name +
-                            "` is Onceward's own word in the record: a client could choose its "
-                            "tenant or its key. Remove it.");
+                            "` is one of Onceward's own headers in the record: a client could "
+                            "choose its tenant or its key. Remove it.");
     }
     check_key(route, report);
     check_status_path(route, report);
@@ -230,8 +233,8 @@ void check_topic_route(const RouteConfiguration& route, Report& report) {
         const std::string path = route.path + "." + name;
         if (!report.given(path)) continue;
         report.error_at(path,
-                        "For a route to a topic the consumer of the topic decides this. Remove "
-                        "it, or write `sink:` in place of `topic:`.");
+                        "On a route to a topic the topic's consumer decides this. Remove it, or "
+                        "write `sink:` in place of `topic:`.");
     }
 }
 
@@ -271,7 +274,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
                       const LedgerOptions& ledger, Report& report) {
     if (report.given(route.path + ".forward_headers")) {
         report.error_at(route.path + ".forward_headers",
-                        "A sink's columns name the headers that they want. Remove it.");
+                        "A sink's columns name the headers that they use. Remove it.");
     }
     if (ledger.reach == Reach::partition) {
         report.error_at(route.path + ".ledger.reach",
@@ -351,8 +354,8 @@ void check_http(const Configuration& configuration, Report& report) {
     if (http.routes.empty()) {
         if (report.given("http") && report.known("http.routes")) {
             report.error_at("http",
-                            "A front door without routes serves nothing. Write "
-                            "`routes:`, and below it `- method: ...` for each.");
+                            "A front door without routes has nothing to serve. Write `routes:`, "
+                            "and below it `- method: ...` for each.");
         }
         return;
     }

@@ -39,7 +39,7 @@ const OptionSpec limit_entries[] = {
      .meaning = "Most connections at once. Further ones wait in the kernel's queue; for each of "
                 "them the connection is closed that has been idle longest, or else one whose "
                 "request comes slowly (its head longer than a second, all of it longer than five).",
-     .cost = "Each is a file descriptor, and memory for a request.",
+     .cost = "Each takes a file descriptor, and memory for a request.",
      .bind =
          [](To& to, const In& value) {
              to.configuration.http.server.limits.connections = most_of(value);
@@ -72,8 +72,8 @@ const OptionSpec limit_entries[] = {
     {.path = "http.limits.idle_time",
      .type = OptionType::duration,
      .default_text = "15s",
-     .meaning = "How long a connection may stand idle between two requests before it is closed.",
-     .cost = "Longer saves clients a connection, and takes one of `connections` for nothing.",
+     .meaning = "How long a connection may be idle between two requests before it is closed.",
+     .cost = "Longer saves clients new connections, and keeps one of `connections` occupied.",
      .bind =
          [](To& to, const In& value) {
              to.configuration.http.server.limits.idle_time = value.duration;

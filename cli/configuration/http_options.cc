@@ -64,12 +64,12 @@ const OptionSpec token_entries[] = {
      .bind = [](To& to, const In& value) { to.configuration.http.jwks_ca_file = value.text; }},
     {.path = "http.tokens.issuer",
      .meaning = "The `iss` that a token must have.",
-     .cost = "Without it any token is good that the key set has signed.",
+     .cost = "Without it any token that the key set has signed is accepted.",
      .bind = [](To& to, const In& value) { to.configuration.http.tokens.issuer = value.text; }},
     {.path = "http.tokens.audiences",
      .type = OptionType::texts,
      .meaning = "A token's `aud` must have one of these.",
-     .cost = "Without it a token that was made for another service opens this one.",
+     .cost = "Without it a token that was made for another service is accepted here.",
      .bind = [](To& to, const In& value) { to.configuration.http.tokens.audiences = value.texts; }},
     {.path = "http.tokens.leeway",
      .type = OptionType::duration,
@@ -86,7 +86,7 @@ const OptionSpec token_entries[] = {
      .default_text = "15m",
      .meaning = "How often the key set is fetched; also when a token names a key that is not "
                 "there.",
-     .cost = "Longer takes a withdrawn key for longer.",
+     .cost = "Longer accepts a withdrawn key for longer.",
      .bind = [](To& to, const In& value) { to.configuration.http.jwks_refresh = value.duration; },
      .minimum = 10 * second,
      .maximum = day},
@@ -99,8 +99,8 @@ const OptionSpec route_entries[] = {
      .bind = [](To& to, const In& value) { to.route->options.pattern.method = value.text; }},
     {.path = "http.routes[].path",
      .required = true,
-     .meaning = "The request's path; `{name}` stands for any part between two slashes. Method and "
-                "path as they stand here are the operation that keys belong to.",
+     .meaning = "The request's path; `{name}` stands for any part between two slashes. Keys belong "
+                "to the operation, which is method and path as written here.",
      .cost = "Another path makes every key new.",
      .bind = [](To& to, const In& value) { to.route->options.pattern.path = value.text; }},
     {.path = "http.routes[].topic",
@@ -123,10 +123,9 @@ const OptionSpec route_entries[] = {
      .type = OptionType::integer,
      .default_text = "0",
      .meaning = "Most requests of the route that are under way at once, from their last byte to "
-                "their answer; each holds one of `http.limits.connections`. A further one is "
-                "answered with 503 and Retry-After at once. 0: four times the connections that "
-                "no request holds, so one busy route gets four fifths of all, and two get four "
-                "ninths each.",
+                "their answer; each holds one of `http.limits.connections`. A further one gets 503 "
+                "and Retry-After at once. 0: four times the connections that no request holds, so "
+                "one busy route gets four fifths of all, and two get four ninths each.",
      .cost = "More than `connections` less what other routes need lets a slow target stop them. "
              "Fewer refuses requests that the target could have taken.",
      .bind = [](To& to, const In& value) { to.route->options.at_once = amount(value); },
@@ -141,25 +140,24 @@ const OptionSpec route_entries[] = {
      .bind = [](To& to, const In& value) { to.route->options.wait = value.duration; },
      .maximum = 30 * second},
     {.path = "http.routes[].status_path",
-     .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
-                "`in-flight`, `completed` with its answer's status, of an upstream also "
-                "`outcome-unknown`; 410 where the answer is kept no more, else 404. It takes the "
+     .meaning = "To a sink or an upstream: a path where GET returns what became of a key: "
+                "`in-flight`, `completed` with its answer's status, for an upstream also "
+                "`outcome-unknown`; 410 if the answer is no longer kept, else 404. It takes the "
                 "key in its header, and the same token and tenant.",
      .bind = [](To& to, const In& value) { to.route->options.status_path = value.text; }},
     {.path = "http.routes[].fingerprint",
      .type = OptionType::choice,
      .default_text = "request",
-     .meaning = "To a sink or an upstream: what the same key has to come with again, the `request` "
-                "(path, query "
-                "and raw body), else it is a conflict (422); or `none`: whatever comes is a "
-                "repeat.",
+     .meaning = "To a sink or an upstream: what has to be the same in a repeat. `request`: path, "
+                "query and raw body; a difference is a conflict (422). `none`: any request under "
+                "the same key is a repeat.",
      .bind = [](To& to, const In& value) { to.route->options.fingerprint = value.choice == 0; },
      .choices = {"request", "none"}},
     {.path = "http.routes[].key.use",
      .type = OptionType::choice,
      .default_text = "required",
-     .meaning = "Whether a request must have a key. `forbidden` refuses one that comes all the "
-                "same, as nothing would be kept under it.",
+     .meaning = "Whether a request must have a key. `forbidden` refuses a request that has one, "
+                "because nothing would be kept under it.",
      .cost = "With `optional` a repeat without a key takes effect twice.",
      .bind = [](To& to,
                 const In& value) { to.route->options.key.use = static_cast<KeyUse>(value.choice); },
@@ -203,10 +201,10 @@ const OptionSpec route_entries[] = {
      .minimum = 1,
      .maximum = 1024},
     {.path = "http.routes[].tenant.header",
-     .meaning = "The header that has the tenant, if keys are only unique within one. A request "
-                "without it is refused.",
-     .cost = "Any client that reaches the front door can name any tenant: only for clients that "
-             "you trust.",
+     .meaning = "The header that has the tenant, if keys are unique only within a tenant. A "
+                "request without it is refused.",
+     .cost = "Any client that reaches the front door can name any tenant: use it only for clients "
+             "that you trust.",
      .bind =
          [](To& to, const In& value) {
              to.route->options.tenant = {TenantSource::Kind::header, value.text};
@@ -243,20 +241,20 @@ const OptionSpec route_entries[] = {
      .bind = [](To& to, const In& value) { to.route->secret = value.text; }},
     {.path = "http.routes[].signature.previous_secret",
      .type = OptionType::secret,
-     .meaning = "Is good as well, while the secret is being changed.",
+     .meaning = "A second secret that is accepted too, while the secret is being changed.",
      .bind = [](To& to, const In& value) { to.route->previous_secret = value.text; }},
     {.path = "http.routes[].signature.header",
-     .meaning = "Of `hmac`: the header that has the signature, a `sha256=` before it or not. "
-                "`X-Signature` if nothing is said.",
+     .meaning = "For `hmac`: the header that has the signature, with or without `sha256=` before "
+                "it. `X-Signature` by default.",
      .bind =
          [](To& to, const In& value) {
              if (to.route->options.signature) to.route->options.signature->header = value.text;
          }},
     {.path = "http.routes[].signature.time_header",
-     .meaning = "Of `hmac`: the header that has the time, in seconds since 1970 UTC; then "
+     .meaning = "For `hmac`: the header that has the time, in seconds since 1970 UTC; then "
                 "`TIME.BODY` is what is signed.",
-     .cost = "Without it a request that somebody has recorded is good for ever; only its key "
-             "protects, within the retention.",
+     .cost = "Without it a recorded request can be sent again at any time; only its key protects, "
+             "within the retention.",
      .bind =
          [](To& to, const In& value) {
              if (to.route->options.signature) to.route->options.signature->time_header = value.text;
@@ -276,22 +274,22 @@ const OptionSpec route_entries[] = {
      .type = OptionType::number,
      .default_text = "0",
      .meaning =
-         "Requests a second of one tenant (of all, where the route has no tenants), each item "
-         "of a bulk for itself; more are answered with 429 and Retry-After. 0: no limit. "
-         "Counted in each process.",
+         "Requests a second of one tenant (of all clients, if the route has no tenants); each item "
+         "of a bulk counts. Further ones get 429 and Retry-After. 0: no limit. Counted in each "
+         "process.",
      .bind = [](To& to, const In& value) { to.route->tenant_rate.per_second = value.number; },
      .maximum = 1'000'000},
     {.path = "http.routes[].rate.tenant_burst",
      .type = OptionType::number,
      .default_text = "0",
-     .meaning = "How many may come at once after a rest; 0: those of one second.",
+     .meaning = "How many may come at once after a pause; 0: those of one second.",
      .bind = [](To& to, const In& value) { to.route->tenant_rate.burst = value.number; },
      .maximum = 1'000'000},
     {.path = "http.routes[].rate.key",
      .type = OptionType::number,
      .default_text = "0",
-     .meaning = "The same for one key, also of each item of a bulk: against a client that asks "
-                "again without a pause.",
+     .meaning = "The same for one key, also for each item of a bulk: against a client that repeats "
+                "a request without a pause.",
      .bind = [](To& to, const In& value) { to.route->key_rate.per_second = value.number; },
      .maximum = 1'000'000},
     {.path = "http.routes[].rate.key_burst",
@@ -323,10 +321,10 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
                 "sink has either this or `function`, with `columns`, or `outbox`.";
         } else if (spec.path == "http.routes[].results.max_bytes") {
             spec.meaning =
-                "The answer to each request is stored with its claim and replayed to "
-                "its repeats. This is the most that headers and body of one may take; "
-                "beyond it both are left away, for the first answer as for the "
-                "replays, with the header `onceward-body-dropped`.";
+                "The answer to each request is stored with its claim and replayed to its repeats. "
+                "This is the most that headers and body of one may take; above that both are "
+                "dropped, in the first answer and in the replays, with the header "
+                "`onceward-body-dropped`.";
         }
         options.push_back(std::move(spec));
     }

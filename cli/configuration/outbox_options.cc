@@ -18,8 +18,8 @@ const OptionSpec entries[] = {
                 "`outbox`, in the message's transaction, which a relay in one of the group's "
                 "processes sends. With an id in the header `onceward-id`, which stays the same if "
                 "the record is sent again.",
-     .cost = "A row is written and deleted for each message. Of records with one key one is on its "
-             "way at a time, so that a key alone passes at the pace of the brokers' answers.",
+     .cost = "A row is written and deleted for each message. Records with the same key are sent "
+             "one at a time, so a single key is as fast as the brokers' answers.",
      .bind = [](To& to, const In& value) { (to.*outbox)->topic = value.text; }},
     {.path = "topics[].sink.outbox.key",
      .type = OptionType::source,
@@ -30,9 +30,9 @@ const OptionSpec entries[] = {
     {.path = "topics[].sink.outbox.payload",
      .type = OptionType::source,
      .default_text = "<{metadata: payload}>",
-     .meaning = "What is published. Text and bytes go as they are, all else as JSON. A message "
-                "without it is rejected; one that removes its row (`tombstones: delete`, a delete "
-                "event) becomes a tombstone.",
+     .meaning = "What is published. Text and bytes are sent as they are, all else as JSON. A "
+                "message without it is rejected; one that removes its row (`tombstones: delete`, a "
+                "delete event) becomes a tombstone.",
      .bind = [](To& to, const In& value) { (to.*outbox)->payload = value.source; }},
     {.path = "topics[].sink.outbox.fields",
      .type = OptionType::columns,
@@ -42,16 +42,15 @@ const OptionSpec entries[] = {
     {.path = "topics[].sink.outbox.headers",
      .type = OptionType::columns,
      .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
-                "traceparent}`. "
-                "None of the message's own goes along by itself.",
+                "traceparent}`. The message's own headers are not copied unless named here.",
      .bind = [](To& to, const In& value) { (to.*outbox)->headers = value.columns; }},
     {.path = "topics[].sink.outbox.record_max",
      .type = OptionType::size,
      .default_text = "1MB",
      .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
                 "Not above what the topic takes (`max.message.bytes`).",
-     .cost = "What passes here and is too large for its topic holds back its key until an operator "
-             "sees to it.",
+     .cost = "A record that passes here and is too large for its topic holds back its key until an "
+             "operator resolves it.",
      .bind =
          [](To& to, const In& value) {
              (to.*outbox)->record_max = static_cast<std::size_t>(value.integer);
@@ -79,8 +78,8 @@ void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
                         "`topic` is missing: where the records go. Write `topic: NAME`.");
     } else if (!valid_topic_name(outbox.topic)) {
         report.error_at(path + ".topic",
-                        "This is no topic's name (letters, digits, `.`, `_`, `-`, "
-                        "249 at most).");
+                        "This is not a topic's name (letters, digits, `.`, `_`, `-`, 249 at "
+                        "most).");
     } else if (outbox.topic == topic.name) {
         report.error_at(path + ".topic",
                         "The outbox would publish to the topic that it reads. Name another one.");

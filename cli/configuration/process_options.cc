@@ -22,8 +22,8 @@ const OptionSpec process_entries[] = {
      .default_text = "1",
      .meaning = "Workers in this process, each with a consumer and a session of its own; so many "
                 "for each PostgreSQL server that topics are on.",
-     .cost = "Each holds up to three batches in memory, one session and two threads. More than "
-             "there are partitions stand idle.",
+     .cost = "Each holds up to three batches in memory, one session and two threads. More workers "
+             "than partitions are idle.",
      .bind = [](To& to,
                 const In& value) { to.configuration.workers = static_cast<int>(value.integer); },
      .minimum = 1,
@@ -33,7 +33,7 @@ const OptionSpec process_entries[] = {
      .default_text = "10s",
      .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
                 "it is rolled back. Nothing is lost either way.",
-     .cost = "Longer holds up a rebalance, shorter does work twice.",
+     .cost = "Longer delays a rebalance, shorter repeats more work.",
      .bind = [](To& to, const In& value) { to.configuration.drain_timeout = value.duration; },
      .minimum = 100,
      .maximum = hour},
@@ -46,9 +46,10 @@ const OptionSpec process_entries[] = {
      .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `.`, eight "
                 "digits that stand for the worker's topics, `-` and the worker's number. Each "
                 "process needs a name of its own, such as `${HOSTNAME}`.",
-     .cost = "A restart within the session timeout then moves no partition; a process that is "
-             "gone for good is noticed only after that timeout, and so are the members from before "
-             "a change of the topics. Rebalances are eager ones (`roundrobin`): each moves all.",
+     .cost = "A restart within the session timeout then moves no partition. A process that ended "
+             "for good is noticed only after that timeout, and so are the members from before a "
+             "change of the topics. Rebalances are eager (`roundrobin`): each moves all "
+             "partitions.",
      .bind = [](To& to, const In& value) { to.configuration.kafka.instance_id = value.text; }},
     {.path = "kafka.properties",
      .type = OptionType::properties,
@@ -88,7 +89,8 @@ const OptionSpec process_entries[] = {
      .default_text = "60s",
      .meaning = "A statement that runs longer is cancelled and its batch tried again. Never "
                 "applies to COMMIT.",
-     .cost = "Too short for a big batch on a slow disk: the same batch again and again.",
+     .cost = "If it is too short for a big batch on a slow disk, the same batch is tried again and "
+             "again.",
      .bind = [](To& to,
                 const In& value) { to.configuration.postgres.statement_timeout = value.duration; },
      .minimum = 100,
@@ -118,7 +120,7 @@ const OptionSpec process_entries[] = {
      .type = OptionType::duration,
      .default_text = "15s",
      .meaning = "Bytes unacknowledged for longer mean that the peer is gone, on both ends.",
-     .cost = "Shorter notices a dead network sooner, and takes a short outage for one.",
+     .cost = "Shorter notices a dead network sooner, and ends sessions in a short outage.",
      .bind = [](To& to,
                 const In& value) { to.configuration.postgres.tcp_user_timeout = value.duration; },
      .minimum = second,
@@ -126,7 +128,7 @@ const OptionSpec process_entries[] = {
     {.path = "postgres.client_check_interval",
      .type = OptionType::duration,
      .default_text = "2s",
-     .meaning = "How often the server looks whether the client of a running query is there.",
+     .meaning = "How often the server checks that the client of a running query is connected.",
      .cost = "Longer keeps the locks of a killed worker longer.",
      .bind =
          [](To& to, const In& value) {
@@ -138,8 +140,8 @@ const OptionSpec process_entries[] = {
      .required = true,
      .meaning = "A further PostgreSQL server, with its own fences, ledgers and dead letters: what "
                 "topics call it in `database`. Letters, digits, `-` and `_`.",
-     .cost = "Each server whose topics there are has `workers` of its own, a guard and a retention "
-             "job. While it is away its topics wait, and the others go on.",
+     .cost = "Each server that topics name has `workers` of its own, a guard and a retention job. "
+             "While it cannot be reached its topics wait, and the others continue.",
      .bind = [](To& to, const In& value) { to.database->name = value.text; }},
     {.path = "databases[].dsn",
      .type = OptionType::secret,
@@ -153,7 +155,7 @@ const OptionSpec process_entries[] = {
     {.path = "batch.messages",
      .type = OptionType::integer,
      .default_text = "5000",
-     .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
+     .meaning = "Most messages in one transaction. There is no timer: a batch is what arrived "
                 "during the commit before it.",
      .cost = "More is faster under load and holds more memory and locks.",
      .bind =
@@ -176,12 +178,13 @@ const OptionSpec process_entries[] = {
     {.path = "memory.budget",
      .type = OptionType::size,
      .default_text = "<80% of the cgroup's limit, or of the machine's memory>",
-     .meaning = "Where the process has more in memory than this it drains, notes the partition "
-                "that it was most likely fetching, and ends with exit code 75; that partition "
-                "halts at the next start. `0B` watches nothing. A small batch may inflate to "
-                "hundreds of megabytes, which librdkafka does not cap.",
-     .cost = "Too little for the queues of the partitions (16 MiB each at most) and the batches "
-             "halts innocent ones; too near to the limit, and the kernel is first.",
+     .meaning = "If the process uses more memory than this, it drains, stores which partition it "
+                "was most likely fetching, and ends with exit code 75; that partition halts at the "
+                "next start. `0B` switches this off. A small batch may inflate to hundreds of "
+                "megabytes, which librdkafka does not cap.",
+     .cost = "If it is too little for the queues of the partitions (16 MiB each at most) and the "
+             "batches, innocent partitions halt. If it is too close to the limit, the kernel ends "
+             "the process first.",
      .bind = [](To& to, const In& value) { to.configuration.memory_budget = value.integer; }},
     {.path = "logging.level",
      .type = OptionType::choice,
@@ -204,8 +207,8 @@ const OptionSpec process_entries[] = {
     {.path = "admin.listen",
      .default_text = "127.0.0.1:9464",
      .meaning = "Where `/metrics`, `/livez` and `/readyz` are served: `host:port`, or `off`. Port "
-                "0 lets the system choose one, which is logged. There is no authentication, "
-                "hence loopback.",
+                "0 lets the system choose one, which is logged. There is no authentication, hence "
+                "loopback.",
      .cost = "Two processes on one machine need two ports; the one that finds it taken runs "
              "without, says so and tries again.",
      .bind =

@@ -87,7 +87,7 @@ class OptionReader {
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
         if (node.kind != Node::Kind::mapping) {
             report_.error(node.mark, path,
-                          shown(node) + " stands where a mapping is wanted. Known options here: " +
+                          shown(node) + " is not a mapping. Options here: " +
                               one_of(tree.names()) + ".");
             return;
         }
@@ -116,7 +116,7 @@ class OptionReader {
             advice = place.empty() ? ". Known are " + one_of(tree.names()) + "."
                                    : ". Its place is `" + place + "`.";
         }
-        report_.error(key.mark, path, "`" + key.name + "` is no option " + here + advice);
+        report_.error(key.mark, path, "`" + key.name + "` is not an option " + here + advice);
     }
 
     void read_child(const Node& parent, const OptionTree& child, const std::string& path) {
@@ -172,8 +172,8 @@ class OptionReader {
         if (node.kind != Node::Kind::sequence) {
             report_.error(node.mark, path,
                           shown(node) +
-                              " stands where a list of databases is wanted. Write `databases:`, "
-                              "and below it `- name: ...` for each.");
+                              " is not a list of databases. Write `databases:`, and below it `- "
+                              "name: ...` for each.");
             return;
         }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
@@ -190,8 +190,8 @@ class OptionReader {
         if (node.kind != Node::Kind::sequence) {
             report_.error(node.mark, path,
                           shown(node) +
-                              " stands where a list of routes is wanted. Write `routes:`, and "
-                              "below it `- method: ...` for each.");
+                              " is not a list of routes. Write `routes:`, and below it `- method: "
+                              "...` for each.");
             return;
         }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
@@ -248,7 +248,7 @@ class OptionReader {
         if (node == nullptr || node->kind != Node::Kind::sequence || node->items.empty()) {
             const bool other = node != nullptr && node->kind != Node::Kind::sequence;
             report_.error(node == nullptr ? parent : node->mark, path,
-                          (other ? shown(*node) + " stands where a list of topics is wanted."
+                          (other ? shown(*node) + " is not a list of topics."
                                  : std::string("There is no topic.")) +
                               " Write `topics:`, and below it `- name: ...` for each.");
             return;

@@ -23,9 +23,9 @@ const OptionSpec result_entries[] = {
     {.path = "topics[].results.on_too_large",
      .type = OptionType::choice,
      .default_text = "drop_body",
-     .meaning = "Beyond that: `drop_body` leaves body and headers away, for the first answer as "
-                "for the replays, with the header `onceward-body-dropped`; `reject` takes the "
-                "message for a bad one: nothing of it lands.",
+     .meaning = "Above that: `drop_body` drops body and headers, in the first answer and in the "
+                "replays, with the header `onceward-body-dropped`; `reject` rejects the message, "
+                "and nothing of it is written.",
      .bind =
          [](To& to, const In& value) {
              to.topic->answers.limits.on_too_large =
@@ -42,7 +42,7 @@ const OptionSpec result_entries[] = {
      .type = OptionType::size,
      .default_text = "4MiB",
      .meaning = "Most bytes of results that a worker remembers, so that what is replayed often is "
-                "not read each time. What was erased or has expired is never told.",
+                "not read each time. Erased and expired results are never replayed.",
      .bind =
          [](To& to, const In& value) {
              to.topic->answers.cache_bytes = static_cast<std::size_t>(value.integer);

@@ -14,10 +14,10 @@ const OptionSpec sink_entries[] = {
      .meaning = "A function of yours, `name` or `schema.name`, that takes one `jsonb[]` and is "
                 "called once for each batch, in its transaction: an object for each message. It "
                 "returns one row for each, with a column `ordinality` (from 1) in any order; "
-                "without that column it is called with one message at a time if its results count. "
-                "A row is the message's result: `result_status`, `result_failed`, "
-                "`result_headers` and `result_body` are what they say, and without the last all "
-                "other columns are the body, as one JSON object.",
+                "without that column it is called with one message at a time if results are used. "
+                "A row is the message's result: `result_status`, `result_failed`, `result_headers` "
+                "and `result_body`. Without `result_body` all other columns are the body, as one "
+                "JSON object.",
      .bind = [](To& to, const In& value) { to.function->function = value.text; }},
     {.path = "topics[].sink.mode",
      .type = OptionType::choice,
@@ -31,15 +31,14 @@ const OptionSpec sink_entries[] = {
      .choices = {"insert", "upsert"}},
     {.path = "topics[].sink.columns",
      .type = OptionType::columns,
-     .meaning = "Each column (of a function: each member of the object) and where its value comes "
-                "from: a path in the payload as a plain "
-                "text, or a mapping (see *Sources* below), there with `required: true` for a "
-                "value without which the message is rejected.",
+     .meaning = "Each column (for a function: each member of the object) and where its value comes "
+                "from: a path in the payload as plain text, or a mapping (see *Sources* below). A "
+                "mapping may add `required: true`: a message without the value is rejected.",
      .bind = [](To& to,
                 const In& value) { to.table->columns = to.function->columns = value.columns; }},
     {.path = "topics[].sink.conflict_target",
      .type = OptionType::texts,
-     .meaning = "Upsert: the columns of the unique index that tells which row is meant.",
+     .meaning = "Upsert: the columns of the unique index that identifies the row.",
      .bind = [](To& to, const In& value) { to.table->conflict_target = value.texts; }},
     {.path = "topics[].sink.only_if_newer",
      .meaning = "Upsert: the row changes only where this column grows (a version or a time).",
@@ -47,7 +46,7 @@ const OptionSpec sink_entries[] = {
     {.path = "topics[].sink.transport",
      .type = OptionType::choice,
      .default_text = "copy",
-     .meaning = "How an insert travels. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
+     .meaning = "How rows are inserted. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
                 "typed arrays, which also works for views and tables with rules.",
      .cost = "`unnest` is slower.",
      .bind =

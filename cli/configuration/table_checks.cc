@@ -18,7 +18,7 @@ void expect_column(const TableSinkOptions& sink, const std::string& name, const 
     if (!report.known(columns_path) || find_column(sink, name) != nullptr) return;
     std::vector<std::string> names;
     for (const ColumnOptions& column : sink.columns) names.push_back(column.name);
-    report.error_at(path, "`" + name + "` is none of this sink's columns" + guess(name, names) +
+    report.error_at(path, "`" + name + "` is not one of this sink's columns" + guess(name, names) +
                               " Name one of `columns`, or add it there.");
 }
 
@@ -26,7 +26,7 @@ void check_upsert(const TableSinkOptions& sink, const std::string& path, Report&
     const bool upsert = sink.mode == TableSinkOptions::Mode::upsert;
     if (upsert && sink.conflict_target.empty()) {
         report.error_at(path + ".conflict_target",
-                        "`mode: upsert` has to know which row is meant. Write `conflict_target: "
+                        "`mode: upsert` has to know which row to change. Write `conflict_target: "
                         "[COLUMN]`, the columns of a unique index.");
     }
     if (!upsert && report.given(path + ".conflict_target")) {

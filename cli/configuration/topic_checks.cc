@@ -48,7 +48,7 @@ namespace {
 void check_name(const TopicConfiguration& topic, const std::string& path, Report& report) {
     if (!valid_topic_name(topic.name)) {
         report.error_at(path + ".name",
-                        "This is no topic's name (letters, digits, `.`, `_`, `-`, 249 at most). "
+                        "This is not a topic's name (letters, digits, `.`, `_`, `-`, 249 at most). "
                         "Patterns are not supported: name each topic.");
     }
 }
@@ -69,8 +69,8 @@ void check_protobuf(const FormatOptions& format, const std::string& path, Report
     if (format.format != Format::protobuf) {
         if (report.given(section)) {
             report.error_at(section,
-                            "This has no meaning for another format. Write `format: protobuf`, "
-                            "or remove it.");
+                            "This has a meaning for `format: protobuf` only. Write `format: "
+                            "protobuf`, or remove it.");
         }
         return;
     }
@@ -110,7 +110,7 @@ void check_key_pattern(const KeyOptions& key, const std::string& path, Report& r
     } catch (const std::regex_error&) {
         report.error_at(
             path + ".pattern",
-            "This is no ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
+            "This is not an ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
     }
 }
 
@@ -139,8 +139,8 @@ void check_key(const TopicConfiguration& topic, const std::string& topic_path, R
         if (source.kind == KeySource::Kind::payload_sha256) {
             report.warning_at(
                 sources ? source_path : path + ".preset",
-                "The payload's hash takes two equal orders for one. Let producers send "
-                "a key, and write `preset: idempotency-key`.");
+                "With the payload's hash two equal orders are one. Let producers send a key, and "
+                "write `preset: idempotency-key`.");
         }
     }
     if (topic.key.tenant && topic.key.tenant->kind == FieldSource::Kind::field) {
@@ -186,12 +186,12 @@ void check_hot_key(const TopicConfiguration& topic, const LedgerOptions& ledger,
     const std::string path = topic_path + ".hot_key";
     if (!report.given(path)) return;
     if (topic.reject.hot_key.most == 0 && report.given(path + ".within")) {
-        report.error_at(path, "Nothing is too often without a number. Write `most: 1000`.");
+        report.error_at(path, "The limit is missing. Write `most: 1000`.");
     }
     if (topic.reject.hot_key.most > 0 && ledger.store == StoreKind::lease) {
         report.error_at(path,
-                        "With `store: lease` further copies of a key call nobody, and wait for "
-                        "nothing once it is done. Remove this.");
+                        "With `store: lease` further copies of a key make no call, and do not wait "
+                        "once it is done. Remove this.");
     }
 }
 
@@ -232,7 +232,7 @@ void check_ledger(const LedgerOptions& ledger, const std::string& topic_path, Re
     if (sealed > many) {
         report.warning_at(
             report.given(path + ".rotate_after") ? path + ".rotate_after" : path + ".retention",
-            "Each batch will look into about " + std::to_string(sealed) +
+            "Each batch will search about " + std::to_string(sealed) +
                 " sealed tables. Rotate less often.");
     }
 }

@@ -20,8 +20,8 @@ void check_upstream_url(const UpstreamTarget& upstream, const std::string& path,
     const auto address = call_address(url);
     if (!address || url.find_first_of("?#") != std::string::npos) {
         report.error_at(path + ".url",
-                        "This is no address to call (not shown, as it may hold a token). Write "
-                        "`https://example.org/path`, without a query; a user and a password "
+                        "This is not an address to call (not shown, because it may hold a token). "
+                        "Write `https://example.org/path`, without a query; a user and a password "
                         "belong in `headers`.");
         return;
     }
@@ -34,7 +34,7 @@ void check_upstream_url(const UpstreamTarget& upstream, const std::string& path,
     }
     if (!address->tls && !near) {
         report.warning_at(path + ".url",
-                          "Requests go over the network in clear, and anyone on the way may "
+                          "Requests go over the network in clear, and anyone on the path could "
                           "answer. Write `https://`.");
     }
 }
@@ -65,12 +65,12 @@ void check_upstream_headers(const UpstreamTarget& upstream, const std::string& p
         // A content type is the client's.
         if (!valid_header_name(name) || own) {
             report.error_at(where, "`" + name +
-                                       "` is no header's name, or belongs to the call "
-                                       "itself. Remove it.");
+                                       "` is not a header's name, or belongs to the call itself. "
+                                       "Remove it.");
         } else if (!valid_header_value(value.reveal())) {
             report.error_at(where,
-                            "This value (not shown) cannot stand in a header: it has a line's end "
-                            "or another control character.");
+                            "This value (not shown) cannot be in a header: it has a line end or "
+                            "another control character.");
         }
     }
     for (const std::string& name : upstream.forwarded) {
@@ -80,9 +80,9 @@ void check_upstream_headers(const UpstreamTarget& upstream, const std::string& p
         }
         report.error_at(path + ".forward",
                         "`" + name +
-                            "` is neither one of the client's credentials nor a proxy's word: all "
-                            "else goes on without being named. Write `[Authorization]`, or remove "
-                            "it.");
+                            "` is neither a credential of the client nor a proxy's header: all "
+                            "others are forwarded without being named. Write `[Authorization]`, or "
+                            "remove it.");
     }
 }
 
@@ -104,8 +104,8 @@ void check_upstream_lease(const UpstreamTarget& upstream, const LedgerOptions& l
             report.given(call) ? call : path + ".lease",
             "A call may take " + duration_text(upstream.timeout) + ", and the lease ends after " +
                 duration_text(ledger.lease) +
-                ": it must be twice as long at least, or another process calls at the same time as "
-                "this one. Lower the first or raise the second.");
+                ": it must be at least twice as long, or another process may call at the same "
+                "time. Lower the first or raise the second.");
     }
     if (ledger.lease >= ledger.retention) {
         report.error_at(
@@ -125,7 +125,8 @@ void check_upstream_files(const UpstreamTarget& upstream, const std::string& pat
     for (const std::string& text : upstream.allow_private) {
         if (parse_network(text)) continue;
         report.error_at(path + ".allow_private",
-                        "`" + text + "` is no network. Write one such as `10.1.0.0/16` or `::1`.");
+                        "`" + text + "` is not a network. Write one such as `10.1.0.0/16` or "
+                                     "`::1`.");
     }
 }
 
@@ -139,8 +140,8 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
         const std::string given = route.path + "." + other;
         if (!report.given(given)) continue;
         report.error_at(given,
-                        "A route leads to one thing, and an upstream takes the request as "
-                        "it is. Keep this or the `upstream`.");
+                        "A route has one target, and an upstream takes the request as it is. Keep "
+                        "this or the `upstream`.");
     }
     check_upstream_url(route.upstream, path, report);
     check_upstream_headers(route.upstream, path, report);
@@ -163,7 +164,7 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
     }
     if (route.options.pattern.method == "HEAD" || route.options.pattern.method == "CONNECT") {
         report.error_at(route.path + ".method",
-                        "Requests of this method are not called on. Write another one.");
+                        "Requests of this method are not forwarded. Write another one.");
     }
 }
 

@@ -11,11 +11,11 @@ using In = OptionValue;
 const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.url",
      .type = OptionType::secret,
-     .meaning = "A service that is there already: requests are called on to this address, their "
-                "path and query appended, with an `Idempotency-Key` derived from the client's "
-                "key, the same on each try. With `ledger: {store: lease}` alone. 2xx, 3xx and 4xx "
-                "are final, stored and replayed; 408, 425, 429, 503 and a connection that did not "
-                "come about free the key (see `free_on`). No redirect is followed, no proxy asked.",
+     .meaning = "An existing service: requests are forwarded to this address, with their path and "
+                "query appended, with an `Idempotency-Key` derived from the client's key, the same "
+                "on each try. With `ledger: {store: lease}` alone. 2xx, 3xx and 4xx are final, "
+                "stored and replayed; 408, 425, 429, 503 and a failed connection free the key (see "
+                "`free_on`). No redirect is followed, no proxy asked.",
      .cost = "A call that was sent and not answered may have taken effect: see `on_unknown`.",
      .bind =
          [](To& to, const In& value) {
@@ -26,7 +26,8 @@ const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.timeout",
      .type = OptionType::duration,
      .default_text = "10s",
-     .meaning = "Of one call, to the answer's last byte. Half of `ledger.lease` at most.",
+     .meaning = "The time-out of one call, to the answer's last byte. Half of `ledger.lease` at "
+                "most.",
      .cost = "Shorter leaves more calls without an answer. A shutdown waits for calls under way.",
      .bind = [](To& to, const In& value) { to.route->upstream.timeout = value.duration; },
      .minimum = 10,
@@ -38,7 +39,7 @@ const OptionSpec upstream_entries[] = {
                 "`Idempotency-Key`. With `true` a key whose call got no answer, or whose process "
                 "was killed, is called again once its lease has ended; with `false` it stays in "
                 "doubt (409 `outcome-unknown`) until `onceward forget` frees it.",
-     .cost = "`true` for an upstream that does not: an effect may be brought about twice.",
+     .cost = "`true` for an upstream that does not: an effect may happen twice.",
      .bind = [](To& to, const In& value) { to.route->upstream.honours_key = value.choice == 1; },
      .choices = {"false", "true"}},
     {.path = "http.routes[].upstream.free_on",
@@ -49,7 +50,7 @@ const OptionSpec upstream_entries[] = {
                 "any other 5xx leaves the key in doubt, as a call without an answer does. With "
                 "`honours_key: true` any 5xx, 408, 425 and 429 frees it.",
      .cost = "A status that the upstream, or a gateway before it, also sends after an effect: the "
-             "effect may be brought about twice. A 500, 502 or 504 proves nothing.",
+             "effect may happen twice. A 500, 502 or 504 proves nothing.",
      .bind =
          [](To& to, const In& value) {
              to.route->upstream.free_on.clear();
@@ -62,9 +63,9 @@ const OptionSpec upstream_entries[] = {
      .type = OptionType::choice,
      .default_text = "hold",
      .meaning =
-         "A call that was sent and not answered, or answered with a failure that does not free "
-         "the key: `hold` keeps the key until the lease's end; "
-         "`release` frees it at once, for an upstream with `honours_key: true` alone.",
+         "What to do after a call that was sent and not answered, or answered with a failure that "
+         "does not free the key: `hold` keeps the key until the lease's end; `release` frees it at "
+         "once, for an upstream with `honours_key: true` alone.",
      .cost = "`hold`: its client waits for up to a lease. `release`: a second call may run at the "
              "same time as "
              "the first one.",
@@ -79,7 +80,7 @@ const OptionSpec upstream_entries[] = {
      .meaning =
          "Calls under way at once, of each process; further requests wait, for 30 seconds at "
          "most.",
-     .cost = "Each is a thread and a session with PostgreSQL.",
+     .cost = "Each takes a thread and a session with PostgreSQL.",
      .bind =
          [](To& to, const In& value) {
              to.route->upstream.concurrency = static_cast<std::size_t>(value.integer);
@@ -89,25 +90,25 @@ const OptionSpec upstream_entries[] = {
     {.path = "http.routes[].upstream.headers",
      .type = OptionType::headers,
      .meaning = "Headers of each call, in place of the client's, such as `Authorization: Bearer "
-                "${TOKEN}`. The client's own go too, except for those of one hop, `Host`, "
-                "`Forwarded` and its like, `Accept-Encoding`, its key and its credentials.",
+                "${TOKEN}`. The client's own are forwarded too, except for those of one hop, "
+                "`Host`, `Forwarded` and its like, `Accept-Encoding`, its key and its credentials.",
      .bind =
          [](To& to, const In& value) {
              to.route->upstream.headers.assign(value.properties.begin(), value.properties.end());
          }},
     {.path = "http.routes[].upstream.forward",
      .type = OptionType::texts,
-     .meaning = "Headers of the client that go on only by name: its credentials, "
-                "`[Authorization]` and `[Cookie]`, and what is believed as a proxy's word, such as "
-                "`[X-Forwarded-For]`.",
-     .cost = "The upstream gets a token that was made for this front door, or believes a client "
-             "where no proxy of yours sets the header.",
+     .meaning = "Headers of the client that are forwarded only if named here: its credentials, "
+                "`[Authorization]` and `[Cookie]`, and headers that are trusted as a proxy's, such "
+                "as `[X-Forwarded-For]`.",
+     .cost = "The upstream gets a token that was made for this front door, or trusts a client if "
+             "no proxy of yours sets the header.",
      .bind = [](To& to, const In& value) { to.route->upstream.forwarded = value.texts; }},
     {.path = "http.routes[].upstream.allow_private",
      .type = OptionType::texts,
      .meaning = "Networks that may be called though they are not public, such as `[10.1.0.0/16, "
                 "\"::1\"]`. Others are refused when the connection is made.",
-     .cost = "What the upstream's name leads to there can be reached.",
+     .cost = "The upstream's name may then lead to any address in these networks.",
      .bind = [](To& to, const In& value) { to.route->upstream.allow_private = value.texts; }},
     {.path = "http.routes[].upstream.ca_file",
      .meaning = "A file of PEM certificates to trust in place of the system's; relative to this "

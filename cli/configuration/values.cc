@@ -78,7 +78,7 @@ std::optional<OptionValue> read_amount(const OptionSpec& spec, const Node& node,
         const auto duration = parse_duration(node.text);
         if (!duration) {
             report.error(node.mark, path,
-                         shown(node) + " is no duration. " + duration_advice(node.written));
+                         shown(node) + " is not a duration. " + duration_advice(node.written));
             return std::nullopt;
         }
         value.duration = *duration;
@@ -102,7 +102,7 @@ std::optional<OptionValue> read_hours(const Node& node, const std::string& path,
     const std::optional<DailyHours> hours = parse_hours(node.text);
     if (!hours) {
         report.error(node.mark, path,
-                     shown(node) + " are no hours of a day. Write " + wanted + ".");
+                     shown(node) + " are not hours of a day. Write " + wanted + ".");
         return std::nullopt;
     }
     value.hours = *hours;
@@ -138,7 +138,7 @@ std::optional<OptionValue> read_start(const Node& node, const std::string& path,
     const auto time = parse_timestamp(node.text);
     if (!time) {
         report.error(node.mark, path,
-                     shown(node) + " is no start position" + guess(node.written, words) +
+                     shown(node) + " is not a start position" + guess(node.written, words) +
                          " Write " + wanted + "; a time needs its zone.");
         return std::nullopt;
     }
@@ -152,8 +152,8 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
     if (node.kind != Node::Kind::mapping) {
         report.error(node.mark, path,
                      shown(node) +
-                         " stands where librdkafka's properties are wanted. Write a "
-                         "mapping, such as `security.protocol: SSL`.");
+                         " is not a mapping of librdkafka's properties. Write a mapping, such as "
+                         "`security.protocol: SSL`.");
         return std::nullopt;
     }
     OptionValue value;
@@ -171,7 +171,7 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
             // The reason is shown only where it cannot repeat what a variable or a secret holds.
             const bool secret = item.text != item.written || secret_property(name);
             if (secret && !item.text.empty() && problem.find(item.text) != std::string::npos) {
-                problem = "librdkafka does not take this value.";
+                problem = "librdkafka does not accept this value.";
             }
             report.error(node.keys[index].mark, item_path, problem);
             continue;
@@ -185,7 +185,7 @@ std::optional<OptionValue> read_headers(const Node& node, const std::string& pat
     if (node.kind != Node::Kind::mapping) {
         // Not shown: it may be meant for a secret.
         report.error(node.mark, path,
-                     "These are no headers. Write a mapping, such as `Authorization: Bearer "
+                     "These are not headers. Write a mapping, such as `Authorization: Bearer "
                      "${TOKEN}`.");
         return std::nullopt;
     }
@@ -239,7 +239,7 @@ bool expect_scalar(const Node& node, const std::string& path, const std::string&
                    Report& report) {
     if (node.kind != Node::Kind::scalar) {
         report.error(node.mark, path,
-                     shown(node) + " stands where a value is wanted. Write " + wanted + ".");
+                     shown(node) + " is not a value. Write " + wanted + ".");
         return false;
     }
     if (!node.resolved) {
@@ -253,7 +253,7 @@ std::optional<std::vector<std::string>> read_texts(const Node& node, const std::
                                                    Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
         report.error(node.mark, path,
-                     shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
+                     shown(node) + " is not a list. Write `[a, b]`, also for one.");
         return std::nullopt;
     }
     std::vector<std::string> texts;

@@ -19,8 +19,9 @@ void check_url(const WebhookOptions& webhook, const std::string& path, Report& r
     const auto address = call_address(webhook.url.reveal());
     if (!address) {
         report.error_at(path + ".url",
-                        "This is no address to call (not shown, as it may hold a token). Write "
-                        "`https://example.org/path`; a user and a password belong in `headers`.");
+                        "This is not an address to call (not shown, because it may hold a token). "
+                        "Write `https://example.org/path`; a user and a password belong in "
+                        "`headers`.");
         return;
     }
     const auto network = parse_network(address->host);
@@ -33,15 +34,15 @@ void check_url(const WebhookOptions& webhook, const std::string& path, Report& r
     if (!address->tls && !near) {
         report.warning_at(
             path + ".url",
-            "Messages go over the network in clear, and anyone on the way may answer. "
-            "Write `https://`.");
+            "Messages go over the network in clear, and anyone on the path could answer. Write "
+            "`https://`.");
     }
 }
 
 void check_header(const std::string& name, const std::string& path, Report& report) {
     if (!valid_header_name(name)) {
         report.error_at(
-            path, "`" + name + "` is no header's name (letters, digits, `-` and a few others).");
+            path, "`" + name + "` is not a header's name (letters, digits, `-` and a few others).");
     } else if (is_of_the_call(name)) {
         report.error_at(path, "`" + name +
                                   "` belongs to the call itself. Remove it; `content_type` is an "
@@ -69,7 +70,7 @@ void check_headers(const WebhookOptions& webhook, const std::string& path, Repor
                         "Without a secret nothing is signed. Write `secret: ${NAME}`.");
     }
     if (!valid_header_value(webhook.content_type)) {
-        report.error_at(path + ".content_type", "This cannot stand in a header.");
+        report.error_at(path + ".content_type", "This cannot be in a header.");
     }
     for (const auto& [name, value] : webhook.headers) {
         const std::string where = path + ".headers." + name;
@@ -77,8 +78,8 @@ void check_headers(const WebhookOptions& webhook, const std::string& path, Repor
         once(name, where);
         if (!valid_header_value(value.reveal())) {
             report.error_at(where,
-                            "This value (not shown) cannot stand in a header: it has a "
-                            "line's end or another control character.");
+                            "This value (not shown) cannot be in a header: it has a line end or "
+                            "another control character.");
         }
     }
 }
@@ -91,7 +92,8 @@ void check_files_and_lists(const WebhookOptions& webhook, const std::string& pat
     for (const std::string& text : webhook.allow_private) {
         if (parse_network(text)) continue;
         report.error_at(path + ".allow_private",
-                        "`" + text + "` is no network. Write one such as `10.1.0.0/16` or `::1`.");
+                        "`" + text + "` is not a network. Write one such as `10.1.0.0/16` or "
+                                     "`::1`.");
     }
     for (const int status : webhook.retry_on) {
         if (status >= 400 && status < 500) continue;
@@ -113,11 +115,11 @@ void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhoo
                               "transport", "function", "outbox"}) {
         if (!report.given(topic_path + ".sink." + other)) continue;
         report.error_at(topic_path + ".sink." + other,
-                        "A sink is one thing. Keep this or the `webhook`.");
+                        "A topic has one sink. Keep this or the `webhook`.");
     }
     if (report.given(topic_path + ".also_publish")) {
         report.error_at(topic_path + ".also_publish",
-                        "A webhook's effects are in no transaction that a record could go with. "
+                        "A webhook's effects are not in a transaction that could include a record. "
                         "Write `reply`, or give the other topic a consumer of its own.");
     }
     if (ledger.store != StoreKind::lease) {
@@ -129,22 +131,22 @@ void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhoo
             report.given(path + ".timeout") ? path + ".timeout" : topic_path + ".ledger.lease",
             "A call may take " + duration_text(webhook.timeout) + ", and the lease ends after " +
                 duration_text(ledger.lease) +
-                ": it must be twice as long at least, or another worker calls at the same time as "
-                "this one. Lower the first or raise the second.");
+                ": it must be at least twice as long, or another worker may call at the same time. "
+                "Lower the first or raise the second.");
     }
     if (webhook.connect_timeout > webhook.timeout) {
         report.error_at(path + ".connect_timeout",
-                        "`connect_timeout` is above `timeout`, and never speaks. Exchange them.");
+                        "`connect_timeout` is above `timeout`, and has no effect. Exchange them.");
     }
     if (topic.format.tombstones == TombstonePolicy::remove) {
         report.error_at(topic_path + ".tombstones",
-                        "A webhook has no row to delete, and a null payload is nothing to send. "
-                        "Write `tombstones: skip` or `reject`.");
+                        "A webhook has no row to delete, and a null payload cannot be sent. Write "
+                        "`tombstones: skip` or `reject`.");
     }
     if (topic.reject.order == RejectPolicy::Order::by_key) {
         report.error_at(topic_path + ".order",
-                        "A webhook keeps the order of a record key's messages, but what follows a "
-                        "dead letter goes on. Write `order: by_partition`.");
+                        "A webhook keeps the order of a record key's messages, but does not hold "
+                        "back those after a dead letter. Write `order: by_partition`.");
     }
     if (report.given(topic_path + ".retries")) {
         report.error_at(
@@ -160,7 +162,8 @@ void check_lease(const TopicConfiguration& topic, const LedgerOptions& ledger,
     if (ledger.store != StoreKind::lease) {
         if (report.given(path + ".lease")) {
             report.error_at(path + ".lease",
-                            "Only `store: lease` has leases. Remove this, or write that.");
+                            "Only `store: lease` has leases. Remove this, or write `store: "
+                            "lease`.");
         }
         return;
     }

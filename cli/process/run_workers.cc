@@ -33,7 +33,7 @@ constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
 
-// Warns of rows that nobody sends any more, since the last outbox left the configuration.
+// Warns of rows that no relay sends, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
     if (make_relay_options(configuration)) return;
     const QueryResult totals =
@@ -145,7 +145,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     for (const Configuration& part : used_databases(configuration)) {
         connections.push_back(part.postgres);
     }
-    // A worker is on one server alone: where that is away, the topics of the others go on.
+    // A worker is on one server alone: if that cannot be reached, the topics of the others
+    // continue.
     WorkerSlots slots(configuration.group, of_workers, [&](int number) {
         const int server = number / configuration.workers;
         return make_worker(*servers[static_cast<std::size_t>(server)], number, observer);

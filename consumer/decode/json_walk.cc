@@ -79,7 +79,7 @@ bool Walker::literal(std::string_view token, const Node* node) {
         value.kind = Value::Kind::number;
         value.text = lasting(token);
     } else {
-        return fail("a value is no string, number, true, false, null, object or array");
+        return fail("a value is not a string, number, true, false, null, object or array");
     }
     if (node != nullptr) {
         set(*node, value);

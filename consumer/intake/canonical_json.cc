@@ -154,8 +154,8 @@ class Canonicaliser {
             out.append(token);
             return true;
         }
-        if (!is_json_number(token)) return fail("a value is none of JSON's");
-        return append_canonical_number(token, out) || fail("a number is beyond every double");
+        if (!is_json_number(token)) return fail("a value is not JSON");
+        return append_canonical_number(token, out) || fail("a number is out of a double's range");
     }
 
     // Reads after the opening quote up to the closing one; escapes are resolved.
@@ -179,12 +179,12 @@ class Canonicaliser {
         const char c = at_ < text_.size() ? text_[at_++] : '\0';
         if (c != 'u') {
             const std::size_t which = names.find(c);
-            if (which == std::string_view::npos) return fail("an escape is none of JSON's");
+            if (which == std::string_view::npos) return fail("an escape is not one of JSON's");
             out.push_back(meant[which]);
             return true;
         }
         const std::optional<std::uint32_t> unit = code_unit();
-        if (!unit) return fail("an escape is none of JSON's");
+        if (!unit) return fail("an escape is not one of JSON's");
         if (*unit < 0xD800 || *unit > 0xDFFF) {
             append_utf8(*unit, out);
             return true;
@@ -194,7 +194,7 @@ class Canonicaliser {
             at_ += 2;
             low = code_unit();
         }
-        if (!low || *low < 0xDC00 || *low > 0xDFFF) return fail("a surrogate stands alone");
+        if (!low || *low < 0xDC00 || *low > 0xDFFF) return fail("a surrogate has no partner");
         append_utf8(0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), out);
         return true;
     }

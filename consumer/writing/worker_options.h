@@ -58,7 +58,7 @@ struct WorkerOptions {
     std::chrono::milliseconds drain_timeout{10'000};
     std::vector<WorkerTopic> topics;
     std::function<std::unique_ptr<Sink>()> dead_letters;
-    // Told of each session with PostgreSQL by its backend's pid; the guard watches over these. May
+    // Called with the backend's pid of each session with PostgreSQL; the guard watches these. May
     // be empty.
     std::function<void(int pid)> session_opened;
     std::function<void(int pid)> session_closed;

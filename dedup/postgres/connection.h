@@ -74,7 +74,7 @@ class Connection {
     // once their answers have been read. REQUIRES: in a transaction, or the first begins one.
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
                                        const std::function<void()>& meanwhile = {});
-    // Forgets prepared statements, so that those of dropped tables do not gather.
+    // Forgets prepared statements, so that those of dropped tables do not accumulate.
     void forget_prepared();
     std::size_t prepared_statements() const { return prepared_.size(); }
 

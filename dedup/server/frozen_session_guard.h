@@ -54,7 +54,7 @@ class FrozenSessionGuard {
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
     // What its own session, which looks each `look_every`, last met with PostgreSQL, or for how
-    // long a look has been without an answer, from five seconds on; none while it answers.
+    // long a check has been without an answer, from five seconds on; none while it answers.
     std::optional<std::string> failure() const;
 
   private:
@@ -73,7 +73,7 @@ class FrozenSessionGuard {
 
     FrozenSessionGuardOptions options_;
     std::optional<Connection> connection_;  // of the thread alone
-    // of the thread alone: who was in the way at the last look
+    // used by the thread only: who blocked at the last check
     std::map<Session, Holder> holders_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;

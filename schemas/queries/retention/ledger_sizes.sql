@@ -12,7 +12,7 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
         + coalesce(pg_total_relation_size(made.filters), 0)
         + coalesce(pg_total_relation_size(made.batches), 0)
         + coalesce(pg_total_relation_size(made.results), 0)
-        -- Of all lease ledgers together, which are in one table; with the open generation.
+        -- The bytes of all lease ledgers, which are in one table; with the open generation.
         + CASE WHEN l.store = 'lease' AND g.sealed_at IS NULL
             THEN pg_total_relation_size('{schema}.leases') ELSE 0 END,
     greatest(0, extract(epoch FROM clock_timestamp() - coalesce(g.sealed_at, ended.oldest)

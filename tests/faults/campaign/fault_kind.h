@@ -46,7 +46,7 @@ enum class FaultKind : std::uint8_t {
     long_table_lock,    // somebody holds the sink's table for tens of seconds
     create_index,       // on the sink's table, under load
     add_column,         // to it
-    alter_column_type,  // int to bigint, which writes the whole table anew
+    alter_column_type,  // int to bigint, which writes the whole table again
     disk_full,          // 53100, and room again
     restore,            // of a copy of the whole server that was taken seconds before
     operator_pause,     // `onceward pause`, and `resume`
@@ -59,7 +59,7 @@ enum class FaultKind : std::uint8_t {
     operator_replay,    // `onceward replay`, killed, and said again at the end
     operator_redrive,   // `onceward dlq redrive`, killed, and said again at the end
     migrate_again,      // the last migration is taken back and applied, in one transaction
-    trouble_lock,        // of several topics one's table is locked; the others are to go on
+    trouble_lock,        // of several topics one's table is locked; the others are to continue
     trouble_rights,      // the same, by a right that is taken away for a while
     trouble_retry,       // the same, by a trigger that says 55P03 of each row
     commit_error,        // the answer to an OffsetCommit comes with an error code
