@@ -92,7 +92,7 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@cmake --build --preset release --target onceward onceward-lab
 	@scripts/bench $(ARGUMENTS)
 
-bench-peers: ## Beside Debezium, spring-kafka, kcat | psql (ARGUMENTS='--messages 1250000')
+bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--messages 1250000')
 	@scripts/setup peers
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-lab

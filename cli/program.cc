@@ -12,7 +12,7 @@
 namespace onceward {
 namespace {
 
-// Where a command was wanted and another word was given: a sentence with the nearest one; else ''.
+// If an unknown command was given: a sentence with the nearest one; else ''.
 // CLI11 itself says only that a subcommand is required.
 std::string unknown_command(const CLI::App& program, int argument_count, char** arguments) {
     const CLI::App* app = &program;

@@ -15,7 +15,7 @@ if(NOT TARGET RdKafka::rdkafka)
     list(SORT onceward_prefixes COMPARE NATURAL ORDER DESCENDING)
     foreach(onceward_prefix IN LISTS onceward_prefixes)
         if(NOT TARGET RdKafka::rdkafka)
-            # Its own find module for lz4 lies beside its package file.
+            # Its own find module for lz4 is next to its package file.
             list(APPEND CMAKE_MODULE_PATH "${onceward_prefix}/lib/cmake/RdKafka")
             find_package(RdKafka 2.10 CONFIG QUIET PATHS "${onceward_prefix}" NO_DEFAULT_PATH)
         endif()

@@ -5,7 +5,7 @@
 #   daemon_stop     ends the one that was started, and nothing else
 #
 # A daemon of our own has its own socket, folder and process id file, makes no bridge of its own and
-# leaves the machine's packet filter alone. Its images stay beside the other dependencies.
+# leaves the machine's packet filter alone. Its images are kept with the other dependencies.
 
 daemon_process=
 daemon_run=

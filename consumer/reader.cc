@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 // How long the reader sleeps if nothing wakes it; it must keep polling.
 constexpr auto reader_idle = 100ms;
-// A member that lost its group is back within a second or two if brokers are there.
+// A member that lost its group is back within a second or two if brokers answer.
 constexpr auto bootstrap_every = 5s;
 
 // A dynamic member's end is a rebalance, after which every partition has an owner; in the consumer

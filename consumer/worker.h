@@ -48,7 +48,7 @@ class Worker {
         // The group has given this member its partitions, which may be none.
         bool joined = false;
         bool connected = false;        // to PostgreSQL, and its schema is the right one
-        std::string postgres_failure;  // what PostgreSQL last refused; empty once it went on
+        std::string postgres_failure;  // what PostgreSQL last refused; empty once it continued
         // Since the reader last polled; beyond poll_limit the group expels the member.
         std::chrono::milliseconds since_poll{0};
         std::chrono::milliseconds poll_limit{0};

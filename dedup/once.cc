@@ -35,7 +35,7 @@ Digest digest_of_key(const OnceKey& key) {
         throw std::invalid_argument("an idempotency key has 1 to 255 bytes, and no NUL among them");
     }
     if (key.operation.empty()) {
-        throw std::invalid_argument("a key is a key of an operation: name it");
+        throw std::invalid_argument("a key belongs to an operation: name it");
     }
     return digest_of({key.operation, key.tenant, kind_of_calls, key.text});
 }
@@ -132,7 +132,7 @@ class OnceCall {
         if (known[1].binary_integer(0, 1) == 1) {
             throw ServerRefused(commit_may_be_lost("synchronous_commit"));
         }
-        if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is registered no longer");
+        if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is no longer registered");
     }
 
     // Without a function the failure that it threw is stored.

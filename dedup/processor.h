@@ -39,7 +39,7 @@ class Processor final : public BatchProcessor {
         Sink& dead_letters;
         StepObserver* observer = nullptr;
         // Called before each transaction: returns the partitions that should have been given back
-        // by now. What is left of them is discarded, so that a batch in many parts delays nobody.
+        // by now. What is left of them is discarded, so that a batch in many parts delays no other.
         std::function<std::set<Partition>()> overdue = {};
         // Does for a fresh message what the reader deferred: called in this thread, in a
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.

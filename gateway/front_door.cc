@@ -191,7 +191,7 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
     }
     if (!keys) {
         return visit->refuse({.kind = ProblemKind::unavailable,
-                              .detail = "The keys that tokens are verified with are not known yet.",
+                              .detail = "The keys that verify tokens are not available yet.",
                               .retry_after = std::chrono::seconds(10)});
     }
     // A client takes a 401 as final, although its token may be good: the issuer could not be asked.
@@ -217,7 +217,7 @@ void FrontDoor::go_on(const VisitPointer& visit) {
     if (!kept.empty()) {
         return visit->refuse({.kind = ProblemKind::malformed_request,
                               .detail = "Connection names " + kept +
-                                        ", which the request is not called on without."});
+                                        ", which has to reach the upstream."});
     }
     if (!read_tenant(*visit) || !read_key(*visit) || !within_rates(*visit)) return;
     if (visit->route->asks_status) {

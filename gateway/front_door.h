@@ -1,8 +1,8 @@
 #pragma once
 // A request's way through the front door: route, signature, token, tenant, limits, key, and then to
-// where its route says. Thread-safe: requests come from the server's thread, and go on in those of
-// the key set and of the targets. Answers each request once; a fault of ours is a 500 and a line in
-// the log, never an exception.
+// where its route says. Thread-safe: requests come from the server's thread, and continue in those
+// of the key set and of the targets. Answers each request once; a fault of ours is a 500 and a line
+// in the log, never an exception.
 
 #include <functional>
 #include <map>

@@ -78,12 +78,12 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
                 return visit->respond({.status = 202, .headers = {}, .body = {}});
             case EventFate::too_large:
                 return visit->refuse({.kind = ProblemKind::body_too_large,
-                                      .detail = "The event is larger than its log takes."});
+                                      .detail = "The event is larger than its topic accepts."});
             case EventFate::unknown: break;
         }
         visit->refuse({.kind = ProblemKind::unavailable,
-                       .detail = "Whether the event was taken is not known; send it again with the "
-                                 "same key.",
+                       .detail = "Whether the event was stored is not known; send it again with "
+                                 "the same key.",
                        .retry_after = std::chrono::seconds(5)});
     });
 }
@@ -113,7 +113,7 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     BulkReading reading = read_bulk(visit->request.body, options.key, most_bulk_items);
     if (!reading.fault.empty()) {
         return visit->refuse({.kind = ProblemKind::malformed_request,
-                              .detail = "The body is not taken: " + reading.fault + "."});
+                              .detail = "The body is not accepted: " + reading.fault + "."});
     }
     std::vector<BulkAnswer> known(reading.items.size());
     std::vector<KeyedRequest> requests;

@@ -156,7 +156,7 @@ public class HandWritten {
             MessageListener<byte[], byte[]> listener = consumer::onMessage;
             properties.setMessageListener(listener);
         }
-        // Offsets are committed after each batch, which is behind its transactions.
+        // Offsets are committed after each batch, which is after its transactions.
         properties.setAckMode(ContainerProperties.AckMode.BATCH);
         var container = new ConcurrentMessageListenerContainer<>(
             new DefaultKafkaConsumerFactory<byte[], byte[]>(Map.of(

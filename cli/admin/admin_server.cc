@@ -152,7 +152,7 @@ AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path
     const std::string url = "http://" + to_text(asked) + path;
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
                                                                      &curl_easy_cleanup);
-    if (!handle) throw AdminError("libcurl cannot begin");
+    if (!handle) throw AdminError("libcurl cannot be initialised");
     AdminAnswer answer;
     CURL* raw = handle.get();
     curl_easy_setopt(raw, CURLOPT_URL, url.c_str());
@@ -164,7 +164,7 @@ AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path
     const CURLcode code = curl_easy_perform(raw);
     if (code == CURLE_COULDNT_CONNECT) {
         throw AdminError("nothing listens at " + to_text(address) +
-                         ": the process does not run, or its `admin.listen` is another one");
+                         ": the process does not run, or its `admin.listen` is different");
     }
     if (code == CURLE_OPERATION_TIMEDOUT) {
         throw AdminError("whatever listens at " + to_text(address) + " has not answered within " +

@@ -87,16 +87,16 @@ void add_counts(Families& families, const WorkerCounts& counts) {
     for (const auto& [topic, leases] : counts.leases) {
         const Labels labels{{"topic", topic}};
         families.counter("onceward_leases_taken_over_total",
-                         "Keys taken over from workers whose lease had ended without a word.",
+                         "Keys taken over from workers whose lease ended before they finished.",
                          leases.taken_over, labels);
         families.counter("onceward_leases_lost_total",
                          "Keys that others took over from this process.", leases.lost, labels);
         families.counter("onceward_effects_again_total",
-                         "Tries that did not get through; each is made again.", leases.tried_again,
+                         "Attempts that failed; each is repeated.", leases.tried_again,
                          labels);
     }
     families.counter("onceward_messages_below_fence_total",
-                     "Messages that came again below the fence and were thrown away.",
+                     "Messages that were redelivered below the fence, and discarded.",
                      counts.below_fence);
     families.counter("onceward_offsets_skipped_total",
                      "Offsets that on_out_of_range passed; skipped_ranges has them.",
@@ -110,17 +110,17 @@ void add_counts(Families& families, const WorkerCounts& counts) {
     families.counter("onceward_postgres_reconnects_total",
                      "Sessions with PostgreSQL after each worker's first one.", counts.reconnects);
     families.counter("onceward_commits_in_doubt_total",
-                     "COMMITs whose answer never came; the take-over decided them.",
+                     "COMMITs whose answer was lost; the next take-over decided them.",
                      counts.commits_in_doubt);
     families.counter("onceward_group_rejoins_total",
-                     "Times that a static member rejoined as partitions had no owner.",
+                     "Times that a static member rejoined because partitions had no owner.",
                      counts.rejoins);
 }
 
 void add_worker(Families& families, const WorkerState& worker) {
     const Labels labels{{"worker", std::to_string(worker.number)}};
     const Worker::Status status = worker.status.value_or(Worker::Status{});
-    families.gauge("onceward_worker_running", "1; 0 while a worker that ended is made again.",
+    families.gauge("onceward_worker_running", "1; 0 while a worker that ended is restarted.",
                    worker.status ? 1 : 0, labels);
     families.gauge("onceward_postgres_connected",
                    "1 if the worker has a session and the schema is the right one.",
@@ -129,7 +129,7 @@ void add_worker(Families& families, const WorkerState& worker) {
                    status.joined ? 1 : 0, labels);
     families.gauge("onceward_partitions_assigned", "Partitions that the group gave the worker.",
                    static_cast<double>(status.partitions), labels);
-    families.gauge("onceward_partitions_reading", "Those of them that are being read.",
+    families.gauge("onceward_partitions_reading", "Assigned partitions that are being read.",
                    static_cast<double>(status.reading), labels);
 }
 
@@ -161,9 +161,9 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
     families.gauge("onceward_ledger_claims",
                    "Claims that the ledger keeps; estimated where they are many.",
                    static_cast<double>(ledger.claims), labels);
-    families.gauge("onceward_ledger_bytes", "What its tables and indexes take.",
+    families.gauge("onceward_ledger_bytes", "Bytes of its tables and indexes.",
                    static_cast<double>(ledger.bytes), labels);
-    families.gauge("onceward_ledger_retention_seconds", "How long a claim is kept at least.",
+    families.gauge("onceward_ledger_retention_seconds", "The shortest time that a claim is kept.",
                    seconds(ledger.retention), labels);
     families.gauge("onceward_ledger_oldest_seconds", "Age of its oldest generation.",
                    seconds(ledger.oldest_age), labels);
@@ -178,12 +178,13 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
                                                            {"waiting", ledger.leases_waiting}};
     for (const auto& [state, count] : states) {
         families.gauge("onceward_leases_in_flight",
-                       "Keys whose effect has not ended: a worker is at them, or they wait.",
+                       "Keys whose effect has not ended: a worker is processing them, or they "
+                       "wait.",
                        static_cast<double>(count),
                        {{"group", group}, {"ledger", ledger.name}, {"state", state}});
     }
     families.gauge("onceward_lease_oldest_seconds",
-                   "Since when the oldest of them was begun; 0 if there is none.",
+                   "When the oldest of them began; 0 if there is none.",
                    seconds(ledger.oldest_lease), labels);
 }
 
@@ -191,18 +192,18 @@ void add_retention(Families& families, const RetentionState& state) {
     const Labels labels{{"database", state.database}};
     const RetentionCounts& counts = state.counts;
     families.counter("onceward_retention_runs_total",
-                     "Looks at all ledgers, by this process, failed ones included.", counts.runs,
+                     "Passes over all ledgers by this process, failed ones included.", counts.runs,
                      labels);
     families.counter("onceward_retention_failures_total", "Those that PostgreSQL ended.",
                      counts.failures, labels);
     for (const auto& [ledger, looks] : counts.failed_ledgers) {
         families.counter("onceward_retention_ledger_failures_total",
-                         "Looks at this ledger that PostgreSQL ended.", looks,
+                         "Passes over this ledger that PostgreSQL ended.", looks,
                          {labels.front(), {"ledger", ledger}});
     }
     families.counter("onceward_retention_busy_total",
-                     "Looks at a ledger that could not have a lock in time.", counts.busy, labels);
-    families.counter("onceward_retention_seconds_total", "What the looks took.", counts.seconds,
+                     "Passes over a ledger that did not get a lock in time.", counts.busy, labels);
+    families.counter("onceward_retention_seconds_total", "Duration of the passes.", counts.seconds,
                      labels);
     const std::pair<const char*, std::int64_t> steps[] = {
         {"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}};
@@ -216,7 +217,7 @@ void add_retention(Families& families, const RetentionState& state) {
     if (counts.last_success) {
         const std::chrono::duration<double> at = counts.last_success->time_since_epoch();
         families.gauge("onceward_retention_last_success_timestamp_seconds",
-                       "When a look of each job last ended well, since 1970-01-01 UTC.", at.count(),
+                       "When a pass of each job last succeeded, since 1970-01-01 UTC.", at.count(),
                        labels);
     }
 }
@@ -227,21 +228,22 @@ void add_relay(Families& families, const RelayState& state) {
     families.gauge("onceward_outbox_leader",
                    "1 in the process whose relay sends the group's outbox.", counts.leads ? 1 : 0,
                    labels);
-    families.counter("onceward_outbox_sent_total", "Records of the outbox that Kafka has.",
+    families.counter("onceward_outbox_sent_total", "Records of the outbox that Kafka has "
+                                                   "acknowledged.",
                      counts.sent, labels);
     const std::pair<const char*, std::int64_t> failures[] = {{"passing", counts.failed_passing},
                                                              {"record", counts.failed_record},
                                                              {"topic", counts.failed_topic}};
     for (const auto& [kind, count] : failures) {
         families.counter("onceward_outbox_failures_total",
-                         "Times that Kafka did not take one; each is tried again.", count,
+                         "Times that Kafka did not accept one; each is tried again.", count,
                          {labels.front(), {"kind", kind}});
     }
     families.counter("onceward_outbox_restarts_total",
                      "Times that the relay restarted after a failure.", counts.restarts, labels);
-    families.gauge("onceward_outbox_held_topics", "Topics of which nothing is sent for a while.",
+    families.gauge("onceward_outbox_held_topics", "Topics that are held back for a while.",
                    static_cast<double>(counts.held_topics), labels);
-    families.gauge("onceward_outbox_held_keys", "Keys of which nothing is sent for a while.",
+    families.gauge("onceward_outbox_held_keys", "Keys that are held back for a while.",
                    static_cast<double>(counts.held_keys), labels);
 }
 
@@ -254,17 +256,17 @@ void add_route(Families& families, const RouteTraffic& route) {
     if (route.route.empty()) return;  // for no route at all
     const Labels labels{{"route", route.route}};
     families.counter("onceward_http_replayed_total",
-                     "Those that got an earlier request's answer again.", route.replayed, labels);
+                     "Requests that got an earlier one's stored answer.", route.replayed, labels);
     families.counter("onceward_http_seconds_total",
-                     "What they took, from their last byte to their answer.", route.seconds,
+                     "Their duration, from their last byte to their answer.", route.seconds,
                      labels);
     families.histogram("onceward_http_request_seconds",
-                       "What each took, from its last byte to its answer.", route.times, labels);
+                       "Durations, from their last byte to their answer.", route.times, labels);
     families.gauge("onceward_http_requests_under_way",
                    "Requests that have no answer yet; each holds a connection.",
                    static_cast<double>(route.under_way), labels);
     families.counter("onceward_http_route_full_total",
-                     "Requests that were refused, as too many of the route were under way.",
+                     "Requests that were refused because too many of the route were under way.",
                      route.full, labels);
 }
 
@@ -272,13 +274,13 @@ void add_server(Families& families, const ServerCounts& counts) {
     families.gauge("onceward_http_connections", "Connections with the front door.",
                    static_cast<double>(counts.open));
     families.counter("onceward_http_connections_full_total",
-                     "Times that somebody waited, as there were as many as there may be.",
+                     "Times that a client waited because the limit of connections was reached.",
                      counts.full);
     const std::pair<const char*, std::int64_t> closed[] = {{"idle", counts.closed_idle},
                                                            {"slow", counts.closed_slow}};
     for (const auto& [reason, count] : closed) {
         families.counter("onceward_http_connections_closed_total",
-                         "Connections that were closed for somebody who waited for one.", count,
+                         "Connections that were closed to make room for a waiting one.", count,
                          {{"reason", reason}});
     }
 }
@@ -319,7 +321,7 @@ void add_halted(Families& families, const std::string& topic,
                        {{"topic", topic}, {"reason", std::string(to_text(reason))}});
     }
     families.gauge("onceward_offsets_lost",
-                   "Offsets that halted partitions can read no more: the log has lost them.", lost,
+                   "Offsets that halted partitions can no longer read: the log lost them.", lost,
                    {{"topic", topic}});
 }
 

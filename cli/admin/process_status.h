@@ -19,7 +19,7 @@ namespace onceward {
 
 struct WorkerState {
     int number = 0;
-    // None while a worker that ended is about to be made again.
+    // None while a worker that ended is about to be restarted.
     std::optional<Worker::Status> status;
     std::string ended;                        // why
     std::string database = default_database;  // the name of its PostgreSQL server

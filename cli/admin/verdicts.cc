@@ -21,7 +21,7 @@ std::string seconds_text(std::chrono::milliseconds duration) {
 HealthVerdict liveness(const ProcessStatus& process) {
     HealthVerdict verdict;
     for (const WorkerState& worker : process.workers) {
-        if (!worker.status) continue;  // It is made again within seconds.
+        if (!worker.status) continue;  // It is restarted within seconds.
         const Worker::Status& status = *worker.status;
         if (status.since_poll > status.poll_limit / 2) {
             verdict.reasons.push_back(named(worker) + ": has not polled for " +
@@ -40,7 +40,7 @@ HealthVerdict readiness(const ProcessStatus& process) {
     for (const WorkerState& worker : process.workers) {
         if (!worker.status) {
             verdict.reasons.push_back(named(worker) +
-                                      ": ended, and is made again: " + worker.ended);
+                                      ": ended, and is being restarted: " + worker.ended);
             continue;
         }
         const Worker::Status& status = *worker.status;

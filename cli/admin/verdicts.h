@@ -1,9 +1,9 @@
 #pragma once
 // Whether a process lives and whether it does its work, and why not. Pure.
 //
-// Not alive: only what a restart may mend, a reader that polls no more. Not ready: a message that
+// Not alive: only what a restart may fix, a reader that no longer polls. Not ready: a message that
 // waits would not be applied now. A halted or stalled partition makes the process not ready, so
-// that a rollout that halts one stops; it never makes it not alive, since a restart would mend
+// that a rollout that halts one stops; it never makes it not alive, since a restart would fix
 // nothing and take the other topics with it.
 
 #include <string>

@@ -35,8 +35,8 @@ void check_retention(BrokerView& log, const Configuration& configuration,
     } catch (const KafkaError& error) {
         if (!not_allowed(error)) throw;
         text =
-            "The brokers do not tell this user how long the topic keeps its messages. Allow "
-            "DescribeConfigs, or see that it is no longer than its ledger's `retention`, " +
+            "The brokers do not let this user see how long the topic keeps its messages. Allow "
+            "DescribeConfigs, or make sure that it is no longer than its ledger's `retention`, " +
             duration_text(claims) + ".";
     }
     if (text.empty()) return;
@@ -62,7 +62,7 @@ void check_topic(BrokerView& log, const Configuration& configuration,
             {Finding::Severity::warning, topic.mark, topic.path,
              "There are " + std::to_string(configuration.workers) + " workers for " +
                  std::to_string(partitions) +
-                 " partitions: the others stand idle. Write fewer `workers`."});
+                 " partitions: the others are idle. Write fewer `workers`."});
     }
     log.group_offset({topic.name, Partition{0}});
     check_retention(log, configuration, topic, result);
@@ -72,19 +72,19 @@ void check_topic(BrokerView& log, const Configuration& configuration,
 // the query only knows that no answer came in time.
 std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
     if (refusal && not_authenticated(*refusal)) {
-        return "The brokers refuse the login, or this port takes none (" +
+        return "The brokers refuse the login, or this port accepts none (" +
                std::string(refusal->what()) +
-               "). Look at `sasl.mechanism`, `sasl.username` and `sasl.password` among "
-               "`properties`, and at the port: a plaintext one knows no SASL.";
+               "). Check `sasl.mechanism`, `sasl.username` and `sasl.password` among `properties`, "
+               "and the port: a plaintext one does not speak SASL.";
     }
     if (refusal && tls_failed(*refusal)) {
-        return "No TLS connection with the brokers comes about (" + std::string(refusal->what()) +
-               "). Look at `ssl.ca.location` among `properties`, and at the port: a plaintext one "
-               "speaks no TLS.";
+        return "No TLS connection with the brokers can be made (" + std::string(refusal->what()) +
+               "). Check `ssl.ca.location` among `properties`, and the port: a plaintext one does "
+               "not speak TLS.";
     }
     return "The brokers do not answer (" + std::string(asked.what()) +
-           "). Look at `bootstrap_servers`, at `security.protocol` and the credentials among "
-           "`properties`, and at what the client says on standard error.";
+           "). Check `bootstrap_servers`, `security.protocol` and the credentials among "
+           "`properties`, and what the client says on standard error.";
 }
 
 // Nothing makes the topics that the outbox publishes to: their rows would wait for them.
@@ -104,7 +104,7 @@ void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectRes
     }
 }
 
-// A failing look at the topic's sink is the sink's finding, not the connection's.
+// A failing check of the topic's sink is the sink's finding, not the connection's.
 void check_sink(Connection& connection, const TopicConfiguration& topic, ConnectResult& result) {
     try {
         const std::unique_ptr<Sink> sink = make_sink(topic);
@@ -112,7 +112,7 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
         const bool called = sink->effects() != nullptr;
         result.good.push_back((is_route_name(topic.name) ? "sink of route " : "sink of topic ") +
                               topic.name +
-                              (called ? ": it is called by messages alone, so nothing was asked"
+                              (called ? ": only messages call it, so it was not checked"
                                       : ": its columns and types fit"));
     } catch (const SinkMismatch& error) {
         add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
@@ -178,7 +178,7 @@ ConnectResult check_database(const Configuration& configuration) {
     } catch (const PostgresError& error) {
         // The first line says it; libpq's further ones are guesses.
         const std::string text = error.what();
-        fail("PostgreSQL says: " + text.substr(0, text.find('\n')) + ". Look at `dsn`.");
+        fail("PostgreSQL says: " + text.substr(0, text.find('\n')) + ". Check `dsn`.");
     } catch (const ServerRefused& error) {
         fail(std::string(error.what()) + ".");
     } catch (const MigrationError& error) {

@@ -24,7 +24,7 @@ void check_fence(BrokerView& log, const TopicConfiguration& topic, const Finding
             finding.message = where + "offsets " + std::to_string(fence.raw()) + " to " +
                               std::to_string(range.earliest.raw() - 1) +
                               " are no longer in the log, and `on_out_of_range` will pass them. "
-                              "Look into `skipped_ranges` then.";
+                              "Read `skipped_ranges` then.";
             break;
     }
     result.findings.push_back(std::move(finding));
@@ -47,8 +47,8 @@ int check_topic(Connection& connection, BrokerView& log, const Configuration& co
         const Partition partition{static_cast<std::int32_t>(fences.integer(row, 1))};
         if (!known.empty() && !id.empty() && known != id) {
             Finding finding = found;
-            finding.message = "The topic was made again: its id is " + id +
-                              ", and the fences count in " + known +
+            finding.message = "The topic was recreated: its id is " + id +
+                              ", and the fences refer to " + known +
                               ". Say where to begin in it with `onceward offsets --set ... "
                               "--adopt-topic-id`.";
             result.findings.push_back(std::move(finding));
@@ -72,12 +72,12 @@ ConnectResult check_fences(const Configuration& configuration) {
         }
     } catch (const KafkaError& error) {
         result.findings.push_back({Finding::Severity::error, configuration.kafka_mark, "kafka",
-                                   "The brokers do not tell where the logs begin and end (" +
+                                   "The brokers do not report where the logs begin and end (" +
                                        std::string(error.what()) + ")."});
     }
     if (fences > 0 && result.findings.empty()) {
         result.good.push_back("fences: all " + std::to_string(fences) +
-                              " stand in the log that they count in");
+                              " are in the log that they refer to");
     }
     return result;
 }

@@ -152,12 +152,12 @@ void add_check(CLI::App& program, Commands& commands) {
                       "Also ask brokers and database: topics, group, schema, privileges, sinks");
     command
         ->add_option("--sample", options->sample,
-                     "Also take up to N of each topic's newest records through decoder, key and "
-                     "sink, and say what would become of each; writes nothing")
+                     "Also pass up to N of each topic's newest records through decoder, key and "
+                     "sink, and show what would become of each; writes nothing")
         ->check(CLI::Range(1, 10000));
     command
         ->add_option("--max-rejected", options->max_rejected,
-                     "With --sample: so many records may be rejected without a failure")
+                     "With --sample: how many records may be rejected without a failure")
         ->capture_default_str();
     command->add_flag("--json", options->json, "Print one JSON object: findings, good, samples");
     command->footer(

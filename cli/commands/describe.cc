@@ -38,7 +38,7 @@ Configuration load_for_contract(const std::string& file) {
     for (const std::string& path : unknown) {
         if (is_no_part_of_contract(path)) continue;
         throw ConfigurationError(file + ": " + path +
-                                 ": The contract hangs on this, and its variable is not set.");
+                                 ": The contract depends on this, and its variable is not set.");
     }
     return configuration;
 }

@@ -116,7 +116,7 @@ int list(const DlqOptions& options) {
     if (options.json) {
         print_json(all);
     } else if (all.empty()) {
-        std::cout << "no dead letter is like that\n";
+        std::cout << "no dead letter matches\n";
     } else {
         table.print(std::cout);
     }
@@ -182,7 +182,7 @@ bool keys_are_places(const KeyOptions& key) {
 void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
     if (plan.exhausted > 0) {
         std::cerr << "onceward: " << plan.exhausted << " were sent again " << options.tries_max
-                  << " times or more and stay; mend the cause, then raise --max-tries\n";
+                  << " times or more and stay; fix the cause, then raise --max-tries\n";
     }
     if (plan.forgotten > 0) {
         std::cerr << "onceward: " << plan.forgotten
@@ -192,13 +192,13 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
     }
     if (plan.uncertain > plan.forgotten) {
         std::cerr << "onceward: " << plan.uncertain - plan.forgotten
-                  << " may be in the log already or applied, and their keys are made of places "
-                     "there: another copy could be applied a SECOND time. They stay; --may-repeat "
-                     "sends them\n";
+                  << " may be in the log already or applied, and their keys are made of their "
+                     "offsets there: another copy could be applied a SECOND time. They stay; "
+                     "--may-repeat sends them\n";
     }
     if (plan.behind > 0) {
         std::cerr << "onceward: " << plan.behind
-                  << " have the record key of one that stays, and stay with it\n";
+                  << " have the record key of one that stays, so they stay too\n";
     }
 }
 
@@ -260,12 +260,12 @@ int redrive_letters(const DlqOptions& options) {
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
     if (plan.letters.empty()) {
-        std::cout << (options.json ? "{\"picked\": 0}\n" : "there is nothing to be sent again\n");
+        std::cout << (options.json ? "{\"picked\": 0}\n" : "there is nothing to send again\n");
         return exit_not_found;
     }
     if (rules.by_key && !options.json) {
-        std::cout << "order: by_key: what is in the log under these record keys and not read yet "
-                     "comes before the copies\n";
+        std::cout << "order: by_key: messages in the log under these record keys that are not read "
+                     "yet come before the copies\n";
     }
     if (options.really()) return run_redrive(options, connection, plan, setup, rules.by_key);
     if (options.json) {
@@ -328,12 +328,12 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
         .add_option("--state", options.states,
                     "open (the default), redriving, redriven, resolved or all")
         ->check(CLI::IsMember({"open", "redriving", "redriven", "resolved", "all"}));
-    command.add_option("--limit", options.limit, "No more than so many, the oldest first")
+    command.add_option("--limit", options.limit, "At most this many, the oldest first")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     if (!changes) return;
     add_yes_flag(command, options);
-    command.add_flag("--dry-run", options.dry_run, "Only tell, also with --yes");
+    command.add_flag("--dry-run", options.dry_run, "Only show what would happen, also with --yes");
 }
 
 }  // namespace
@@ -347,7 +347,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
         CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
         add_group_option(*subcommand, *options);
         add_json_flag(*subcommand, *options);
-        subcommand->footer("Exit codes: 0 shown, planned or done, 3 there is none like that.");
+        subcommand->footer("Exit codes: 0 shown, planned or done, 3 no dead letter matches.");
         return std::pair(subcommand, options);
     };
     const auto [listed, list_options] = add("list", "Dead letters that are open", list);
@@ -363,12 +363,12 @@ void add_dlq(CLI::App& program, Commands& commands) {
         ->check(CLI::PositiveNumber);
     again
         ->add_option("--max-tries", redrive_options->tries_max,
-                     "A message that was sent again so often stays")
+                     "A message that was sent again this often stays")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     again->add_flag("--may-repeat", redrive_options->may_repeat,
-                    "Also what may have been applied where dedup cannot tell: under a key that is "
-                    "made of its place, or before the ledger's claims begin");
+                    "Also letters that dedup cannot check: keyed by their offset, or older than "
+                    "the ledger's claims");
     const auto [gone, discard_options] =
         add("discard", "Delete dead letters, with the reason written down", discard);
     add_filters(*gone, *discard_options, true);

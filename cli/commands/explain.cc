@@ -258,7 +258,7 @@ std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     std::vector<OperatorSetup> setups = operator_setups(options, "explain");
     if (setups.empty() || !setups.front().configuration) {
         throw UsageError(
-            "whose key is it? Give the configuration with -c, to look over all of its topics and "
+            "whose key is it? Give the configuration with -c, to check all of its topics and "
             "routes; or name the message's topic with --topic, the request's route with --route, "
             "or the operation of a call of once() with --operation");
     }
@@ -315,21 +315,20 @@ int explain(const ExplainOptions& options) {
 }  // namespace
 
 void add_explain(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand("explain", "Tell what became of an idempotency key");
+    CLI::App* command = program.add_subcommand("explain", "Show what became of an idempotency key");
     auto options = std::make_shared<ExplainOptions>();
     add_key_question(*command, *options, options->question);
     command->add_flag("--result", options->result,
                       "Print the stored result's headers and body as well");
     command->add_flag(
         "--json", options->json,
-        "Print one JSON object, or a list of one for each server where several are asked");
+        "Print one JSON object, or a list of one for each server if several are asked");
     command->footer(
         "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
-        "the configuration, on all of its servers.\n"
-        "Exit codes: 0 it was applied in a ledger that the group's topic, the route or the "
-        "operation feeds, 3 it was not, as far back as that ledger's claims go (it may have dead "
-        "letters, and claims in ledgers of other groups, all the same), 1 a server could not be "
-        "asked.");
+        "the configuration, on all of its servers.\nExit codes: 0 it was applied in a ledger that "
+        "the group's topic, the route or the operation feeds, 3 it was not, as far back as that "
+        "ledger's claims go (it may still have dead letters, and claims in ledgers of other "
+        "groups), 1 a server could not be asked.");
     add_operator_work(*command, commands, options, explain);
 }
 

@@ -42,7 +42,7 @@ int forget_in_all(Connection& connection, const ForgetOptions& options,
         }
         if (!done) {
             throw std::runtime_error("ledger " + std::string(ledgers.text(row, 1)) +
-                                     " was locked all the time; say it again");
+                                     " was locked all the time; run it again");
         }
         evicted += *done;
     }
@@ -91,7 +91,7 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
             }
             if (!results) {
                 throw std::runtime_error("the results of ledger " + name +
-                                         " were locked all the time; say it again");
+                                         " were locked all the time; run it again");
             }
         }
         found.push_back({{"ledger", name}, {"results", *results}});
@@ -110,7 +110,7 @@ void throw_unless_tenant_alone(const KeyQuestion& question) {
             "one with --ledger");
     }
     if (!question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest) {
-        throw UsageError("--kind, --source and --digest are of a key: name it");
+        throw UsageError("--kind, --source and --digest belong to a key: name it");
     }
 }
 
@@ -203,8 +203,8 @@ int forget(const ForgetOptions& options) {
         return answer;
     }
     if (refused) {
-        std::cerr << "onceward: nothing was taken out: the key is in flight, or it went meanwhile; "
-                     "try again once it has ended\n";
+        std::cerr << "onceward: nothing was taken out: the key is in flight, or it was removed "
+                     "meanwhile; try again once it has ended\n";
         return answer;
     }
     const Repeated repeated = repeated_of(question);

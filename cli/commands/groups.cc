@@ -106,7 +106,7 @@ void end_replay(Transaction& transaction, const GroupsOptions& options, nlohmann
         changed.push_back({{"topic", ended.text(row, 0)}, {"replay", ended.integer(row, 1)}});
         if (options.json) continue;
         std::cout << (options.yes ? "ended" : "would be ended") << ": replay " << ended.text(row, 1)
-                  << " of topic " << ended.text(row, 0) << ", which stays as far as it came\n";
+                  << " of topic " << ended.text(row, 0) << ", and keeps what it has done so far\n";
     }
 }
 
@@ -117,7 +117,7 @@ int retire(const GroupsOptions& options) {
     Connection connection = writing_session(operator_setup(options, "groups", options.topic));
     require_version(connection);
     const std::string verb =
-        std::string(options.yes ? "" : "would be ") + (options.undo ? "brought back" : "retired");
+        std::string(options.yes ? "" : "would be ") + (options.undo ? "restored" : "retired");
     nlohmann::json changed = nlohmann::json::array();
     // The dry run does it all and leaves without COMMIT.
     OwnedTransaction transaction(connection);
@@ -150,7 +150,7 @@ int retire(const GroupsOptions& options) {
     if (options.json) {
         print_json({{"group", options.group}, {"changed", changed}, {"done", options.yes}});
     } else if (changed.empty()) {
-        std::cout << "nothing of group " << options.group << " is there to be "
+        std::cout << "nothing of group " << options.group << " can be "
                   << (options.undo ? "brought back" : "retired") << '\n';
     } else if (options.undo) {
         std::cout
@@ -178,18 +178,20 @@ void add_groups(CLI::App& program, Commands& commands) {
     };
     add("list", "Every group and topic with a fence or a ledger here", list);
     CLI::App* end =
-        add("retire", "Retention waits for a retired group no longer (a dry run first)", retire);
+        add("retire", "Retention no longer waits for a retired group (a dry run first)", retire);
     end->add_option("group", options->group,
-                    "The consumer group; or 'GROUP replay N', a replay that nobody goes on with")
+                    "The consumer group; or 'GROUP replay N', a replay that nobody continues")
         ->required();
     end->add_option("--topic", options->topic, "Only this topic");
-    end->add_option("--partition", options->partition, "Only this partition, one that is gone")
+    end->add_option("--partition", options->partition,
+                    "Only this partition, which no longer "
+                    "exists")
         ->check(CLI::NonNegativeNumber);
     end->add_option("--ledger", options->ledger,
-                    "Only as a feed of this ledger; the group itself goes on with another one");
+                    "Only as a feed of this ledger; the group itself continues with another one");
     end->add_flag("--undo", options->undo, "Bring it back");
     add_yes_flag(*end, *options);
-    end->footer("Exit codes: 0 done or planned, 3 there is nothing to be changed.");
+    end->footer("Exit codes: 0 done or planned, 3 there is nothing to change.");
 }
 
 }  // namespace onceward

@@ -24,7 +24,7 @@ struct HealthOptions {
 int ask(const HealthOptions& options) {
     const Configuration configuration = load_or_throw(options.file);
     if (!configuration.admin) {
-        std::cerr << "onceward: admin.listen is off, so nobody can be asked\n";
+        std::cerr << "onceward: admin.listen is off, so no process can be asked\n";
         return exit_failure;
     }
     if (configuration.admin->port == 0) {
@@ -35,7 +35,7 @@ int ask(const HealthOptions& options) {
         ask_admin_port(*configuration.admin, options.ready ? "/readyz" : "/livez", timeout);
     if (answer.process != name_of(configuration.group)) {
         std::cerr << "onceward: " << to_text(*configuration.admin)
-                  << " is held by a process of another group than `" << configuration.group
+                  << " is held by a process of another group, not `" << configuration.group
                   << "`, or not by Onceward; this configuration's process has no admin port\n";
         return exit_failure;
     }
@@ -53,7 +53,8 @@ void add_health(CLI::App& program, Commands& commands) {
     auto options = std::make_shared<HealthOptions>();
     health.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
     CLI::Option* live = health.add_flag(
-        "--live", options->live, "Whether its workers poll; a restart may help else (default)");
+        "--live", options->live, "Whether its workers poll; otherwise a restart may help "
+                                 "(default)");
     health
         .add_flag("--ready", options->ready,
                   "Whether a message would be applied now: assigned, PostgreSQL reached, no "

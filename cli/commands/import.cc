@@ -114,15 +114,16 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
                     {"finished", report.finished},
                     {"done", true}});
     } else {
-        std::cout << (report.resumed ? "went on; altogether " : "") << "claimed " << report.claimed
-                  << ", known before " << report.known << ", refused " << report.refused << '\n';
+        std::cout << (report.resumed ? "continued; altogether " : "") << "claimed "
+                  << report.claimed << ", known before " << report.known << ", refused "
+                  << report.refused << '\n';
     }
     if (report.refused > 0 && !report.first_fault.empty()) {
         std::cerr << "onceward: the first key that no message could carry: " << report.first_fault
                   << '\n';
     }
     if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; say it again to go on\n";
+    std::cerr << "onceward: interrupted; run it again to continue\n";
     return exit_interrupted;
 }
 
@@ -132,7 +133,7 @@ ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup&
         return target_of_calls(connection, arguments.operation, arguments.tenant, arguments.ledger);
     }
     const Configuration& configuration =
-        configuration_of(setup, "what a key is, the configuration says: give it with -c");
+        configuration_of(setup, "the configuration says what a key is: give it with -c");
     ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
                                                   : target_of_route(configuration, arguments.route);
     if (target.scope.has_tenant == arguments.tenant.empty()) {
@@ -216,10 +217,10 @@ void add_import(CLI::App& program, Commands& commands) {
         ->capture_default_str()
         ->check(CLI::Range(1, 100'000));
     command->add_flag("--restart", arguments->restart,
-                      "From the beginning, though an earlier run was interrupted");
+                      "From the beginning, even if an earlier run was interrupted");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
-    command->footer("Exit codes: 0 done or planned, 130 interrupted; say it again to go on.");
+    command->footer("Exit codes: 0 done or planned, 130 interrupted; run it again to continue.");
 }
 
 }  // namespace onceward

@@ -99,8 +99,8 @@ void require_partition(BrokerView& log, const TopicPartition& partition) {
 void tell_missing(const std::string& topic, const std::string& partition, bool retired) {
     std::cerr << "onceward: topic " << topic << " has no partition " << partition << " in Kafka; "
               << (retired ? "its fence is retired\n"
-                          : "`onceward groups retire --topic ... --partition ...` takes its fence "
-                            "out of use\n");
+                          : "`onceward groups retire --topic ... --partition ...` retires its "
+                            "fence\n");
 }
 
 // The rows of one server; exit_failure if a fence in use has no partition in Kafka.
@@ -292,10 +292,10 @@ void add_offsets(CLI::App& program, Commands& commands) {
         ->check(CLI::NonNegativeNumber);
     command->add_option(
         "--set", options->position,
-        "Where the next message is to be read: an offset, earliest, latest, or a time "
-        "such as 2026-01-31T12:00:00Z");
+        "The offset of the next message to read: an offset, earliest, latest, or a time such as "
+        "2026-01-31T12:00:00Z");
     command->add_flag("--adopt-topic-id", options->adopt,
-                      "The topic was made again: take the new log for this fence's own");
+                      "The topic was recreated: this fence refers to the new log from now on");
     offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);

@@ -52,8 +52,8 @@ int resume(const PauseOptions& options) {
         std::cout << options.topic << " is not paused for group " << target.group << '\n';
         return exit_not_found;
     }
-    std::cout << options.topic << " goes on for group " << target.group << "; it was paused since "
-              << ended.text(0, 0) << '\n';
+    std::cout << options.topic << " continues for group " << target.group
+              << "; it was paused since " << ended.text(0, 0) << '\n';
     return exit_ok;
 }
 
@@ -65,7 +65,7 @@ CLI::App* add(CLI::App& program, Commands& commands, const char* name, const cha
     add_group_option(*command, *options);
     if (work == pause) {
         command->add_option("--reason", options->reason,
-                            "Why, for those who look at logs and at `onceward offsets`");
+                            "Why, for those who read logs and `onceward offsets`");
     }
     return command;
 }
@@ -74,8 +74,8 @@ CLI::App* add(CLI::App& program, Commands& commands, const char* name, const cha
 
 void add_pause(CLI::App& program, Commands& commands) {
     add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause);
-    add(program, commands, "resume", "Read a paused topic on, from where its fences stand", resume)
-        ->footer("Exit codes: 0 it goes on, 3 it was not paused.");
+    add(program, commands, "resume", "Continue a paused topic, from its fences", resume)
+        ->footer("Exit codes: 0 it continues, 3 it was not paused.");
 }
 
 }  // namespace onceward

@@ -136,8 +136,8 @@ int run(ProduceArguments& arguments) {
                          static_cast<long long>(totals.failed), totals.first_failure.c_str());
         if (totals.bad_lines > 0 && !production.skip_bad_lines)
             std::fprintf(stderr,
-                         "Reading stopped at the bad line; what stands before it was "
-                         "produced. --skip-bad-lines continues after one.\n");
+                         "Reading stopped at the bad line; the lines before it were produced. "
+                         "--skip-bad-lines continues after one.\n");
         if (stop_requested()) return exit_interrupted;
         return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
     } catch (const UsageError& error) {
@@ -205,7 +205,7 @@ void add_produce(CLI::App& program, Commands& commands) {
     command.add_option("--rate", production.rate, "Records a second at most")
         ->check(CLI::PositiveNumber);
     command.add_flag("--skip-bad-lines", production.skip_bad_lines,
-                     "Report a bad line and go on, instead of stopping there");
+                     "Report a bad line and continue, instead of stopping there");
     command.add_flag("--json", arguments->json, "Print the totals as a JSON object");
     commands.add(command, [arguments] { return run(*arguments); });
 }

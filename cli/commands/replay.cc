@@ -33,19 +33,18 @@ struct ReplayArguments : OperatorOptions {
 
 const TopicConfiguration& topic_of(const ReplayArguments& arguments, const OperatorSetup& setup) {
     const Configuration& configuration = configuration_of(
-        setup, "how a message is read and applied, the configuration says: give it with -c");
+        setup, "the configuration says how a message is read and applied: give it with -c");
     const TopicConfiguration& topic = topic_named(configuration, arguments.topic);
     const LedgerOptions& ledger = configuration.ledgers.at(topic.ledger);
     if (ledger.store == StoreKind::lease) {
         throw UsageError(
             "with store: lease each call has its lease, and only workers call: `onceward dlq "
-            "redrive` has what failed called again, and `onceward offsets --set` reads a range "
-            "again");
+            "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
     }
     if (ledger.reach == Reach::partition && !arguments.without_dedup) {
         throw UsageError(
-            "with reach: partition only a partition's owner may claim: move its fence "
-            "back with `onceward offsets --set`, which reads it again through dedup");
+            "with reach: partition only a partition's owner may claim: move its fence back with "
+            "`onceward offsets --set`, which reads it again with dedup");
     }
     return topic;
 }
@@ -93,7 +92,7 @@ void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup
     }
     if (!same_log(*fence, identity)) {
         throw UsageError("topic " + partition.topic +
-                         " was made again, and the group's fences count in the old log");
+                         " was recreated, and the group's fences refer to the old log");
     }
     const ReplayRange wanted{
         partition.partition,
@@ -132,7 +131,7 @@ Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& s
         parse_position(arguments.from, "--from").kind == FencePosition::Kind::offset ||
         parse_position(arguments.to, "--to").kind == FencePosition::Kind::offset;
     if (by_offset && partitions.size() != 1) {
-        throw UsageError("an offset is one of a --partition: name it, or give times");
+        throw UsageError("an offset needs its --partition: name it, or give times");
     }
     if (partitions.empty()) {
         partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
@@ -165,9 +164,12 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
     }
     std::cout << (arguments.without_dedup
                       ? "each of their messages would be APPLIED again; claims stay as they are\n"
-                      : "what is claimed still is a duplicate, and what is not would be applied\n")
-              << (replied_to ? "each of their senders would get a reply again\n" : "")
-              << (planned.repeats.empty() ? "" : "--may-repeat is needed, as claims are gone\n")
+                      : "a message whose key is still claimed is a duplicate, and any other would "
+                        "be applied\n")
+              << (replied_to ? "each of their senders would get another reply\n" : "")
+              << (planned.repeats.empty() ? ""
+                                          : "--may-repeat is needed, because claims are "
+                                            "gone\n")
               << "nothing was changed; do it with --yes\n";
     return exit_ok;
 }
@@ -192,7 +194,7 @@ int show(const ReplayArguments& arguments, const KnownReplay& replay, const Repl
                   << totals.skipped << '\n';
     }
     if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; say it again to go on\n";
+    std::cerr << "onceward: interrupted; run it again to continue\n";
     return exit_interrupted;
 }
 
@@ -247,18 +249,17 @@ int replay(const ReplayArguments& arguments) {
     Planned planned;
     if (goes_on) {
         planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
-        std::cerr << "onceward: goes on with replay " << known->number << ", which "
+        std::cerr << "onceward: continues replay " << known->number << ", which "
                   << known->started_by << " began at " << known->at << '\n';
     } else {
         planned = plan_all(connection, log, setup, arguments, identity);
     }
     tell_warnings(planned);
     if (arguments.without_dedup && topic.stores_results) {
-        std::cerr << "onceward: past dedup no results are stored, and nobody is replied to\n";
+        std::cerr << "onceward: without dedup no results are stored and no replies are sent\n";
     }
     if (planned.ranges.empty()) {
-        std::cout << (arguments.json ? "{\"ranges\": []}\n"
-                                     : "there is nothing to be read again\n");
+        std::cout << (arguments.json ? "{\"ranges\": []}\n" : "there is nothing to read again\n");
         return exit_not_found;
     }
     if (!arguments.yes) {
@@ -303,15 +304,15 @@ void add_replay(CLI::App& program, Commands& commands) {
     command->add_flag("--without-dedup", arguments->without_dedup,
                       "Apply each message again, whatever is claimed; claims stay as they are");
     command->add_flag("--may-repeat", arguments->may_repeat,
-                      "Go on though the ledger may have dropped claims of the range, so that its "
-                      "messages are applied a second time");
+                      "Continue although the ledger may have dropped claims of the range, so that "
+                      "its messages may be applied a second time");
     command->add_flag("--again", arguments->again,
                       "Also where the same was applied again without dedup before");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
     command->footer(
-        "Exit codes: 0 done or planned, 3 there is nothing to be read again, 130 interrupted; say "
-        "it again to go on.");
+        "Exit codes: 0 done or planned, 3 there is nothing to read again, 130 interrupted; run it "
+        "again to continue.");
 }
 
 }  // namespace onceward

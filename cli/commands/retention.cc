@@ -56,8 +56,8 @@ std::string holder_text(const RetentionHolder& holder) {
     if (holder.replay) {
         return "replay " + std::to_string(*holder.replay) + " of topic " + holder.topic +
                ", which " + holder.started_by + " began at " + holder.started_at +
-               ": say it again to go on, or end it with `onceward groups retire '" + holder.name() +
-               "' --yes`";
+               ": run it again to continue, or end it with `onceward groups retire '" +
+               holder.name() + "' --yes`";
     }
     const std::string passed =
         holder.watermark ? "passed up to " + *holder.watermark : "never passed";
@@ -209,7 +209,7 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
 int run_once(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
     if (!setups.empty() && !setups.front().configuration) {
-        throw UsageError("when a generation is full is the configuration's: give it with -c");
+        throw UsageError("the configuration says when a generation is full: give it with -c");
     }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
@@ -243,11 +243,11 @@ int run_once(const RetentionArguments& arguments) {
                                 (report["leases_deleted"] == 0
                                      ? ""
                                      : ", leases deleted " + report["leases_deleted"].dump())
-                          : "not there yet, or another process is looking at it")
+                          : "does not exist yet, or another process is working on it")
                   << (report["waits_for_hours"].get<bool>()
                           ? "; what has expired waits for its purge_hours, or for --any-hour"
                           : "")
-                  << (report["busy"].get<bool>() ? "; a lock was not to be had in time, try again"
+                  << (report["busy"].get<bool>() ? "; a lock was not available in time, try again"
                                                  : "")
                   << '\n';
     }
@@ -265,12 +265,12 @@ void add_retention(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<RetentionArguments>();
     CLI::App* command = add_operator_command(
         program, commands, "retention",
-        "Show what each ledger keeps and what holds it back, or take one step now", arguments,
+        "Show what each ledger keeps and what holds it back, or do one step now", arguments,
         retention);
     command->add_option("--ledger", arguments->ledger, "Only this ledger");
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, drop what has expired, and seal at most one generation of each "
-                      "ledger, as the workers do every ten seconds");
+                      "ledger, which the workers do every ten seconds");
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");
     add_json_flag(*command, *arguments);

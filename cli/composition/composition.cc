@@ -11,7 +11,8 @@
 namespace onceward {
 namespace {
 
-// In a batch: fewer let the worker's other topics go on sooner, and calls idle at each batch's end.
+// In a batch: fewer let the worker's other topics continue sooner, and calls idle at each batch's
+// end.
 constexpr std::size_t calls_in_a_row = 8;
 
 }  // namespace
@@ -86,7 +87,7 @@ RetentionOptions make_retention_options(const ConnectionOptions& connection,
                                         std::vector<LedgerOptions> ledgers) {
     RetentionOptions options;
     options.connection = connection;
-    // A look must come several times within a generation's life.
+    // There must be several passes within a generation's life.
     for (const LedgerOptions& ledger : ledgers) {
         options.every = std::min(options.every, ledger.rotate_after / 4);
     }

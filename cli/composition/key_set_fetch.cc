@@ -29,7 +29,7 @@ std::string fetch_address(const std::string& address, const std::string& ca_file
     static std::once_flag once;
     std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
     const std::unique_ptr<CURL, Cleanup> handle(curl_easy_init());
-    if (!handle) throw std::runtime_error("libcurl cannot begin");
+    if (!handle) throw std::runtime_error("libcurl cannot be initialised");
     std::string text;
     CURL* raw = handle.get();
     curl_easy_setopt(raw, CURLOPT_URL, address.c_str());

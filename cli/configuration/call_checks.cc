@@ -34,7 +34,7 @@ void check_call_address(const CallTarget& target, const Section& at) {
     const std::string& url = target.url.reveal();
     const auto address = call_address(url);
     if (!address || (!target.with_query && url.find_first_of("?#") != std::string::npos)) {
-        at.error("url", "This is no address to call (not shown, as it may hold a token). Write " +
+        at.error("url", "This is not an address to call (not shown, because it may hold a token). Write " +
                             std::string(target.advice));
         return;
     }
@@ -47,7 +47,7 @@ void check_call_address(const CallTarget& target, const Section& at) {
     }
     if (!address->tls && !near) {
         at.warning("url", std::string(target.in_clear) +
-                              " over the network in clear, and anyone on the way may answer. "
+                              " over the network in clear, and anyone on the path could answer. "
                               "Write `https://`.");
     }
 }
@@ -58,15 +58,15 @@ void check_call_files(const std::string& ca_file, const std::vector<std::string>
     for (const std::string& text : allow_private) {
         if (parse_network(text)) continue;
         at.error("allow_private",
-                 "`" + text + "` is no network. Write one such as `10.1.0.0/16` or `::1`.");
+                 "`" + text + "` is not a network. Write one such as `10.1.0.0/16` or `::1`.");
     }
 }
 
 void check_header_value(const Secret& value, const std::string& option, const Section& at) {
     if (valid_header_value(value.reveal())) return;
     at.error(option,
-             "This value (not shown) cannot stand in a header: it has a line's end or another "
-             "control character.");
+             "This value (not shown) cannot be in a header: it has a line end or another control "
+             "character.");
 }
 
 void check_lease_covers(std::chrono::milliseconds call, const std::string& timeout,
@@ -75,9 +75,8 @@ void check_lease_covers(std::chrono::milliseconds call, const std::string& timeo
     if (call * 2 <= ledger.lease) return;
     at.error(at.given_of(timeout, "ledger.lease"),
              "A call may take " + duration_text(call) + ", and the lease ends after " +
-                 duration_text(ledger.lease) + ": it must be twice as long at least, or another " +
-                 another +
-                 " calls at the same time as this one. Lower the first or raise the second.");
+                 duration_text(ledger.lease) + ": it must be at least twice as long, or another " +
+                 another + " may call at the same time. Lower the first or raise the second.");
 }
 
 void check_lease_ends(const LedgerOptions& ledger, const Section& at) {
@@ -89,7 +88,8 @@ void check_lease_ends(const LedgerOptions& ledger, const Section& at) {
 
 void check_lease(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at) {
     if (ledger.store != StoreKind::lease) {
-        at.refuse({"ledger.lease"}, "Only `store: lease` has leases. Remove this, or write that.");
+        at.refuse({"ledger.lease"},
+                  "Only `store: lease` has leases. Remove this, or write `store: lease`.");
         return;
     }
     at.check({

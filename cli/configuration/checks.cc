@@ -85,7 +85,7 @@ void check_session(const Configuration& configuration, const Section& at) {
         {!kafka.instance_id.empty() && strategy.find("cooperative") != std::string::npos,
          "partition.assignment.strategy",
          "With `kafka.instance_id` a worker that is restarted within a cooperative rebalance "
-         "leaves partitions to nobody. Remove one of the two, or write `group.protocol: "
+         "leaves partitions without an owner. Remove one of the two, or write `group.protocol: "
          "consumer`."},
         {heartbeat >= session, blamed("heartbeat.interval.ms"),
          "Heartbeats every " + std::to_string(heartbeat) + " ms come too late for a session of " +
@@ -131,7 +131,7 @@ void check_mechanism(const KafkaOptions& kafka, const Section& at) {
         const std::string& mechanism = kafka.properties.at(name).reveal();
         if (std::ranges::find(sasl_mechanisms, mechanism) != sasl_mechanisms.end()) continue;
         // Its text is not shown: a wrong variable's may be a password.
-        at.error(name, "There is no such mechanism" + guess(mechanism, sasl_mechanisms) +
+        at.error(name, "This mechanism does not exist" + guess(mechanism, sasl_mechanisms) +
                            " Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` "
                            "and `GSSAPI`.");
     }
@@ -161,7 +161,7 @@ void check_security(const KafkaOptions& kafka, const Section& at) {
     }
     if (property_text(kafka, verification) == "false") {
         at.warning(verification,
-                   "Anyone on the way may pose as the broker. Name the authority in "
+                   "Anyone on the network path could pose as the broker. Name the authority in "
                    "`ssl.ca.location` instead.");
     }
 }
@@ -180,7 +180,7 @@ void check_kafka(const Configuration& configuration, Report& report) {
 void check_server_address(const Secret& dsn, const std::string& schema, const Section& at) {
     at.check({
         {!dsn.empty() && !valid_connection_string(dsn), "dsn",
-         "libpq does not understand this connection string (not shown, as it may hold a "
+         "libpq does not understand this connection string (not shown, because it may hold a "
          "password)." +
              connection_string_hint(dsn) +
              " Write `host=... dbname=... user=...` or `postgresql://user@host/database`; quote "
@@ -203,7 +203,7 @@ void check_postgres(const Configuration& configuration, Report& report) {
          at.given_of("lock_timeout", "statement_timeout"),
          "`lock_timeout` (" + lock + ") must be below `statement_timeout` (" +
              duration_text(postgres.statement_timeout) +
-             "), else it never speaks. Lower the first or raise the second."},
+             "), otherwise it has no effect. Lower the first or raise the second."},
         {postgres.client_check_interval >= postgres.idle_in_transaction_timeout,
          at.given_of("client_check_interval", "idle_in_transaction_timeout"),
          "`client_check_interval` (" + duration_text(postgres.client_check_interval) +
@@ -222,7 +222,7 @@ namespace {
 void check_admin(const Configuration& configuration, Report& report) {
     if (configuration.admin || configuration.admin_text == "off") return;
     report.error_at("admin.listen", "`" + configuration.admin_text +
-                                        "` is no address to listen at. Write `127.0.0.1:9464`, "
+                                        "` is not an address to listen at. Write `127.0.0.1:9464`, "
                                         "`[::1]:9464` or `off`.");
 }
 

@@ -17,7 +17,8 @@ void check_name(const DatabaseConfiguration& database, const Section& at) {
                           return std::isalnum(letter) != 0 || letter == '-' || letter == '_';
                       });
     at.check({
-        {!fits, "name", "This is no database's name here (letters, digits, `-`, `_`, 40 at most)."},
+        {!fits, "name",
+         "This is not a database's name here (letters, digits, `-`, `_`, 40 at most)."},
         {database.name == default_database, "name",
          "`postgres` is the server in `postgres:`. Write another name."},
     });

@@ -20,9 +20,10 @@ bool is_header_name(std::string_view name) {
 
 void check_header(const std::string& name, const std::string& option, const Section& at) {
     if (is_header_name(name)) return;
-    at.error(option, "`" + name +
-                         "` is no header's name. Write letters, digits and `-`, such as "
-                         "`Idempotency-Key`.");
+    at.error(
+        option,
+        "`" + name +
+            "` is not a header's name. Write letters, digits and `-`, such as `Idempotency-Key`.");
 }
 
 void check_readable(const std::string& file, const std::string& option, const Section& at) {
@@ -42,9 +43,9 @@ bool is_ip_address(const std::string& host) {
 void check_server(const HttpConfiguration& http, const Section& at) {
     const std::optional<ListenAddress> address = parse_listen_address(http.listen_text);
     if (!address) {
-        at.error("listen", "`" + http.listen_text +
-                               "` is no address to listen at. Write `127.0.0.1:8080` or "
-                               "`[::1]:8080`.");
+        at.error("listen",
+                 "`" + http.listen_text +
+                     "` is not an address to listen at. Write `127.0.0.1:8080` or `[::1]:8080`.");
     } else if (!is_ip_address(address->host)) {
         at.error("listen", "`" + address->host +
                                "` is a name, which may stand for several addresses. Write the one "
@@ -75,8 +76,8 @@ void check_tokens(const HttpConfiguration& http, const Section& at) {
         check_readable(http.jwks, "tokens.jwks", at);
     } else if (!address) {
         at.error("tokens.jwks",
-                 "This is no address to fetch a key set from. Write an `https://` address without "
-                 "a user, or a file.");
+                 "This is not an address to fetch a key set from. Write an `https://` address "
+                 "without a user, or a file.");
     } else if (!address->tls && !is_this_machine(address->host)) {
         at.error("tokens.jwks",
                  "Anybody on the network path could replace the keys. Write an `https://` "
@@ -88,9 +89,9 @@ void check_tokens(const HttpConfiguration& http, const Section& at) {
                    "`http.tokens.audiences`.");
     }
     if (http.tokens.issuer.empty()) {
-        at.warning("tokens.jwks",
-                   "Any issuer is taken that the key set has keys of. Name one in "
-                   "`http.tokens.issuer`.");
+        at.warning(
+            "tokens.jwks",
+            "A token of any issuer in the key set is accepted. Name one in `http.tokens.issuer`.");
     }
 }
 
@@ -126,9 +127,9 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
         case TenantSource::Kind::none:
             if (!token || route.options.key.use == KeyUse::forbidden) return;
             at.warning("",
-                       "All who have a token share their keys: one gets the answer that another's "
-                       "key has. Write `tenant: {claim: sub}`, or the claim that says whose keys "
-                       "they are.");
+                       "All clients with a token share their keys: one client could get the answer "
+                       "to another's request. Write `tenant: {claim: sub}`, or the claim that says "
+                       "whose keys they are.");
             return;
         case TenantSource::Kind::header: return check_header(tenant.name, "tenant.header", at);
         case TenantSource::Kind::claim:
@@ -145,7 +146,7 @@ void check_key(const RouteOptions& route, const Section& at) {
     const bool in_body = !route.key_field.empty();
     at.check({
         {route.key.length_min > route.key.length_max, "key.length_min",
-         "No key is that long: `length_max` is less."},
+         "`length_min` is above `length_max`, so no key fits."},
         {in_body && !route.key_field.starts_with('/'), "key.field",
          "A place in the body begins with `/`, such as `/id`."},
         {in_body && route.key.use == KeyUse::forbidden, "key.field",
@@ -156,15 +157,17 @@ void check_key(const RouteOptions& route, const Section& at) {
 void check_status_path(const RouteOptions& route, const Section& at) {
     if (!at.given("status_path")) return;
     if (!at.given("sink") && !at.given("upstream")) {
-        at.error("status_path",
-                 "Of a route to a topic nobody here knows what became of a key. Remove it.");
+        at.error(
+            "status_path",
+            "On a route to a topic the front door does not know what became of a key. Remove it.");
         return;
     }
     const std::string fault = fault_of({"GET", route.status_path});
     at.check({
-        {!fault.empty(), "status_path", "`" + route.status_path + "` is no path: " + fault + "."},
+        {!fault.empty(), "status_path",
+         "`" + route.status_path + "` is not a path: " + fault + "."},
         {route.signature.has_value(), "status_path",
-         "Who sends signed events signs no questions. Remove it."},
+         "A sender of signed events does not sign status requests. Remove it."},
         {route.key.use == KeyUse::forbidden, "status_path",
          "With `key.use: forbidden` there is no key to ask for. Remove it."},
     });
@@ -177,7 +180,7 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
     const bool no_key_set = http.jwks.empty() && at.top().known("http.tokens.jwks");
     at.check({
         {!fault.empty() && !pattern.method.empty() && !pattern.path.empty(), "path",
-         "`" + operation_of(pattern) + "` is no route: " + fault + "."},
+         "`" + operation_of(pattern) + "` is not a route: " + fault + "."},
         {route.token == RouteConfiguration::Token::required && no_key_set, "token",
          "There is no key set to verify a token with. Write `http.tokens.jwks`."},
     });
@@ -185,8 +188,8 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
         check_header(name, "forward_headers", at);
         if (!is_own_header(name)) continue;
         at.error("forward_headers", "`" + name +
-                                        "` is Onceward's own word in the record: a client could "
-                                        "choose its tenant or its key. Remove it.");
+                                        "` is one of Onceward's own headers in the record: a "
+                                        "client could choose its tenant or its key. Remove it.");
     }
     check_key(route.options, at);
     check_status_path(route.options, at);
@@ -236,7 +239,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
                       const LedgerOptions& ledger, const Section& at) {
     at.check({
         {at.given("forward_headers"), "forward_headers",
-         "A sink's columns name the headers that they want. Remove it."},
+         "A sink's columns name the headers that they use. Remove it."},
         {ledger.reach == Reach::partition, "ledger.reach",
          "Requests come in no partitions. Write `reach: global`."},
         {route.bulk && !route.options.key_field.empty(), "key.field",
@@ -295,8 +298,8 @@ void check_target(const Configuration& configuration, std::size_t place, const S
     }
     at.refuse(
         {"ledger", "format", "protobuf", "body", "wait", "fingerprint", "results", "also_publish"},
-        "For a route to a topic the consumer of the topic decides this. Remove it, or write "
-        "`sink:` in place of `topic:`.");
+        "On a route to a topic the topic's consumer decides this. Remove it, or write `sink:` in "
+        "place of `topic:`.");
 }
 
 }  // namespace
@@ -316,8 +319,8 @@ void check_http(const Configuration& configuration, Report& report) {
     if (http.routes.empty()) {
         if (at.given() && at.known("routes")) {
             at.error("",
-                     "A front door without routes serves nothing. Write `routes:`, and below it "
-                     "`- method: ...` for each.");
+                     "A front door without routes has nothing to serve. Write `routes:`, and below "
+                     "it `- method: ...` for each.");
         }
         return;
     }

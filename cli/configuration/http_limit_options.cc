@@ -26,7 +26,7 @@ const std::vector<OptionSpec> http_limit_options = {
      .meaning = "Most connections at once. Further ones wait in the kernel's queue; for each of "
                 "them the connection is closed that has been idle longest, or else one whose "
                 "request comes slowly (its head longer than a second, all of it longer than five).",
-     .cost = "Each is a file descriptor, and memory for a request.",
+     .cost = "Each takes a file descriptor, and memory for a request.",
      .bind = into([](To& to) { return &to.configuration.http.server.limits.connections; }),
      .limits = {1, 100'000}},
     {.path = "http.limits.head_time",
@@ -44,8 +44,8 @@ const std::vector<OptionSpec> http_limit_options = {
      .limits = {100, longest_limit}},
     {.path = "http.limits.idle_time",
      .default_text = "15s",
-     .meaning = "How long a connection may stand idle between two requests before it is closed.",
-     .cost = "Longer saves clients a connection, and takes one of `connections` for nothing.",
+     .meaning = "How long a connection may be idle between two requests before it is closed.",
+     .cost = "Longer saves clients new connections, and keeps one of `connections` occupied.",
      .bind = into([](To& to) { return &to.configuration.http.server.limits.idle_time; }),
      .limits = {100, longest_limit}},
 };

@@ -62,11 +62,11 @@ const std::vector<OptionSpec> token_entries = {
      .bind = into([](To& to) { return &to.configuration.http.jwks_ca_file; })},
     {.path = "http.tokens.issuer",
      .meaning = "The `iss` that a token must have.",
-     .cost = "Without it any token is good that the key set has signed.",
+     .cost = "Without it any token that the key set has signed is accepted.",
      .bind = into([](To& to) { return &to.configuration.http.tokens.issuer; })},
     {.path = "http.tokens.audiences",
      .meaning = "A token's `aud` must have one of these.",
-     .cost = "Without it a token that was made for another service opens this one.",
+     .cost = "Without it a token that was made for another service is accepted here.",
      .bind = into([](To& to) { return &to.configuration.http.tokens.audiences; })},
     {.path = "http.tokens.leeway",
      .default_text = "60s",
@@ -77,7 +77,7 @@ const std::vector<OptionSpec> token_entries = {
      .default_text = "15m",
      .meaning = "How often the key set is fetched; also when a token names a key that is not "
                 "there.",
-     .cost = "Longer takes a withdrawn key for longer.",
+     .cost = "Longer accepts a withdrawn key for longer.",
      .bind = into([](To& to) { return &to.configuration.http.jwks_refresh; }),
      .limits = {10 * second, day}},
 };
@@ -89,8 +89,8 @@ const std::vector<OptionSpec> route_entries = {
      .bind = into([](To& to) { return &to.route->options.pattern.method; })},
     {.path = "http.routes[].path",
      .required = true,
-     .meaning = "The request's path; `{name}` stands for any part between two slashes. Method and "
-                "path as they stand here are the operation that keys belong to.",
+     .meaning = "The request's path; `{name}` stands for any part between two slashes. Keys belong "
+                "to the operation, which is method and path as written here.",
      .cost = "Another path makes every key new.",
      .bind = into([](To& to) { return &to.route->options.pattern.path; })},
     {.path = "http.routes[].topic",
@@ -110,10 +110,9 @@ const std::vector<OptionSpec> route_entries = {
     {.path = "http.routes[].at_once",
      .default_text = "0",
      .meaning = "Most requests of the route that are under way at once, from their last byte to "
-                "their answer; each holds one of `http.limits.connections`. A further one is "
-                "answered with 503 and Retry-After at once. 0: four times the connections that "
-                "no request holds, so one busy route gets four fifths of all, and two get four "
-                "ninths each.",
+                "their answer; each holds one of `http.limits.connections`. A further one gets 503 "
+                "and Retry-After at once. 0: four times the connections that no request holds, so "
+                "one busy route gets four fifths of all, and two get four ninths each.",
      .cost = "More than `connections` less what other routes need lets a slow target stop them. "
              "Fewer refuses requests that the target could have taken.",
      .bind = into([](To& to) { return &to.route->options.at_once; }),
@@ -126,16 +125,16 @@ const std::vector<OptionSpec> route_entries = {
      .bind = into([](To& to) { return &to.route->options.wait; }),
      .limits = {0, 30 * second}},
     {.path = "http.routes[].status_path",
-     .meaning = "To a sink or an upstream: a path where GET tells what became of a key: "
-                "`in-flight`, `completed` with its answer's status, of an upstream also "
-                "`outcome-unknown`; 410 where the answer is kept no more, else 404. It takes the "
+     .meaning = "To a sink or an upstream: a path where GET returns what became of a key: "
+                "`in-flight`, `completed` with its answer's status, for an upstream also "
+                "`outcome-unknown`; 410 if the answer is no longer kept, else 404. It takes the "
                 "key in its header, and the same token and tenant.",
      .bind = into([](To& to) { return &to.route->options.status_path; })},
     {.path = "http.routes[].fingerprint",
      .default_text = "request",
-     .meaning = "To a sink or an upstream: what the same key has to come with again, the `request` "
-                "(path, query and raw body), else it is a conflict (422); or `none`: whatever "
-                "comes is a repeat.",
+     .meaning = "To a sink or an upstream: what has to be the same in a repeat. `request`: path, "
+                "query and raw body; a difference is a conflict (422). `none`: any request under "
+                "the same key is a repeat.",
      .bind = {OptionType::choice,
               [](To& to, const In& value) {
                   to.route->options.fingerprint = std::get<Choice>(value).index == 0;
@@ -143,8 +142,8 @@ const std::vector<OptionSpec> route_entries = {
      .choices = {"request", "none"}},
     {.path = "http.routes[].key.use",
      .default_text = "required",
-     .meaning = "Whether a request must have a key. `forbidden` refuses one that comes all the "
-                "same, as nothing would be kept under it.",
+     .meaning = "Whether a request must have a key. `forbidden` refuses a request that has one, "
+                "because nothing would be kept under it.",
      .cost = "With `optional` a repeat without a key takes effect twice.",
      .bind = into([](To& to) { return &to.route->options.key.use; }),
      .choices = {"required", "optional", "forbidden"}},
@@ -178,10 +177,10 @@ const std::vector<OptionSpec> route_entries = {
      .bind = into([](To& to) { return &to.route->options.key.length_max; }),
      .limits = {1, 1024}},
     {.path = "http.routes[].tenant.header",
-     .meaning = "The header that has the tenant, if keys are only unique within one. A request "
-                "without it is refused.",
-     .cost = "Any client that reaches the front door can name any tenant: only for clients that "
-             "you trust.",
+     .meaning = "The header that has the tenant, if keys are unique only within a tenant. A "
+                "request without it is refused.",
+     .cost = "Any client that reaches the front door can name any tenant: use it only for clients "
+             "that you trust.",
      .bind =
          {OptionType::text,
           [](To& to, const In& value) {
@@ -209,17 +208,17 @@ const std::vector<OptionSpec> route_entries = {
      .meaning = "What it is signed with. Never printed.",
      .bind = into([](To& to) { return &to.route->secret; })},
     {.path = "http.routes[].signature.previous_secret",
-     .meaning = "Is good as well, while the secret is being changed.",
+     .meaning = "A second secret that is accepted too, while the secret is being changed.",
      .bind = into([](To& to) { return &to.route->previous_secret; })},
     {.path = "http.routes[].signature.header",
-     .meaning = "Of `hmac`: the header that has the signature, a `sha256=` before it or not. "
-                "`X-Signature` if nothing is said.",
+     .meaning = "For `hmac`: the header that has the signature, with or without `sha256=` before "
+                "it. `X-Signature` by default.",
      .bind = into([](To& to) { return of_signature(to, &SignatureOptions::header); })},
     {.path = "http.routes[].signature.time_header",
-     .meaning = "Of `hmac`: the header that has the time, in seconds since 1970 UTC; then "
+     .meaning = "For `hmac`: the header that has the time, in seconds since 1970 UTC; then "
                 "`TIME.BODY` is what is signed.",
-     .cost = "Without it a request that somebody has recorded is good for ever; only its key "
-             "protects, within the retention.",
+     .cost = "Without it a recorded request can be sent again at any time; only its key protects, "
+             "within the retention.",
      .bind = into([](To& to) { return of_signature(to, &SignatureOptions::time_header); })},
     {.path = "http.routes[].signature.tolerance",
      .default_text = "5m",
@@ -228,21 +227,20 @@ const std::vector<OptionSpec> route_entries = {
      .limits = {second, day}},
     {.path = "http.routes[].rate.tenant",
      .default_text = "0",
-     .meaning =
-         "Requests a second of one tenant (of all, where the route has no tenants), each item "
-         "of a bulk for itself; more are answered with 429 and Retry-After. 0: no limit. "
-         "Counted in each process.",
+     .meaning = "Requests a second of one tenant (of all clients, if the route has no tenants); "
+                "each item of a bulk counts. Further ones get 429 and Retry-After. 0: no limit. "
+                "Counted in each process.",
      .bind = into([](To& to) { return &to.route->tenant_rate.per_second; }),
      .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.tenant_burst",
      .default_text = "0",
-     .meaning = "How many may come at once after a rest; 0: those of one second.",
+     .meaning = "How many may come at once after a pause; 0: those of one second.",
      .bind = into([](To& to) { return &to.route->tenant_rate.burst; }),
      .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.key",
      .default_text = "0",
-     .meaning = "The same for one key, also of each item of a bulk: against a client that asks "
-                "again without a pause.",
+     .meaning = "The same for one key, also for each item of a bulk: against a client that repeats "
+                "a request without a pause.",
      .bind = into([](To& to) { return &to.route->key_rate.per_second; }),
      .limits = {0, 1'000'000}},
     {.path = "http.routes[].rate.key_burst",
@@ -273,10 +271,10 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
                 "sink has either this or `function`, with `columns`, or `outbox`.";
         } else if (spec.path == "http.routes[].results.max_bytes") {
             spec.meaning =
-                "The answer to each request is stored with its claim and replayed to "
-                "its repeats. This is the most that headers and body of one may take; "
-                "beyond it both are left away, for the first answer as for the "
-                "replays, with the header `onceward-body-dropped`.";
+                "The answer to each request is stored with its claim and replayed to its repeats. "
+                "This is the most that headers and body of one may take; above that both are "
+                "dropped, in the first answer and in the replays, with the header "
+                "`onceward-body-dropped`.";
         }
         options.push_back(std::move(spec));
     }

@@ -102,7 +102,7 @@ Configuration usable_or_throw(LoadResult result, const std::string& file) {
         std::string text;
         for (const Finding& finding : result.findings) text += to_text(finding, file) + "\n";
         throw ConfigurationError(text + "Nothing was started. `onceward check -c " + file +
-                                 "` looks again.");
+                                 "` checks again.");
     }
     configure_log(result.configuration.logging);
     for (const Finding& finding : result.findings) {

@@ -17,8 +17,8 @@ const std::vector<OptionSpec> entries = {
                 "`outbox`, in the message's transaction, which a relay in one of the group's "
                 "processes sends. With an id in the header `onceward-id`, which stays the same if "
                 "the record is sent again.",
-     .cost = "A row is written and deleted for each message. Of records with one key one is on its "
-             "way at a time, so that a key alone passes at the pace of the brokers' answers.",
+     .cost = "A row is written and deleted for each message. Records with the same key are sent "
+             "one at a time, so a single key is as fast as the brokers' answers.",
      .bind = into([](To& to) { return &(to.*outbox)->topic; })},
     {.path = "topics[].sink.outbox.key",
      .default_text = "<{metadata: record_key}>",
@@ -27,9 +27,9 @@ const std::vector<OptionSpec> entries = {
      .bind = into([](To& to) { return &(to.*outbox)->key; })},
     {.path = "topics[].sink.outbox.payload",
      .default_text = "<{metadata: payload}>",
-     .meaning = "What is published. Text and bytes go as they are, all else as JSON. A message "
-                "without it is rejected; one that removes its row (`tombstones: delete`, a delete "
-                "event) becomes a tombstone.",
+     .meaning = "What is published. Text and bytes are sent as they are, all else as JSON. A "
+                "message without it is rejected; one that removes its row (`tombstones: delete`, a "
+                "delete event) becomes a tombstone.",
      .bind = into([](To& to) { return &(to.*outbox)->payload; })},
     {.path = "topics[].sink.outbox.fields",
      .meaning = "In place of `payload`: a JSON object with these members. What the message lacks "
@@ -37,14 +37,14 @@ const std::vector<OptionSpec> entries = {
      .bind = into([](To& to) { return &(to.*outbox)->fields; })},
     {.path = "topics[].sink.outbox.headers",
      .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
-                "traceparent}`. None of the message's own goes along by itself.",
+                "traceparent}`. The message's own headers are not copied unless named here.",
      .bind = into([](To& to) { return &(to.*outbox)->headers; })},
     {.path = "topics[].sink.outbox.record_max",
      .default_text = "1MB",
      .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
                 "Not above what the topic takes (`max.message.bytes`).",
-     .cost = "What passes here and is too large for its topic holds back its key until an operator "
-             "sees to it.",
+     .cost = "A record that passes here and is too large for its topic holds back its key until an "
+             "operator resolves it.",
      .bind = into_size([](To& to) { return &(to.*outbox)->record_max; }),
      .limits = {1024, 900'000'000}},
 };

@@ -23,15 +23,15 @@ const std::vector<OptionSpec> process_options = {
      .default_text = "1",
      .meaning = "Workers in this process, each with a consumer and a session of its own; so many "
                 "for each PostgreSQL server that topics are on.",
-     .cost = "Each holds up to three batches in memory, one session and two threads. More than "
-             "there are partitions stand idle.",
+     .cost = "Each holds up to three batches in memory, one session and two threads. More workers "
+             "than partitions are idle.",
      .bind = into([](To& to) { return &to.configuration.workers; }),
      .limits = {1, 256}},
     {.path = "drain_timeout",
      .default_text = "10s",
      .meaning = "How long a shutdown or a revoked partition waits for the batch in flight before "
                 "it is rolled back. Nothing is lost either way.",
-     .cost = "Longer holds up a rebalance, shorter does work twice.",
+     .cost = "Longer delays a rebalance, shorter repeats more work.",
      .bind = into([](To& to) { return &to.configuration.drain_timeout; }),
      .limits = {100, hour}},
     {.path = "kafka.bootstrap_servers",
@@ -74,7 +74,8 @@ const std::vector<OptionSpec> process_options = {
      .default_text = "60s",
      .meaning = "A statement that runs longer is cancelled and its batch tried again. Never "
                 "applies to COMMIT.",
-     .cost = "Too short for a big batch on a slow disk: the same batch again and again.",
+     .cost = "If it is too short for a big batch on a slow disk, the same batch is tried again and "
+             "again.",
      .bind = into([](To& to) { return &to.configuration.postgres.statement_timeout; }),
      .limits = {100, hour}},
     {.path = "postgres.lock_timeout",
@@ -93,12 +94,12 @@ const std::vector<OptionSpec> process_options = {
     {.path = "postgres.tcp_user_timeout",
      .default_text = "15s",
      .meaning = "Bytes unacknowledged for longer mean that the peer is gone, on both ends.",
-     .cost = "Shorter notices a dead network sooner, and takes a short outage for one.",
+     .cost = "Shorter notices a dead network sooner, and ends sessions in a short outage.",
      .bind = into([](To& to) { return &to.configuration.postgres.tcp_user_timeout; }),
      .limits = {second, hour}},
     {.path = "postgres.client_check_interval",
      .default_text = "2s",
-     .meaning = "How often the server looks whether the client of a running query is there.",
+     .meaning = "How often the server checks that the client of a running query is connected.",
      .cost = "Longer keeps the locks of a killed worker longer.",
      .bind = into([](To& to) { return &to.configuration.postgres.client_check_interval; }),
      .limits = {100, hour}},
@@ -106,8 +107,8 @@ const std::vector<OptionSpec> process_options = {
      .required = true,
      .meaning = "A further PostgreSQL server, with its own fences, ledgers and dead letters: what "
                 "topics call it in `database`. Letters, digits, `-` and `_`.",
-     .cost = "Each server whose topics there are has `workers` of its own, a guard and a retention "
-             "job. While it is away its topics wait, and the others go on.",
+     .cost = "Each server that topics name has `workers` of its own, a guard and a retention job. "
+             "While it cannot be reached its topics wait, and the others continue.",
      .bind = into([](To& to) { return &to.database->name; })},
     {.path = "databases[].dsn",
      .required = true,
@@ -119,7 +120,7 @@ const std::vector<OptionSpec> process_options = {
      .bind = into([](To& to) { return &to.database->schema; })},
     {.path = "batch.messages",
      .default_text = "5000",
-     .meaning = "Most messages in one transaction. There is no timer: a batch is what gathered "
+     .meaning = "Most messages in one transaction. There is no timer: a batch is what arrived "
                 "during the commit before it.",
      .cost = "More is faster under load and holds more memory and locks.",
      .bind = into([](To& to) { return &to.configuration.batch.messages; }),
@@ -136,8 +137,9 @@ const std::vector<OptionSpec> process_options = {
                 "that it was most likely fetching, and ends with exit code 75; that partition "
                 "halts at the next start. `0B` watches nothing. A small batch may inflate to "
                 "hundreds of megabytes, which librdkafka does not cap.",
-     .cost = "Too little for the queues of the partitions (16 MiB each at most) and the batches "
-             "halts innocent ones; too near to the limit, and the kernel is first.",
+     .cost = "If it is too little for the queues of the partitions (16 MiB each at most) and the "
+             "batches, innocent partitions halt. If it is too close to the limit, the kernel ends "
+             "the process first.",
      .bind = into_size([](To& to) { return &to.configuration.memory_budget; })},
     {.path = "logging.level",
      .default_text = "info",
@@ -152,8 +154,8 @@ const std::vector<OptionSpec> process_options = {
     {.path = "admin.listen",
      .default_text = "127.0.0.1:9464",
      .meaning = "Where `/metrics`, `/livez` and `/readyz` are served: `host:port`, or `off`. Port "
-                "0 lets the system choose one, which is logged. There is no authentication, "
-                "hence loopback.",
+                "0 lets the system choose one, which is logged. There is no authentication, hence "
+                "loopback.",
      .cost = "Two processes on one machine need two ports; the one that finds it taken runs "
              "without, says so and tries again.",
      .bind = {OptionType::text,

@@ -86,9 +86,9 @@ class OptionReader {
 
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
         if (node.kind != Node::Kind::mapping) {
-            report_.error(node.mark, path,
-                          shown(node) + " stands where a mapping is wanted. Known options here: " +
-                              one_of(tree.names()) + ".");
+            report_.error(
+                node.mark, path,
+                shown(node) + " is not a mapping. Options here: " + one_of(tree.names()) + ".");
             return;
         }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
@@ -116,7 +116,7 @@ class OptionReader {
             advice = place.empty() ? ". Known are " + one_of(tree.names()) + "."
                                    : ". Its place is `" + place + "`.";
         }
-        report_.error(key.mark, path, "`" + key.name + "` is no option " + here + advice);
+        report_.error(key.mark, path, "`" + key.name + "` is not an option " + here + advice);
     }
 
     void read_child(const Node& parent, const OptionTree& child, const std::string& path) {
@@ -179,7 +179,7 @@ class OptionReader {
                      const std::string& first) {
         if (node.kind == Node::Kind::sequence) return true;
         report_.error(node.mark, path,
-                      shown(node) + " stands where a list of " + what + " is wanted. Write `" +
+                      shown(node) + " is not a list of " + what + ". Write `" +
                           what + ":`, and below it `- " + first + ": ...` for each.");
         return false;
     }

@@ -14,9 +14,9 @@ const std::vector<OptionSpec> result_options = {
      .limits = {1, std::int64_t{64} << 20}},
     {.path = "topics[].results.on_too_large",
      .default_text = "drop_body",
-     .meaning = "Beyond that: `drop_body` leaves body and headers away, for the first answer as "
-                "for the replays, with the header `onceward-body-dropped`; `reject` takes the "
-                "message for a bad one: nothing of it lands.",
+     .meaning = "Above that: `drop_body` drops body and headers, in the first answer and in the "
+                "replays, with the header `onceward-body-dropped`; `reject` rejects the message, "
+                "and nothing of it is written.",
      .bind = into([](To& to) { return &to.topic->answers.limits.on_too_large; }),
      .choices = {"drop_body", "reject"}},
     {.path = "topics[].results.headers",
@@ -27,7 +27,7 @@ const std::vector<OptionSpec> result_options = {
     {.path = "topics[].results.cache",
      .default_text = "4MiB",
      .meaning = "Most bytes of results that a worker remembers, so that what is replayed often is "
-                "not read each time. What was erased or has expired is never told.",
+                "not read each time. Erased and expired results are never replayed.",
      .bind = into_size([](To& to) { return &to.topic->answers.cache_bytes; }),
      .limits = {0, std::int64_t{1} << 34}},
     {.path = "topics[].reply.topic",

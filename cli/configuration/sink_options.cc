@@ -9,13 +9,13 @@ const std::vector<OptionSpec> sink_options = {
                 "either this or `function`, with `columns`, or `outbox`, or `webhook`.",
      .bind = into([](To& to) { return &to.table->table; })},
     {.path = "topics[].sink.function",
-     .meaning = "A function of yours, `name` or `schema.name`, that takes one `jsonb[]` and is "
-                "called once for each batch, in its transaction: an object for each message. It "
-                "returns one row for each, with a column `ordinality` (from 1) in any order; "
-                "without that column it is called with one message at a time if its results count. "
-                "A row is the message's result: `result_status`, `result_failed`, "
-                "`result_headers` and `result_body` are what they say, and without the last all "
-                "other columns are the body, as one JSON object.",
+     .meaning =
+         "A function of yours, `name` or `schema.name`, that takes one `jsonb[]` and is called "
+         "once for each batch, in its transaction: an object for each message. It returns one row "
+         "for each, with a column `ordinality` (from 1) in any order; without that column it is "
+         "called with one message at a time if results are used. A row is the message's result: "
+         "`result_status`, `result_failed`, `result_headers` and `result_body`. Without "
+         "`result_body` all other columns are the body, as one JSON object.",
      .bind = into([](To& to) { return &to.function->function; })},
     {.path = "topics[].sink.mode",
      .default_text = "insert",
@@ -24,23 +24,23 @@ const std::vector<OptionSpec> sink_options = {
      .bind = into([](To& to) { return &to.table->mode; }),
      .choices = {"insert", "upsert"}},
     {.path = "topics[].sink.columns",
-     .meaning = "Each column (of a function: each member of the object) and where its value comes "
-                "from: a path in the payload as a plain text, or a mapping (see *Sources* below), "
-                "there with `required: true` for a value without which the message is rejected.",
+     .meaning = "Each column (for a function: each member of the object) and where its value comes "
+                "from: a path in the payload as plain text, or a mapping (see *Sources* below). A "
+                "mapping may add `required: true`: a message without the value is rejected.",
      .bind = {OptionType::columns,
               [](To& to, const In& value) {
                   to.table->columns = to.function->columns =
                       std::get<std::vector<ColumnOptions>>(value);
               }}},
     {.path = "topics[].sink.conflict_target",
-     .meaning = "Upsert: the columns of the unique index that tells which row is meant.",
+     .meaning = "Upsert: the columns of the unique index that identifies the row.",
      .bind = into([](To& to) { return &to.table->conflict_target; })},
     {.path = "topics[].sink.only_if_newer",
      .meaning = "Upsert: the row changes only where this column grows (a version or a time).",
      .bind = into([](To& to) { return &to.table->only_if_newer; })},
     {.path = "topics[].sink.transport",
      .default_text = "copy",
-     .meaning = "How an insert travels. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
+     .meaning = "How rows are inserted. `copy`: binary COPY. `unnest`: INSERT ... SELECT from "
                 "typed arrays, which also works for views and tables with rules.",
      .cost = "`unnest` is slower.",
      .bind = into([](To& to) { return &to.table->transport; }),

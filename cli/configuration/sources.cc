@@ -16,8 +16,8 @@ const std::vector<std::string> metadata_names = {"topic",     "partition",  "off
                                                  "timestamp", "record_key", "payload"};
 
 std::string unknown_key(const std::string& name, const std::vector<std::string>& known) {
-    return "`" + name + "` is no option here" + guess(name, known) + " Known are " + one_of(known) +
-           ".";
+    return "`" + name + "` is not an option here" + guess(name, known) + " Known are " +
+           one_of(known) + ".";
 }
 
 bool read_flag(const Node& node, const std::string& path, bool& flag, Report& report) {
@@ -38,7 +38,7 @@ std::optional<FieldSource> read_metadata(const Node& node, const std::string& pa
         if (node.text == name) return FieldSource{FieldSource::Kind::metadata, name};
     }
     return report.error(node.mark, path,
-                        shown(node) + " is no metadata" + guess(node.written, metadata_names) +
+                        shown(node) + " is not metadata" + guess(node.written, metadata_names) +
                             " Write " + one_of(metadata_names) + ".");
 }
 
@@ -67,9 +67,8 @@ std::optional<ReadSource> read_any_source(const Node& node, const std::string& p
         return result;
     }
     if (node.kind != Node::Kind::mapping) {
-        return report.error(
-            node.mark, path,
-            shown(node) + " stands where a source is wanted. Write " + source_help + ".");
+        return report.error(node.mark, path,
+                            shown(node) + " is not a source. Write " + source_help + ".");
     }
     std::vector<std::string> known = {"field", "header", "metadata", "constant"};
     if (with_required) known.emplace_back("required");
@@ -161,8 +160,8 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const s
     if (node.kind != Node::Kind::mapping || node.items.empty()) {
         return report.error(node.mark, path,
                             shown(node) +
-                                " stands where columns are wanted. Write a mapping from each "
-                                "column to its source, such as `amount: /amount`.");
+                                " is not a mapping of columns. Write a mapping from each column to "
+                                "its source, such as `amount: /amount`.");
     }
     std::vector<ColumnOptions> columns;
     bool good = true;
@@ -185,7 +184,8 @@ std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::
     if (node.kind == Node::Kind::mapping) {
         const Node* const fields = node.items.size() == 1 ? node.find("fields") : nullptr;
         if (fields == nullptr) {
-            return report.error(node.mark, path, "This is no fingerprint. Write " + wanted + ".");
+            return report.error(node.mark, path,
+                                "This is not a fingerprint. Write " + wanted + ".");
         }
         auto paths = read_texts(*fields, path, report);
         if (!paths) return std::nullopt;
@@ -198,7 +198,7 @@ std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::
         options.of = FingerprintOptions::Of::payload;
     } else if (node.text != "none") {
         return report.error(node.mark, path,
-                            shown(node) + " is no fingerprint" +
+                            shown(node) + " is not a fingerprint" +
                                 guess(node.written, {"none", "payload", "fields"}) + " Write " +
                                 wanted + ".");
     }
@@ -209,8 +209,7 @@ std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const s
                                                        Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
         return report.error(node.mark, path,
-                            shown(node) +
-                                " stands where a list of key sources is wanted. Write a list of " +
+                            shown(node) + " is not a list of key sources. Write a list of " +
                                 key_source_help + ".");
     }
     std::vector<KeySource> sources;
@@ -231,7 +230,7 @@ std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const s
             sources.emplace_back().kind = *kind;
         } else {
             report.error(item.mark, item_path,
-                         shown(item) + " is no key source" +
+                         shown(item) + " is not a key source" +
                              guess(item.written,
                                    {"record_key", "cloudevents", "payload_sha256", "coordinates"}) +
                              " Write " + key_source_help + ".");

@@ -31,7 +31,7 @@ Expansion from_file(const std::string& name, const std::filesystem::path& folder
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
         return {
-            {}, "The file of `${file:" + name + "}` is not there: " + path.string() + ".", true};
+            {}, "The file of `${file:" + name + "}` does not exist: " + path.string() + ".", true};
     }
     std::ifstream stream(path, std::ios::binary);
     std::string text(largest_file + 1, '\0');

@@ -16,7 +16,7 @@ void expect_column(const TableSinkOptions& sink, const std::string& name, const 
     if (!at.known("columns") || find_column(sink, name) != nullptr) return;
     std::vector<std::string> names;
     for (const ColumnOptions& column : sink.columns) names.push_back(column.name);
-    at.error(option, "`" + name + "` is none of this sink's columns" + guess(name, names) +
+    at.error(option, "`" + name + "` is not one of this sink's columns" + guess(name, names) +
                          " Name one of `columns`, or add it there.");
 }
 
@@ -25,7 +25,7 @@ void check_upsert(const TableSinkOptions& sink, const Section& at) {
     const bool upsert = sink.mode == TableSinkOptions::Mode::upsert;
     at.check({
         {upsert && sink.conflict_target.empty(), "conflict_target",
-         "`mode: upsert` has to know which row is meant. Write `conflict_target: [COLUMN]`, the "
+         "`mode: upsert` has to know which row to change. Write `conflict_target: [COLUMN]`, the "
          "columns of a unique index."},
         {!upsert && at.given("conflict_target"), "conflict_target",
          "An insert has no conflict target. Write `mode: upsert`, or remove it."},

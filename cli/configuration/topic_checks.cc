@@ -16,7 +16,7 @@ bool check_topic_name(const std::string& name, const std::string& option, const 
         });
     if (good) return true;
     at.error(option,
-             "This is no topic's name (letters, digits, `.`, `_`, `-`, 249 at most)." + advice);
+             "This is not a topic's name (letters, digits, `.`, `_`, `-`, 249 at most)." + advice);
     return false;
 }
 
@@ -60,7 +60,8 @@ void check_protobuf(const FormatOptions& format, const Section& at) {
     if (format.format != Format::protobuf) {
         if (!at.given()) return;
         at.error("",
-                 "This has no meaning for another format. Write `format: protobuf`, or remove it.");
+                 "This has a meaning for `format: protobuf` only. Write `format: protobuf`, or "
+                 "remove it.");
         return;
     }
     const bool set = at.given("descriptor_set");
@@ -94,7 +95,7 @@ void check_key_pattern(const KeyOptions& key, const Section& at) {
         const std::regex compiled(key.pattern, std::regex::ECMAScript);
     } catch (const std::regex_error&) {
         at.error("key.pattern",
-                 "This is no ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
+                 "This is not an ECMAScript regular expression. Write one such as `[A-Z0-9-]+`.");
     }
 }
 
@@ -118,7 +119,7 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         }
         if (source.kind == KeySource::Kind::payload_sha256) {
             at.warning(sources ? option : "key.preset",
-                       "The payload's hash takes two equal orders for one. Let producers send a "
+                       "With the payload's hash two equal orders are one. Let producers send a "
                        "key, and write `preset: idempotency-key`.");
         }
     }
@@ -162,9 +163,9 @@ void check_hot_key(const HotKeyPolicy& hot_key, const LedgerOptions& ledger, con
     if (!at.given("hot_key")) return;
     at.check({
         {hot_key.most == 0 && at.given("hot_key.within"), "hot_key",
-         "Nothing is too often without a number. Write `most: 1000`."},
+         "The limit is missing. Write `most: 1000`."},
         {hot_key.most > 0 && ledger.store == StoreKind::lease, "hot_key",
-         "With `store: lease` further copies of a key call nobody, and wait for nothing once it is "
+         "With `store: lease` further copies of a key make no call, and do not wait once it is "
          "done. Remove this."},
     });
 }
@@ -188,7 +189,7 @@ void check_ledger(const LedgerOptions& ledger, const Section& at) {
     const std::int64_t sealed = std::chrono::milliseconds(ledger.retention) / ledger.rotate_after;
     constexpr std::int64_t many = 64;
     if (sealed > many) {
-        at.warning(rotation, "Each batch will look into about " + std::to_string(sealed) +
+        at.warning(rotation, "Each batch will search about " + std::to_string(sealed) +
                                  " sealed tables. Rotate less often.");
     }
 }

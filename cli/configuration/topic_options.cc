@@ -12,7 +12,7 @@ const std::vector<OptionSpec> topic_options = {
      .default_text = "postgres",
      .meaning = "The PostgreSQL server that has the topic's fences, ledger, dead letters and sink: "
                 "`postgres`, or a name in `databases`.",
-     .cost = "Another server knows nothing of what was applied on the one before: the topic halts "
+     .cost = "A new server does not know what was applied on the previous one: the topic halts "
              "until `onceward offsets --set` says where it begins there.",
      .bind = into([](To& to) { return &to.topic->database; })},
     {.path = "topics[].format",
@@ -23,7 +23,7 @@ const std::vector<OptionSpec> topic_options = {
      .choices = {"json", "protobuf", "raw"}},
     {.path = "topics[].framing",
      .default_text = "none",
-     .meaning = "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index stand "
+     .meaning = "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index are "
                 "before the payload.",
      .bind = into([](To& to) { return &to.topic->format.framing; }),
      .choices = {"none", "confluent"}},
@@ -68,7 +68,7 @@ const std::vector<OptionSpec> topic_options = {
      .default_text = "halt",
      .meaning = "What to do when the log no longer holds the fence's offset. `halt` stops the "
                 "topic and says which offsets are gone.",
-     .cost = "`earliest` and `latest` go on, and what lies between is lost.",
+     .cost = "`earliest` and `latest` continue, and the offsets in between are lost.",
      .bind = into([](To& to) { return &to.topic->on_out_of_range; }),
      .choices = {"halt", "earliest", "latest"}},
     {.path = "topics[].on_reject",
@@ -95,49 +95,47 @@ const std::vector<OptionSpec> topic_options = {
      .limits = {1, 1'000'000'000}},
     {.path = "topics[].retries.attempts",
      .default_text = "0",
-     .meaning = "How often a message is tried again before it is rejected, where what refused it "
-                "may pass: an error that your own function or trigger raised (SQLSTATE classes "
+     .meaning = "How often a message is tried again before it is rejected, if the reason may be "
+                "temporary: an error that your own function or trigger raised (SQLSTATE classes "
                 "P0, 38, 39), or a foreign key whose other row is not there yet (23503). Nothing "
                 "else is tried again.",
-     .cost = "Its partition waits: nothing of it is read until the message has landed or has had "
-             "its tries. Counted in memory; a worker that takes the partition over starts at 0.",
+     .cost = "Its partition waits: it is not read until the message is applied or has used up its "
+             "tries. Counted in memory; a worker that takes the partition over starts at 0.",
      .bind = into([](To& to) { return &to.topic->reject.retries; }),
      .limits = {0, 1000}},
     {.path = "topics[].retries.backoff",
      .default_text = "1s",
-     .meaning = "The pause before the first of these tries. Each further one is twice as long, up "
-                "to five minutes, and all are jittered by a quarter.",
+     .meaning = "The pause before the first of these tries. Each further pause is twice as long, "
+                "up to five minutes, and all vary by a quarter at random.",
      .bind = into([](To& to) { return &to.topic->reject.retry_backoff; }),
      .limits = {10, 300'000}},
     {.path = "topics[].order",
      .default_text = "by_partition",
      .meaning =
-         "What a dead letter means for the messages after it. `by_partition`: nothing, they "
-         "land in offset order without it. `by_key`: those with the same record key (Kafka's "
-         "own, not the idempotency key) follow it into the dead letters, with the class "
-         "`behind`, as long as one of that key is open; messages without a record key never.",
-     .cost =
-         "`by_key` looks at the open dead letters in each transaction: one probe where the topic "
-         "has none, else one for each message; a batch that meets such a key is done twice.",
+         "What a dead letter means for the messages after it. `by_partition`: nothing, they are "
+         "applied in offset order without it. `by_key`: those with the same record key (Kafka's "
+         "own, not the idempotency key) follow it into the dead letters, with the class `behind`, "
+         "as long as one of that key is open; messages without a record key never.",
+     .cost = "`by_key` checks the open dead letters in each transaction: one probe if the topic "
+             "has none, else one for each message; a batch that has such a key is done twice.",
      .bind = into([](To& to) { return &to.topic->reject.order; }),
      .choices = {"by_partition", "by_key"}},
     {.path = "topics[].hot_key.most",
      .default_text = "0",
      .meaning =
-         "Of messages with the same idempotency key within a window, those after the first "
-         "so many goes to the dead letters, with the class `hot_key`, and is looked up in no "
-         "ledger. The first ones go on as ever: one is applied, the others are duplicates. 0: any "
-         "number. Not with `store: lease`.",
-     .cost =
-         "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
-         "again after a restart; beyond 65,536 keys within a window it may count too few, never "
-         "too many. A further copy gets no reply.",
+         "The number of messages with the same idempotency key within a window that are processed "
+         "as usual: one is applied, the others are duplicates. Further ones go to the dead "
+         "letters, with the class `hot_key`, without a look into the ledger. 0: any number. Not "
+         "with `store: lease`.",
+     .cost = "Two look-ups in memory for each message, 0.4 us. Each worker counts for itself, and "
+             "again after a restart; above 65,536 keys within a window it may count too few, never "
+             "too many. A further copy gets no reply.",
      .bind = into([](To& to) { return &to.topic->reject.hot_key.most; }),
      .limits = {0, 1'000'000'000}},
     {.path = "topics[].hot_key.within",
      .default_text = "60s",
-     .meaning = "How long a window is. They follow one another, by the messages' own timestamps, "
-                "so that up to twice as many may pass where two meet.",
+     .meaning = "How long a window is. Windows follow one another, by the messages' own "
+                "timestamps, so up to twice as many may pass where two windows meet.",
      .bind = into([](To& to) { return &to.topic->reject.hot_key.within; }),
      .limits = {1000, 86'400'000}},
 };

@@ -12,9 +12,9 @@ void check_headers(const UpstreamTarget& upstream, const Section& at) {
         const bool own = is_of_the_call(name) || is_own_header(name);
         // A content type is the client's.
         if (!valid_header_name(name) || own) {
-            at.error("headers." + name, "`" + name +
-                                            "` is no header's name, or belongs to the call "
-                                            "itself. Remove it.");
+            at.error(
+                "headers." + name,
+                "`" + name + "` is not a header's name, or belongs to the call itself. Remove it.");
         } else {
             check_header_value(value, "headers." + name, at);
         }
@@ -24,10 +24,10 @@ void check_headers(const UpstreamTarget& upstream, const Section& at) {
             is_a_proxys_word(name)) {
             continue;
         }
-        at.error("forward", "`" + name +
-                                "` is neither one of the client's credentials nor a proxy's word: "
-                                "all else goes on without being named. Write `[Authorization]`, or "
-                                "remove it.");
+        at.error("forward",
+                 "`" + name +
+                     "` is neither a credential of the client nor a proxy's header: all others are "
+                     "forwarded without being named. Write `[Authorization]`, or remove it.");
     }
 }
 
@@ -55,8 +55,8 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
     const UpstreamTarget& upstream = route.upstream;
     const Section call = at.at("upstream");
     at.refuse({"topic", "sink", "forward_headers", "body", "format", "protobuf", "also_publish"},
-              "A route leads to one thing, and an upstream takes the request as it is. Keep this "
-              "or the `upstream`.");
+              "A route has one target, and an upstream takes the request as it is. Keep this or "
+              "the `upstream`.");
     check_call_address(
         {.url = upstream.url,
          .allow_private = upstream.allow_private,
@@ -81,7 +81,7 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
          "A call that was sent may have taken effect, and a second one takes effect again. Write "
          "`hold`, or `honours_key: true` where the upstream knows the downstream key."},
         {method == "HEAD" || method == "CONNECT", "method",
-         "Requests of this method are not called on. Write another one."},
+         "Requests of this method are not forwarded. Write another one."},
     });
 }
 

@@ -57,8 +57,9 @@ std::optional<OptionValue> read_amount(const OptionSpec& spec, const Node& node,
     if (spec.bind.type == OptionType::duration) {
         const auto duration = parse_duration(node.text);
         if (!duration) {
-            return report.error(node.mark, path,
-                                shown(node) + " is no duration. " + duration_advice(node.written));
+            return report.error(
+                node.mark, path,
+                shown(node) + " is not a duration. " + duration_advice(node.written));
         }
         if (!in_range(duration->count(), spec, node, path, report)) return std::nullopt;
         return *duration;
@@ -78,7 +79,7 @@ std::optional<OptionValue> read_hours(const Node& node, const std::string& path,
     const std::optional<DailyHours> hours = parse_hours(node.text);
     if (hours) return *hours;
     return report.error(node.mark, path,
-                        shown(node) + " are no hours of a day. Write " + wanted + ".");
+                        shown(node) + " are not hours of a day. Write " + wanted + ".");
 }
 
 std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
@@ -105,7 +106,7 @@ std::optional<OptionValue> read_start(const Node& node, const std::string& path,
     const auto time = parse_timestamp(node.text);
     if (!time) {
         return report.error(node.mark, path,
-                            shown(node) + " is no start position" + guess(node.written, words) +
+                            shown(node) + " is not a start position" + guess(node.written, words) +
                                 " Write " + wanted + "; a time needs its zone.");
     }
     start.kind = StartPosition::Kind::timestamp;
@@ -118,8 +119,8 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
     if (node.kind != Node::Kind::mapping) {
         return report.error(node.mark, path,
                             shown(node) +
-                                " stands where librdkafka's properties are wanted. Write a "
-                                "mapping, such as `security.protocol: SSL`.");
+                                " is not a mapping of librdkafka's properties. Write a mapping, "
+                                "such as `security.protocol: SSL`.");
     }
     PropertyMap properties;
     for (std::size_t index = 0; index < node.items.size(); ++index) {
@@ -139,7 +140,7 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
         // The reason is shown only where it cannot repeat what a variable or a secret holds.
         const bool secret = item.text != item.written || secret_property(name);
         if (secret && !item.text.empty() && problem.find(item.text) != std::string::npos) {
-            problem = "librdkafka does not take this value.";
+            problem = "librdkafka does not accept this value.";
         }
         report.error(node.keys[index].mark, item_path, problem);
     }
@@ -149,9 +150,9 @@ std::optional<OptionValue> read_properties(const Node& node, const std::string& 
 std::optional<OptionValue> read_headers(const Node& node, const std::string& path, Report& report) {
     if (node.kind != Node::Kind::mapping) {
         // Not shown: it may be meant for a secret.
-        return report.error(node.mark, path,
-                            "These are no headers. Write a mapping, such as `Authorization: Bearer "
-                            "${TOKEN}`.");
+        return report.error(
+            node.mark, path,
+            "These are not headers. Write a mapping, such as `Authorization: Bearer ${TOKEN}`.");
     }
     PropertyMap headers;
     for (std::size_t index = 0; index < node.items.size(); ++index) {
@@ -200,8 +201,7 @@ std::string shown(const Node& node) {
 bool expect_scalar(const Node& node, const std::string& path, const std::string& wanted,
                    Report& report) {
     if (node.kind != Node::Kind::scalar) {
-        report.error(node.mark, path,
-                     shown(node) + " stands where a value is wanted. Write " + wanted + ".");
+        report.error(node.mark, path, shown(node) + " is not a value. Write " + wanted + ".");
         return false;
     }
     if (!node.resolved) {
@@ -221,9 +221,8 @@ std::string limit_text(const OptionSpec& spec, std::int64_t limit) {
 std::optional<std::vector<std::string>> read_texts(const Node& node, const std::string& path,
                                                    Report& report) {
     if (node.kind != Node::Kind::sequence || node.items.empty()) {
-        return report.error(
-            node.mark, path,
-            shown(node) + " stands where a list is wanted. Write `[a, b]`, also for one.");
+        return report.error(node.mark, path,
+                            shown(node) + " is not a list. Write `[a, b]`, also for one.");
     }
     std::vector<std::string> texts;
     for (const Node& item : node.items) {

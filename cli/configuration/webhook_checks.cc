@@ -10,7 +10,7 @@ namespace {
 void check_header(const std::string& name, const std::string& option, const Section& at) {
     if (!valid_header_name(name)) {
         at.error(option,
-                 "`" + name + "` is no header's name (letters, digits, `-` and a few others).");
+                 "`" + name + "` is not a header's name (letters, digits, `-` and a few others).");
     } else if (is_of_the_call(name)) {
         at.error(option, "`" + name +
                              "` belongs to the call itself. Remove it; `content_type` is an "
@@ -34,7 +34,7 @@ void check_headers(const WebhookOptions& webhook, const Section& at) {
         at.error("sign.secret", "Without a secret nothing is signed. Write `secret: ${NAME}`.");
     }
     if (!valid_header_value(webhook.content_type)) {
-        at.error("content_type", "This cannot stand in a header.");
+        at.error("content_type", "This cannot be in a header.");
     }
     for (const auto& [name, value] : webhook.headers) {
         check(name, "headers." + name);
@@ -65,9 +65,9 @@ void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhoo
     }
     at.at("sink").refuse({"table", "columns", "mode", "conflict_target", "only_if_newer",
                           "transport", "function", "outbox"},
-                         "A sink is one thing. Keep this or the `webhook`.");
+                         "A topic has one sink. Keep this or the `webhook`.");
     at.refuse({"also_publish"},
-              "A webhook's effects are in no transaction that a record could go with. Write "
+              "A webhook's effects are not in a transaction that could include a record. Write "
               "`reply`, or give the other topic a consumer of its own.");
     if (ledger.store != StoreKind::lease) {
         at.error("ledger.store",
@@ -77,13 +77,13 @@ void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhoo
     }
     at.check({
         {webhook.connect_timeout > webhook.timeout, "sink.webhook.connect_timeout",
-         "`connect_timeout` is above `timeout`, and never speaks. Exchange them."},
+         "`connect_timeout` is above `timeout`, and has no effect. Exchange them."},
         {topic.format.tombstones == TombstonePolicy::remove, "tombstones",
-         "A webhook has no row to delete, and a null payload is nothing to send. Write "
-         "`tombstones: skip` or `reject`."},
+         "A webhook has no row to delete, and a null payload cannot be sent. Write `tombstones: "
+         "skip` or `reject`."},
         {topic.reject.order == RejectPolicy::Order::by_key, "order",
-         "A webhook keeps the order of a record key's messages, but what follows a dead letter "
-         "goes on. Write `order: by_partition`."},
+         "A webhook keeps the order of a record key's messages, but does not hold back those after "
+         "a dead letter. Write `order: by_partition`."},
         {at.given("retries"), "retries",
          "A webhook's calls are tried again by `sink.webhook.retries`. Remove this."},
     });

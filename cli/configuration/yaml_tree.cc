@@ -29,8 +29,8 @@ class TreeBuilder : public YAML::EventHandler {
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
         report_.error(
             mark_from(mark), "",
-            "Aliases (`*name`) are not allowed, so that each value stands where it counts. "
-            "Write the value out here.");
+            "Aliases (`*name`) are not allowed: each value is written where it is used. Write the "
+            "value out here.");
         Node node;
         node.mark = mark_from(mark);
         node.kind = Node::Kind::scalar;
@@ -70,8 +70,8 @@ class TreeBuilder : public YAML::EventHandler {
     void refuse_extras(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
         if (anchor != 0) {
             report_.error(mark_from(mark), "",
-                          "Anchors (`&name`) are not allowed, so that each value stands where it "
-                          "counts. Remove the anchor and write the value out at each place.");
+                          "Anchors (`&name`) are not allowed: each value is written where it is "
+                          "used. Remove the anchor and write the value out at each place.");
         }
         if (!tag.empty() && tag != "?" && tag != "!") {
             report_.error(mark_from(mark), "",
@@ -158,7 +158,7 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
         report.error(
             mark_from(exception.mark), "",
             "This is not valid YAML (" + exception.msg +
-                "). Look at this line and the one before it: indentation, quotes, colons.");
+                "). Check this line and the one before it: indentation, quotes, colons.");
         return std::nullopt;
     }
     return builder.root();

@@ -76,11 +76,11 @@ class TopicPage {
                            ", where its answer was lost, and where the lease ended without one");
         const bool halts = topic_.reject.action == RejectPolicy::Action::halt;
         line("failed",
-             halts ? "a refusal for good (any other 4xx) halts the topic before the message "
-                     "and lets its key go"
-                   : "a refusal for good (any other 4xx) is a dead letter, and the key's end: its "
-                     "repeats are repeats of a failure, until the dead letter is redriven "
-                     "or the key forgotten");
+             halts ? "a refusal for good (any other 4xx) halts the topic before the message and "
+                     "frees its key"
+                   : "a refusal for good (any other 4xx) is a dead letter and ends the key: "
+                     "repeats get the same failure until the dead letter is redriven or the key is "
+                     "forgotten");
     }
     void add_repeat() {
         line("repeat",
@@ -92,7 +92,7 @@ class TopicPage {
                               "marked `onceward-replayed: true`");
         }
         const std::string other = conflict_words(topic_.key.fingerprint);
-        line("conflict", other.empty() ? "none: whatever comes under the same key is a repeat"
+        line("conflict", other.empty() ? "none: any request under the same key is a repeat"
                                        : "the same key with " + other + " " +
                                              conflict_end(topic_.reject.conflict_action()));
     }

@@ -30,7 +30,7 @@ std::string from_base64(const std::string& text) {
     const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                                      reinterpret_cast<const unsigned char*>(text.data()),
                                      static_cast<int>(text.size()));
-    if (size < 0) throw std::runtime_error("a dead letter's header is no base64");
+    if (size < 0) throw std::runtime_error("a dead letter's header is not base64");
     // OpenSSL counts the padding as bytes.
     const auto padding = static_cast<std::size_t>(std::ranges::count(text, '='));
     bytes.resize(static_cast<std::size_t>(size) - padding);

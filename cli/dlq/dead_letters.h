@@ -64,7 +64,7 @@ std::vector<StoredHeader> stored_headers(std::string_view json);
 
 // Counts how often a message was sent again. Not trusted for more than ending a loop.
 inline constexpr const char* redriven_header = "onceward-redriven";
-// 0 where there is no such header, or no number in it.
+// 0 where there is not such a header, or no number in it.
 int redrives_of(const std::vector<StoredHeader>& headers);
 
 // What one of them was made of.

@@ -61,7 +61,7 @@ class Import {
     }
 
     [[noreturn]] static void another_runs() {
-        throw std::runtime_error("another import of the same keys is under way");
+        throw std::runtime_error("another import of the same keys is running");
     }
 
     // One transaction, tried as often as the ledger asks for it.
@@ -93,7 +93,8 @@ class Import {
                 std::this_thread::sleep_for(failures.pause());
             }
             if (tries >= most_tries) {
-                throw std::runtime_error("others claim the same keys all the time; try again");
+                throw std::runtime_error("other sessions claim the same keys all the time; try "
+                                         "again");
             }
         }
     }

@@ -19,8 +19,8 @@ const LedgerOptions& ledger_of(const Configuration& configuration, const KeyScop
     const LedgerOptions& ledger = configuration.ledgers.at(kept.ledger);
     if (ledger.reach == Reach::partition) {
         throw UsageError(
-            "with reach: partition a claim is looked for in its message's partition, "
-            "which a list of keys does not tell");
+            "with reach: partition a claim is looked for in its message's partition, which a list "
+            "of keys does not contain");
     }
     if (ledger.store == StoreKind::lease) {
         throw UsageError("keys of " + scope.owner +

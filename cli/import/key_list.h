@@ -42,7 +42,7 @@ class QueriedKeys final : public KeyList {
     QueriedKeys(const ConnectionOptions& options, std::string query);
     KeyPage read(const std::string& position, std::size_t limit) override;
     // DANGER: the same query of another database, or through another search_path, is another list:
-    // gone on with at the first one's position, its smaller keys would never be claimed.
+    // continued from the first one's position, its smaller keys would never be claimed.
     std::string description() const override { return description_; }
 
   private:

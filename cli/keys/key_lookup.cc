@@ -91,7 +91,7 @@ std::string text_of(const KeyQuestion& question, const KeyScope& scope, const st
     return key_as_read(scope, kind, question.key).value_or(question.key);
 }
 
-// Each once, whatever is there.
+// Each once.
 void add_candidates(const KeyQuestion& question, const KeyScope& scope,
                     std::vector<KeyCandidate>& found) {
     const auto add = [&](const std::string& kind, std::string_view tenant) {

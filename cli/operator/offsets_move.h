@@ -31,7 +31,7 @@ struct FenceMovePlan {
     TopicPartition partition;
     std::optional<Offset> from;  // none: there is no fence yet
     Offset to;
-    bool adopt = false;  // the topic was made again; the row becomes the new log's
+    bool adopt = false;  // the topic was recreated; the row becomes the new log's
     std::vector<std::string> warnings;
 };
 

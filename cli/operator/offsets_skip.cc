@@ -47,7 +47,7 @@ Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
     const KafkaOptions& kafka =
         configuration_of(
             setup,
-            "where the range ends is looked for in the log: give a configuration with -c, or --to")
+            "the end of the range is searched in the log: give a configuration with -c, or --to")
             .kafka;
     const Offset begin{options.offset};
     try {
@@ -69,7 +69,7 @@ Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
 int not_there(const SkipOptions& options, const std::string& group,
               const std::optional<Offset>& fence) {
     if (fence) {
-        throw UsageError("the fence of " + named(options.where()) + " stands at " +
+        throw UsageError("the fence of " + named(options.where()) + " is at " +
                          std::to_string(fence->raw()) + ", not at " +
                          std::to_string(options.offset) + ": nothing is skipped");
     }
@@ -147,15 +147,15 @@ void add_offsets_skip(CLI::App& offsets, Commands& commands) {
         ->required()
         ->check(CLI::NonNegativeNumber);
     command->add_option("--to", options->to,
-                        "The first offset that is not skipped; default: the next one that can be "
-                        "read, looked for in the log");
+                        "The first offset that is not skipped; default: the next one in the log "
+                        "that can be read");
     command->add_option("--reason", options->reason, "Why; written into skipped_ranges")
         ->required();
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);
     command->footer("Exit codes: 0 skipped or planned, 3 the group has no fence here.");
     add_one(offsets, commands, "retry",
-            "Have a halted partition tried again where it stands, without skipping anything",
+            "Try a halted partition again from its offset, without skipping anything",
             std::make_shared<SkipOptions>(), retry);
 }
 

@@ -76,7 +76,7 @@ void add_group_option(CLI::App& command, OperatorOptions& options) {
 }
 
 void add_yes_flag(CLI::App& command, OperatorOptions& options) {
-    command.add_flag("--yes", options.yes, "Do it; otherwise only tell");
+    command.add_flag("--yes", options.yes, "Do it; otherwise only show what would happen");
 }
 
 void add_json_flag(CLI::App& command, OperatorOptions& options) {

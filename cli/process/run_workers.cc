@@ -31,7 +31,7 @@ constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
 
-// Warns of rows that nobody sends any more, since the last outbox left the configuration.
+// Warns of rows that no relay sends, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
     if (make_relay_options(configuration)) return;
     const QueryResult totals =
@@ -112,7 +112,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     std::vector<std::unique_ptr<Server>> servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
-    // A worker is on one server alone: where that is away, the topics of the others go on.
+    // A worker is on one server alone: if that cannot be reached, the topics of the others
+    // continue.
     std::vector<Server*> hosts;  // by the worker's number
     std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {

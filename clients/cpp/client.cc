@@ -29,7 +29,7 @@ bool waited(milliseconds pause, const std::stop_token& stop) {
     return !stop.stop_requested();
 }
 
-// DANGER: what does not begin with a slash would go on with the name of the host.
+// DANGER: what does not begin with a slash would continue with the name of the host.
 void check_target(const std::string& target) {
     if (!target.starts_with('/') || target.starts_with("//")) {
         throw std::invalid_argument("a target is a path that begins with one slash, and its query");

@@ -29,7 +29,7 @@ struct Options {
     Headers headers{};                          // with each request, such as Authorization
     std::string key_header = "Idempotency-Key";
     bool bare_keys = false;  // without the quotes of the IETF's draft
-    // Told of weak keys and of a store that does not forget; by default a line on the standard
+    // Called for weak keys and a store that does not forget; by default a line on the standard
     // error stream.
     std::function<void(const std::string&)> warn{};
 };

@@ -78,7 +78,7 @@ class CurlTransport final : public Transport {
         static std::once_flag once;
         std::call_once(once, [] {
             if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-                throw std::runtime_error("libcurl cannot begin");
+                throw std::runtime_error("libcurl cannot be initialised");
             }
         });
         easy_.reset(curl_easy_init());
@@ -121,7 +121,7 @@ class CurlTransport final : public Transport {
         if (code != CURLE_OK) return NoResponse{curl_easy_strerror(code), sent > 0};
         // DANGER: where the head breaks off, libcurl says that all is well, and that it has no
         // body.
-        if (!receiving.head_ended) return NoResponse{"the answer's head broke off", true};
+        if (!receiving.head_ended) return NoResponse{"the response ended within its header", true};
         receiving.response.status = static_cast<int>(status);
         return std::move(receiving.response);
     }
@@ -130,7 +130,7 @@ class CurlTransport final : public Transport {
     template <class Value>
     void set(CURLoption option, Value value) {
         if (curl_easy_setopt(easy_.get(), option, value) != CURLE_OK) {
-            throw std::runtime_error("libcurl does not take an option of a request");
+            throw std::runtime_error("libcurl refuses an option of a request");
         }
     }
 

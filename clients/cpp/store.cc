@@ -103,7 +103,7 @@ Entry FileStore::claim(const Entry& entry) {
         file.write(document.dump());
         file.sync();
     }
-    // Whole or not at all, and only where none is there: of two processes one wins.
+    // Whole or not at all, and only if none exists: of two processes one wins.
     const bool made = link(temporary.path.c_str(), path.c_str()) == 0;
     if (!made && errno != EEXIST) fail(path);
     std::optional<Entry> found = made ? entry : read(path);

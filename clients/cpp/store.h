@@ -26,7 +26,7 @@ class StoreFailed : public std::runtime_error {
 class Store {
   public:
     virtual ~Store() = default;
-    // Keeps the entry for good, unless one is there: then answers with that one.
+    // Keeps the entry for good, unless one exists: then returns that one.
     // DANGER: it must be on the disk when this returns; the request is sent after it.
     virtual Entry claim(const Entry& entry) = 0;
     // Takes the operation's entry out, if it has this key.

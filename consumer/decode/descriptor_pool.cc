@@ -101,7 +101,7 @@ void MessageType::Files::read_set(const std::string& path) {
     proto::FileDescriptorSet files;
     if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
         throw FormatError(path +
-                          " is no descriptor set; make it with `protoc --include_imports "
+                          " is not a descriptor set; make it with `protoc --include_imports "
                           "--descriptor_set_out=FILE`, or name the .proto in proto_files");
     }
     for (const proto::FileDescriptorProto& file : files.file()) {

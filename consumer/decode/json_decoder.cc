@@ -97,7 +97,7 @@ Decoded JsonDecoder::decode(const Record& record, std::span<Value> values,
         values, [](const Value& value) { return value.kind == Value::Kind::absent; });
     const std::size_t first = document.find_first_not_of(" \t\r\n");
     if (nothing && !values.empty() && first != std::string_view::npos && document[first] != '{') {
-        return undecodable("the payload is no JSON object, and has none of the wanted fields");
+        return undecodable("the payload is not a JSON object and has none of the wanted fields");
     }
     return {};
 }
@@ -115,8 +115,8 @@ Decoded JsonDecoder::unwrap(std::span<Value> values) const {
     }
     if (payload == Value::Kind::absent) {
         return undecodable(
-            "there is no `payload` member, so this is no Connect envelope; is "
-            "`envelope: none` right?");
+            "there is no `payload` member, so this is not a Connect envelope; is `envelope: none` "
+            "right?");
     }
     std::copy_n(slots_.begin(), values.size(), values.begin());
     return {};
@@ -126,8 +126,8 @@ Decoded JsonDecoder::change(std::span<Value> values) const {
     const Value& operation = slots_[operation_];
     if (operation.kind != Value::Kind::text) {
         return undecodable(
-            "there is no text member `op`, so this is no Debezium change event; is "
-            "it unwrapped already (`envelope: none`)?");
+            "there is no text member `op`, so this is not a Debezium change event; is it unwrapped "
+            "already (`envelope: none`)?");
     }
     Decoded decoded;
     if (operation.text == "d") {
@@ -143,7 +143,7 @@ Decoded JsonDecoder::change(std::span<Value> values) const {
         return undecodable("a Debezium logical message (`op` m) has no row");
     }
     if (operation.text != "c" && operation.text != "r" && operation.text != "u") {
-        return undecodable("the change event's `op` is none of c, r, u, d");
+        return undecodable("the change event's `op` is not c, r, u or d");
     }
     if (slots_[after_].kind != Value::Kind::json) {
         return undecodable("the change event has no row `after`");

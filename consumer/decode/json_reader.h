@@ -68,7 +68,7 @@ bool JsonReader<Visitor>::literal(Text token, Place place) {
     if (token == "true" || token == "false" || token == "null" || is_json_number(token)) {
         return visitor_.literal(place, token);
     }
-    return fail("a value is no string, number, true, false, null, object or array");
+    return fail("a value is not a string, number, true, false, null, object or array");
 }
 
 template <class Visitor>

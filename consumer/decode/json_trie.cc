@@ -43,8 +43,7 @@ std::string unescape(std::string_view step, std::string_view pointer) {
 void JsonTrie::add(NodeId from, std::string_view pointer, std::uint32_t slot) {
     if (!pointer.empty() && pointer.front() != '/') {
         throw FormatError("`" + std::string(pointer) +
-                          "` is no JSON pointer, as it does not begin "
-                          "with `/`; write `/" +
+                          "` is not a JSON pointer, because it does not begin with `/`; write `/" +
                           std::string(pointer) + "`");
     }
     NodeId current = from;

@@ -125,7 +125,7 @@ Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
     message_->Clear();
     if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
         !message_->ParsePartialFromArray(payload.data(), static_cast<int>(payload.size()))) {
-        return undecodable("the payload is no valid " + type_.descriptor().full_name() +
+        return undecodable("the payload is not a valid " + type_.descriptor().full_name() +
                            ": cut short, malformed, not UTF-8 or nested too deep");
     }
     if (has_required_ && !message_->IsInitialized()) {

@@ -48,7 +48,8 @@ struct Canonical {
     bool literal(Place out, std::string_view token) {
         const bool number = token.front() == '-' || json_digits(token, 0) > 0;
         if (number) {
-            return append_canonical_number(token, *out) || fail("a number is beyond every double");
+            return append_canonical_number(token, *out) ||
+                   fail("a number is out of a double's range");
         }
         out->append(token);
         return true;

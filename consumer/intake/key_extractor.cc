@@ -113,7 +113,7 @@ KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group
                                   std::regex::ECMAScript | std::regex::optimize);
         } catch (const std::regex_error& error) {
             throw FormatError("the key's pattern `" + state.options.pattern +
-                              "` is no regular expression: " + error.what());
+                              "` is not a regular expression: " + error.what());
         }
     }
 }

@@ -34,9 +34,9 @@ KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {
         case Value::Kind::integer: return number_text(value.integer, arena);
         case Value::Kind::natural: return number_text(value.natural, arena);
         case Value::Kind::real: return number_text(value.real, arena);
-        case Value::Kind::boolean: return invalid("it is a boolean, which is no key");
-        case Value::Kind::json: return invalid("it is an object or a list, which is no key");
-        case Value::Kind::timestamp: return invalid("it is a time, which is no key");
+        case Value::Kind::boolean: return invalid("it is a boolean, which cannot be a key");
+        case Value::Kind::json: return invalid("it is an object or a list, which cannot be a key");
+        case Value::Kind::timestamp: return invalid("it is a time, which cannot be a key");
     }
     return {};
 }
@@ -44,7 +44,7 @@ KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {
 KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena) {
     if (!header.starts_with('"')) return found(header);
     const std::optional<std::string> text = structured_string(header);
-    if (!text) return invalid("it begins with a quote and is no string of RFC 8941");
+    if (!text) return invalid("it begins with a quote and is not a string of RFC 8941");
     return found(keep(arena, *text));
 }
 

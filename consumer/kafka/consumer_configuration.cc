@@ -30,7 +30,7 @@ std::string explained(const char* text) {
     if (full.find("Invalid response size") != std::string::npos &&
         full.find("APIVERSION_QUERY") != std::string::npos) {
         full =
-            "what answers there does not speak Kafka, or wants TLS: look at bootstrap_servers and "
+            "what answers there does not speak Kafka, or wants TLS: check bootstrap_servers and "
             "security.protocol. " +
             full;
     }

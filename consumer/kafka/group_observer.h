@@ -1,5 +1,5 @@
 #pragma once
-// Looks at a static member's group now and then, and makes the member rejoin where partitions have
+// Checks a static member's group now and then, and makes the member rejoin if partitions have
 // no owner. Used by the reader's thread, and never waits; rejoins() is thread-safe. Borrows the
 // source. KafkaErrors are the source's.
 

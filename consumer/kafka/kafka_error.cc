@@ -55,7 +55,7 @@ bool records_unreadable(int code) {
            code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||  // does not inflate
            code == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||  // unknown codec or version
            code == RD_KAFKA_RESP_ERR__UNDERFLOW ||        // shorter than it says
-           code == RD_KAFKA_RESP_ERR_INVALID_MSG ||       // the broker's own look at its disk
+           code == RD_KAFKA_RESP_ERR_INVALID_MSG ||       // the broker's own check of its disk
            code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;  // larger than a fetch can be
 }
 

@@ -54,7 +54,7 @@ constexpr std::array refusals = {
     RefusedProperty{"metadata.broker.list", "",
             "the brokers have an option of their own: `kafka.bootstrap_servers`."},
     RefusedProperty{"allow.auto.create.topics", "false",
-            "a misspelt topic would be made, and wait empty for ever. Create topics first."},
+            "a misspelt topic would be created and stay empty. Create topics first."},
     RefusedProperty{"plugin.library.paths", "",
             "foreign code between Kafka and the worker could drop messages unseen. Remove it."},
     RefusedProperty{"test.mock.num.brokers", "",
@@ -122,14 +122,14 @@ std::string unknown_property(const std::string& name, const std::string& value) 
         case RD_KAFKA_CONF_OK: return {};
         case RD_KAFKA_CONF_UNKNOWN: {
             const std::string guess = did_you_mean(name, known_names());
-            return "librdkafka knows no property `" + name + "`" + (guess.empty() ? "." : guess);
+            return "librdkafka has no property `" + name + "`" + (guess.empty() ? "." : guess);
         }
         case RD_KAFKA_CONF_INVALID:
             // librdkafka's own words repeat the value.
             if (secret_property(name))
-                return "librdkafka does not take this value of `" + name + "`.";
+                return "librdkafka does not accept this value of `" + name + "`.";
             return std::string(error.data()) +
-                   ". See librdkafka's CONFIGURATION.md for what it takes.";
+                   ". See librdkafka's CONFIGURATION.md for what it accepts.";
     }
     return {};
 }

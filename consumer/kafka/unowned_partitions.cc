@@ -6,7 +6,7 @@
 namespace onceward {
 namespace {
 
-// What no rebalance mends, such as another client's assignor, shall not shake the group for ever.
+// What no rebalance fixes, such as another client's assignor, must not cause rejoins for ever.
 constexpr int most_doublings = 4;
 
 std::set<TopicPartition> unowned_in(const GroupSight& sight) {

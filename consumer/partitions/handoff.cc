@@ -32,7 +32,7 @@ void report_refused(const TopicPartition& partition, PartitionPhase phase, Parti
 }
 
 // Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle
-// partition gathers nothing.
+// partition accumulates nothing.
 bool absorb(Chunk& last, const Chunk& chunk) {
     if (!chunk.messages.empty()) return false;
     std::vector<Span> spans = last.spans;

@@ -51,7 +51,7 @@ class Handoff {
     void abandoned(const std::set<Partition>& partitions);
     // Those of the batch in flight that were revoked meanwhile.
     std::set<Partition> leaving() const;
-    // Those of them that nobody waits for any more, because their deadline has passed.
+    // Those of them that are no longer waited for, because their deadline has passed.
     std::set<Partition> overdue() const;
     // Waits, unless the worker stops or a partition in flight leaves.
     void pause(std::chrono::milliseconds duration);

@@ -17,14 +17,14 @@ OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRange
         return halted(HaltReason::log_cut,
                       "the log ends at offset " + std::to_string(range.latest.raw()) +
                           ", below the fence at " + at +
-                          ": it was cut, or the topic was made again. Say where to begin with "
+                          ": it was truncated, or the topic was recreated. Say where to begin with "
                           "`onceward offsets --set`");
     }
     if (fence >= range.earliest) {
         if (seeks < seeks_at_most) return {OutOfRangePlan::Action::seek, fence, {}};
         return halted(HaltReason::log_cut,
                       "the brokers refuse offset " + at +
-                          " time after time, although the log holds it: it was cut below the "
+                          " repeatedly, although the log holds it: it was truncated below the "
                           "fence and rewritten, as after an unclean election. Say where to "
                           "begin with `onceward offsets --set`");
     }

@@ -115,7 +115,7 @@ class CsvReader final : public RecordReader {
             } else if (!inside && character == separator_) {
                 row.fields.emplace_back();
             } else if (!inside && (character == '"' || field.quoted)) {
-                wrong = "a quote stands in the middle of a field: double it, and quote the field";
+                wrong = "a quote is in the middle of a field: double it, and quote the field";
                 field.text += character;
             } else {
                 field.text += character;

@@ -93,7 +93,7 @@ struct Producer::State {
         std::array<char, 512> reason{};
         if (rd_kafka_fatal_error(client.get(), reason.data(), reason.size()) !=
             RD_KAFKA_RESP_ERR_NO_ERROR)
-            throw ProducerError(std::string("the producer cannot go on: ") + reason.data());
+            throw ProducerError(std::string("the producer cannot continue: ") + reason.data());
     }
 };
 

@@ -22,7 +22,7 @@
 
 namespace onceward {
 
-// Whether that code of librdkafka says that a record, or the batch that it stood in, is too large.
+// Whether that code of librdkafka says that a record, or its batch, is too large.
 bool is_too_large(int code);
 
 // `batch.size` for callers that must know which record was too large: a broker refuses a whole
@@ -31,7 +31,7 @@ bool is_too_large(int code);
 // the large one.
 constexpr const char* lone_record_batch_bytes = "65536";
 
-// The producer cannot go on: a property that librdkafka refuses, a fatal error, no broker.
+// The producer cannot continue: a property that librdkafka refuses, a fatal error, no broker.
 class ProducerError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

@@ -78,7 +78,7 @@ class Relay::Leader {
             delete_sent();
             if (book_.has_room() && Clock::now() >= next_read_) read();
             // The channel is that of all groups: what the others' relays are woken by must not
-            // gather while this one has no rest.
+            // accumulate while this one is busy.
             connection_.notified(milliseconds{0});
             if (book_.empty()) rest(stop);
             tell();
@@ -198,7 +198,7 @@ class Relay::Leader {
             connection_.notified(look_again);
             return;
         }
-        // DANGER: read after taking the lock. A writer that committed earlier notified nobody.
+        // DANGER: read after taking the lock. A writer that committed earlier sent no notification.
         if (read() == 0) {
             const auto now = Clock::now();
             const auto until = std::min(now + options_.poll_every,

@@ -26,7 +26,7 @@ struct RelayOptions {
     // The largest record that any of the outboxes makes, without its id.
     std::size_t record_max = 1'000'000;
     RelayBook::Limits limits;
-    // The longest time between two looks at an outbox from which nothing was heard. Shorter costs a
+    // The longest time between two polls of an outbox that sent no notification. Shorter costs a
     // small query each time; a notification comes at once whatever this is.
     std::chrono::milliseconds poll_every{5'000};
     // How often a process that does not lead asks whether it may.

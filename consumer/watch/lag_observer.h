@@ -1,5 +1,5 @@
 #pragma once
-// Looks at a worker's partitions about once a second: their lag, and which of them have stopped.
+// Checks a worker's partitions about once a second: their lag, and which of them have stopped.
 // Used by the reader's thread, and never waits; statuses() is thread-safe. Borrows the rest.
 
 #include <vector>

@@ -72,7 +72,7 @@ StallDetector::News StallDetector::look(Clock::time_point now, milliseconds wall
         }
         statuses_.push_back(std::move(status));
     }
-    // Remembered for a while: a partition that comes back where it stood has not moved.
+    // Remembered for a while: a partition that comes back at the same offset has not moved.
     std::erase_if(memories_, [&](const auto& item) {
         return now - item.second.seen > std::max<Clock::duration>(stalled_after_, tell_again);
     });
@@ -95,7 +95,7 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
         case PartitionPhase::wants_fence:
             return session.connected
                        ? with_cause("its fence could not be taken yet", failure)
-                       : with_cause("PostgreSQL is not reached", failure);
+                       : with_cause("PostgreSQL cannot be reached", failure);
         case PartitionPhase::wants_seek:
             return "the reader could not seek to the fence: the broker does not answer";
         case PartitionPhase::waiting:
@@ -103,7 +103,7 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
         case PartitionPhase::paused: return "its topic is paused";
         case PartitionPhase::reading: break;
     }
-    if (!session.connected) return with_cause("PostgreSQL is not reached", failure);
+    if (!session.connected) return with_cause("PostgreSQL cannot be reached", failure);
     if (!sight.on_the_way) {
         return "Kafka hands out no messages: a producer's transaction is open, or the partition's "
                "leader is away";

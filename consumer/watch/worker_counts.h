@@ -22,7 +22,7 @@ struct DurationHistogram {
 
 // For a topic with a `lease` ledger.
 struct LeaseCounts {
-    std::int64_t taken_over = 0;   // keys, from owners whose lease had ended without a word
+    std::int64_t taken_over = 0;   // keys, from owners whose lease ended without a result
     std::int64_t lost = 0;         // keys that another worker took over
     std::int64_t tried_again = 0;  // tries that did not get through
     LeaseCounts& operator+=(const LeaseCounts& other);

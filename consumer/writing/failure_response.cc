@@ -113,7 +113,7 @@ void FailureResponse::abandon_leaving(WriterTopic& topic) {
     handoff_.abandoned(leaving);
 }
 
-// The topic's partitions wait, and the worker's other topics go on. The batch is read again from
+// The topic's partitions wait, and the worker's other topics continue. The batch is read again from
 // the fence.
 void FailureResponse::set_aside(WriterTopic& topic, const PostgresError& error,
                                 Clock::duration tried) {
@@ -141,7 +141,7 @@ std::size_t FailureResponse::let_wait(const WriterTopic& topic, Clock::time_poin
 }
 
 // Only the message's partition waits. The fence stays before the message, and reading begins there
-// again after the pause. The other partitions of the batch go on, and a revoke finds nothing in
+// again after the pause. The other partitions of the batch continue, and a revoke finds nothing in
 // flight.
 void FailureResponse::message_waits(WriterTopic& topic, const MessageWaits& waits) {
     const TopicPartition partition{topic.options.name, waits.partition};

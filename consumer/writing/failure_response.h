@@ -24,7 +24,7 @@ class FailureResponse {
     bool batch_failed(WriterTopic& topic, const ProcessingError& error, Clock::time_point begun);
     // A message is to be tried again later: its partition waits.
     void message_waits(WriterTopic& topic, const MessageWaits& waits);
-    // The topic's sink or claims cannot go on, and no retry repairs it as things are.
+    // The topic's sink or claims cannot continue, and no retry repairs it for now.
     void refused(WriterTopic& topic, const std::string& why);
     // The topic's batches land: failures are counted from the beginning again.
     void landed(WriterTopic& topic);

@@ -118,7 +118,7 @@ void TakeOver::create_fences(WriterTopic& topic, const TopicPartition& wanted) {
         // Without this error the partition would be taken for one that was added later, and begin
         // at its beginning.
         throw KafkaError(
-            0, "the brokers do not tell of partition " + std::to_string(wanted.partition.raw()));
+            0, "the brokers do not report partition " + std::to_string(wanted.partition.raw()));
     }
     std::vector<std::pair<Partition, FirstPosition>> positions;
     for (int number = 0; number < count; ++number) {
@@ -163,15 +163,15 @@ void TakeOver::require_fixed_partitions(WriterTopic& topic) {
     if (!topic.claims || topic.options.ledger.reach != Reach::partition) return;
     const int now = source_.queries().partition_count(topic.options.name);
     // A broker that does not know a new topic yet, or has no leader for it, reports no partitions.
-    if (now == 0) throw KafkaError(0, "the brokers do not tell the topic's partitions");
+    if (now == 0) throw KafkaError(0, "the brokers do not report the topic's partitions");
     topic.fixed_partitions = fixed_partitions(session_.connection(), topic.registered.source, now);
     if (now != *topic.fixed_partitions) {
         throw std::runtime_error(moved_keys(now, *topic.fixed_partitions));
     }
 }
 
-// DANGER: a worker that gets none of the added partitions takes nothing over and would go on, and a
-// key that moved from its partition to another worker's would be applied again there.
+// DANGER: a worker that gets none of the added partitions takes nothing over and would continue,
+// and a key that moved from its partition to another worker's would be applied again there.
 void TakeOver::check_partitions(WriterTopic& topic, int now) {
     if (!topic.fixed_partitions || now == 0 || now == *topic.fixed_partitions) return;
     if (mutant(Mutant::added_partitions_seen_at_a_take_over_alone)) return;
@@ -191,8 +191,8 @@ void TakeOver::settle_refusal(WriterTopic& topic, const TopicPartition& partitio
     if (fence.retired) {
         failures_.halt(partition,
                        {HaltReason::retired,
-                        "the group was retired, so that its claims may be gone; `onceward groups "
-                        "retire --undo` brings it back"},
+                        "the group was retired, so its claims may be gone; `onceward groups "
+                        "retire --undo` restores it"},
                        0ms);
     } else if (!same_log(fence, topic.identity)) {
         stop_for_other_log(topic, {fence.cluster_id, fence.topic_id});
@@ -231,7 +231,7 @@ void TakeOver::halt_suspect(const TopicPartition& partition, Offset fence) {
         {HaltReason::memory,
          "a process ran out of memory, most likely over the records at offset " +
              std::to_string(fence.raw()) +
-             ". `onceward offsets retry` tries again, as after more memory was given; `offsets "
+             ". `onceward offsets retry` tries again, for example with more memory; `offsets "
              "skip` passes them",
          {},
          fence},
@@ -247,7 +247,7 @@ void TakeOver::other_log(WriterTopic& topic, const LogIdentity& now) {
 void TakeOver::stop_for_other_log(WriterTopic& topic, const LogIdentity& before) {
     failures_.stop_topic(
         topic,
-        "the topic is another log than the one that the fence counts in (cluster " +
+        "the topic's log is not the one that the fence refers to (cluster " +
             before.cluster_id + ", topic id " + before.topic_id + "; now " +
             topic.identity.cluster_id + ", " + topic.identity.topic_id +
             "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",

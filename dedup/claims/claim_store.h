@@ -89,7 +89,7 @@ class ClaimStore {
     // transaction. The answer may be stale at once and must not decide anything. Implemented only
     // by ledgers that serve HTTP requests.
     virtual std::vector<bool> known(Connection&, std::span<const Digest>) {
-        throw std::logic_error("nobody asks this ledger what it knows");
+        throw std::logic_error("this ledger does not answer what it knows");
     }
     // Called after the sink refused its rows because of their content and the transaction was
     // rolled back. Returns whether somebody else claimed a key meanwhile that claim() presumed
@@ -113,7 +113,7 @@ class ClaimStore {
     virtual void connection_lost() {}
 };
 
-// Tells the ledger, where there is one, that the transaction is over, whichever way it went. Made
+// Informs the ledger, if there is one, that the transaction is over, whichever way it ended. Made
 // before the transaction, so that it ends after it.
 class Ending {
   public:

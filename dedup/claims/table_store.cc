@@ -95,7 +95,7 @@ TableStore::Generations TableStore::read_generations(Transaction& transaction) {
     return generations;
 }
 
-// Sealed generations are immutable, so a look at them is free of races.
+// Sealed generations are immutable, so reading them is free of races.
 void TableStore::probe(Transaction& transaction, const Generations& generations,
                        std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const {
     const std::string ledger = std::to_string(ledger_);
@@ -186,7 +186,7 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
     const QueryResult winners = transaction.prepared(
         sql::claims_probe, Parameters{}.digests(lost_digests), generation, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
-        try_again("the claim that was in the way went while we looked");
+        try_again("the conflicting claim was removed during the check");
     }
     for (int found = 0; found < winners.rows(); ++found) {
         const std::size_t place =

@@ -19,7 +19,7 @@ class FinishedPrefix {
 
     // Adds a message of the span. REQUIRES: it follows those added before.
     void add(Offset offset, LeaderEpoch leader_epoch);
-    // REQUIRES: added, and not passed. Said again, the last word counts.
+    // REQUIRES: added, and not passed. If it is called again, the last call counts.
     void finish(Offset offset, MessageEnd ending);
     // It is open again after all.
     void reopen(Offset offset);

@@ -31,7 +31,7 @@ class KeptAnswers final : public EffectAnswers {
     void committed() override { answers_.committed(); }
 
   private:
-    // Stands for the sink that gave them.
+    // Represents the sink that gave them.
     struct Results final : Sink {
         void write(Transaction&, const BatchContext&, std::span<const Message* const>) override {}
         std::vector<MessageResult> take_results() override { return std::exchange(all, {}); }

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// How long the loop waits for an effect at most, before it looks at all else.
+// How long the loop waits for an effect at most, before it checks everything else.
 constexpr milliseconds longest_wait = 100ms;
 constexpr auto never = std::chrono::hours(24 * 365);
 // Beyond that the other side's wish is taken for a mistake.

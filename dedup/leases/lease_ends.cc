@@ -120,7 +120,7 @@ void LeaseProcessor::landed(const Ends& ends) {
     for (Item* item : ends.ended) {
         item->stored = true;
         item->count_later = true;
-        item->message->rejection.reset();  // its dead letter is there
+        item->message->rejection.reset();  // its dead letter exists
     }
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(ends.passing.size()),
@@ -161,7 +161,7 @@ void LeaseProcessor::look_for_halt() {
 }
 
 // Releases the partitions that leave, wait or halt, once what is under way for them has ended and
-// is written down. DANGER: what is still under way when nobody waits any longer is aborted and
+// is written down. DANGER: what is still under way when the deadline has passed is aborted and
 // keeps its lease: it may still be running on the other side, so the next owner must wait until the
 // lease ends.
 void LeaseProcessor::give_back(Connection& connection) {

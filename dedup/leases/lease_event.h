@@ -6,9 +6,9 @@
 namespace onceward {
 
 enum class LeaseEvent : std::uint8_t {
-    taken_over,   // a key was claimed whose owner's lease had ended without a word
+    taken_over,   // a key was claimed whose owner's lease ended without a result
     lost,         // a key was taken over from this processor
-    tried_again,  // a try did not get through, and is to be made again
+    tried_again,  // an attempt failed, and will be repeated
 };
 
 }  // namespace onceward

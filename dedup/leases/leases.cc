@@ -130,7 +130,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
         rest.add(claims[i]);
     }
     if (others.empty()) return answers;
-    // DANGER: a separate statement, for a snapshot of its own. The claim that was in the way may
+    // DANGER: a separate statement, for a snapshot of its own. The conflicting claim may
     // have been committed after the first statement's snapshot.
     const QueryResult found = transaction.prepared(sql::lease_look,
                                                    Parameters{}
@@ -143,7 +143,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
                                                        .integers(rest.offsets),
                                                    {}, true);
     if (static_cast<std::size_t>(found.rows()) != others.size()) {
-        try_again("the lease that was in the way went while we looked");
+        try_again("the conflicting lease was removed during the check");
     }
     for (int row = 0; row < found.rows(); ++row) {
         const std::size_t claim =
@@ -187,7 +187,7 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
                                                        .small_integers(columns.partitions)
                                                        .integers(columns.offsets),
                                                    {}, true);
-    if (found.rows() != 1) try_again("the lease that was in the way went while we looked");
+    if (found.rows() != 1) try_again("the conflicting lease was removed during the check");
     return answer_of(found, 0, claim);
 }
 

@@ -27,7 +27,7 @@ enum class LeaseVerdict : std::uint8_t {
 struct LeaseAnswer {
     LeaseVerdict verdict = LeaseVerdict::mine;
     int attempts = 1;
-    bool taken_over = false;            // mine: its owner's lease had ended without a word
+    bool taken_over = false;            // mine: its owner's lease ended without a result
     bool own_place = false;             // done, failed: by this very message
     bool counted = false;               // the fence has passed that one
     std::chrono::milliseconds left{0};  // in_flight: until its lease ends, unless it is extended
@@ -63,7 +63,7 @@ class Leases {
     std::vector<LeaseAnswer> claim(Transaction& transaction, const BatchContext& context,
                                    std::span<const Claim> claims);
     // Claims the key of a request, which is no message and has no fence. `take_over`: also from an
-    // owner whose lease has ended without a word, who may have brought the effect about. A token
+    // owner whose lease ended without a result, and which may have caused the effect. A token
     // that has claimed the key before gets it again.
     LeaseAnswer claim_request(Transaction& transaction, const Digest& digest,
                               const std::optional<Digest>& fingerprint, bool take_over);

@@ -79,7 +79,7 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
                                    const std::string& service, const std::string& name,
                                    std::chrono::milliseconds longest_request) {
     if (options.reach == Reach::partition) {
-        throw std::invalid_argument("what has no log has no partitions: write reach: global");
+        throw std::invalid_argument("only a log has partitions: write reach: global");
     }
     return register_with(connection, options, [&](Transaction& transaction, int ledger) {
         return transaction.query(sql::ledger_requests_register,

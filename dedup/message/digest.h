@@ -54,7 +54,7 @@ Digest digest_of_bytes(std::string_view bytes);
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);
 
-// Random bytes: nobody else has them. Throws std::runtime_error if OpenSSL has none.
+// Random bytes, unique to the caller. Throws std::runtime_error if OpenSSL has none.
 Digest random_digest();
 // A fresh random id (UUID v4, RFC 9562), as text.
 std::string new_uuid();

@@ -13,7 +13,7 @@
 
 namespace onceward {
 
-// The ledger's word on a message's key. `conflict`: the key was claimed with another fingerprint.
+// The ledger's verdict on a key. `conflict`: the key was claimed with another fingerprint.
 enum class Verdict : std::uint8_t { fresh, duplicate, conflict };
 
 // Where a claim came from. A log knows the first and the last offset of a batch in each of its

@@ -13,7 +13,7 @@ namespace onceward {
 struct Value {
     enum class Kind : std::uint8_t {
         absent,   // the path is not in the message
-        null,     // it is there and says null
+        null,     // it exists and is null
         boolean,  // `boolean`
         integer,  // `integer`: a Protobuf integer, an offset, a partition
         natural,  // `natural`: a Protobuf uint64, which may not fit an integer

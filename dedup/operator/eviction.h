@@ -22,7 +22,7 @@ std::optional<int> evict(Connection& connection, int ledger, std::span<const Dig
                          const std::string& reason, std::chrono::milliseconds lock_timeout);
 
 // Deletes the stored results of a tenant, and leaves the claims. Returns how many; nullopt if it
-// must be tried again, as above. While it waits and works, nobody can store a result in the ledger.
+// must be tried again, as above. While it waits and works, no result can be stored in the ledger.
 // REQUIRES: a reason and a tenant that are not empty.
 std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                                           std::string_view tenant, const std::string& reason,

@@ -12,7 +12,7 @@ enum class FailureAction : std::uint8_t {
     retry,      // the same batch again, after a jittered backoff
     reconnect,  // a new session, fences taken again, the batch again; nothing is dead-lettered
     reject,     // a message is at fault: halve until it is alone
-    stop,       // the topic pauses, loudly; the others go on; tried again slowly
+    stop,       // the topic pauses, which is logged; the others continue; tried again slowly
 };
 std::string_view to_text(FailureAction action);
 

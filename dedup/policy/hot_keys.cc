@@ -52,7 +52,7 @@ std::vector<Message*> HotKeys::mark(const Slice& slice, Time now) {
         if (count->second.times <= policy_.most || message->rejection || message->skipped) continue;
         message->rejection =
             Rejection{Rejection::Kind::hot_key,
-                      "the key has come more than " + std::to_string(policy_.most) +
+                      "the key has occurred more than " + std::to_string(policy_.most) +
                           " times within " + std::to_string(policy_.within.count()) + " ms",
                       "", 1};
         marked.push_back(message);
@@ -60,7 +60,7 @@ std::vector<Message*> HotKeys::mark(const Slice& slice, Time now) {
     return marked;
 }
 
-// Instead of one more key: it and one of each that is there cancel out. So many messages have come
+// Instead of one more key: it and one of each present key cancel out. So many messages have come
 // as are forgotten here, which makes it cheap on the whole.
 void HotKeys::cancel_out(std::int64_t window) {
     for (auto entry = counts_.begin(); entry != counts_.end();) {

@@ -17,7 +17,7 @@
 
 namespace onceward {
 
-// A message that the sink refused while it stood alone.
+// A message that the sink refused while it was alone.
 struct Refusal {
     const Message* message = nullptr;
     // reject: the message is at fault. stop: a table or a role usually causes this error, but other

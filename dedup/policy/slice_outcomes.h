@@ -50,7 +50,7 @@ using FinishMessage = std::function<void(Message&)>;
 SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
                          const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
 
-// Tells the rejected conflicts what they met; places only where that is in the same slice.
+// Informs the rejected conflicts what they conflict with; places only if that is in the same slice.
 void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
                     std::span<const ClaimAnswer> answers, const BatchContext& context);
 

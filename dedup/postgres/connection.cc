@@ -123,7 +123,7 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     // and under somebody else's prepared statements and locks.
     if (session.integer(0, session.columns() - 1) != pid_) {
         throw ServerRefused(
-            "a pooler sits between this process and the server; connect to the server itself");
+            "a pooler is between this process and the server; connect to the server itself");
     }
 }
 

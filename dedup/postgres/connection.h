@@ -79,7 +79,7 @@ class Connection {
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
                                        const std::function<void()>& meanwhile = {},
                                        Where where = Where::current());
-    // Forgets prepared statements, so that those of dropped tables do not gather.
+    // Forgets prepared statements, so that those of dropped tables do not accumulate.
     void forget_prepared(Where where = Where::current());
     std::size_t prepared_statements() const { return prepared_.size(); }
 

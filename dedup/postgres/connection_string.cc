@@ -38,7 +38,7 @@ std::string connection_string_hint(const Secret& dsn) {
     for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) {
         const std::string name = (*at)[1];
         if (std::ranges::find(keywords, name) != keywords.end()) continue;
-        // Only the keyword that is near is shown: this word may be a part of the password.
+        // Only the nearest keyword is shown: this word may be a part of the password.
         const std::string meant = did_you_mean(name, keywords);
         if (!meant.empty()) return " A keyword is unknown" + meant;
     }

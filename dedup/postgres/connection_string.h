@@ -1,5 +1,5 @@
 #pragma once
-// Looks at a connection string without connecting. Pure; thread-safe.
+// Checks a connection string without connecting. Pure; thread-safe.
 
 #include <string>
 #include <vector>

@@ -35,7 +35,7 @@ Reply reply_to(const Message& request, const MessageResult& result, bool replaye
     if (replayed) reply.headers.emplace_back("onceward-replayed", "true");
     reply.body = result.body;
     if (!request.tenant.empty()) reply.tenant = std::string(request.tenant);
-    // With the key in it: at the same place of a topic that was made again is another request.
+    // With the key in it: at the same offset of a recreated topic is another request.
     const std::string place =
         std::to_string(record.partition.raw()) + "/" + std::to_string(record.offset.raw());
     reply.id = digest_of(

@@ -64,7 +64,7 @@ class ResultReplay {
     void connection_lost();
 
   private:
-    // Replies to those whose result is there; the others stay in `open_`.
+    // Replies to those whose result is known; the others stay in `open_`.
     void replay(Transaction& transaction, std::vector<Reply>& replies);
     void send(Transaction& transaction, std::span<const Reply> replies) const;
     ResultReplayOptions options_;

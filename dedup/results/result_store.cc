@@ -51,7 +51,7 @@ ResultStore::State ResultStore::look(Connection& connection) {
         }
     }
     if (state.generations != known_generations_) {
-        // Statements of dropped tables must not gather.
+        // Statements of dropped tables must not accumulate.
         if (!known_generations_.empty()) connection.forget_prepared();
         known_generations_ = state.generations;
     }
@@ -134,7 +134,7 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
         }
     } catch (const PostgresError& error) {
         if (error.sqlstate() != "42P01") throw;
-        try_again("a generation of results was dropped while we looked");
+        try_again("a generation of results was dropped during the read");
     }
     // A key whose lease was deleted and recreated may have a result in an older generation as well:
     // the newest comes last, and counts.

@@ -25,8 +25,8 @@ bool is_busy(const PostgresError& error) {
            error.sqlstate() == "57014";
 }
 
-// The right to look at a ledger, for as long as this object lives. Held by the session and not by a
-// transaction, since a look is several of them; given back after each look, so that no process can
+// The right to work on a ledger, for as long as this object lives. Held by the session and not by a
+// transaction, since a pass is several of them; given back after each pass, so that no process can
 // be the leader and frozen for long.
 class Leadership {
   public:
@@ -263,7 +263,7 @@ bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& led
             "ledger.retention_failed",
             {{"ledger", ledger.name}, {"sqlstate", error.sqlstate()}, {"error", error.summary()}});
     } catch (const std::exception& error) {
-        // Such as no memory for a segment's filter: the messages go on without retention.
+        // Such as no memory for a segment's filter: the messages continue without retention.
         log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
     // Whatever it was, nothing of that session may affect the ledgers that follow.

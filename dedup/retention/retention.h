@@ -21,7 +21,7 @@ namespace onceward {
 struct RetentionOptions {
     ConnectionOptions connection;
     std::vector<LedgerOptions> ledgers;
-    // Time between two looks at each ledger, jittered by a quarter. Longer makes generations
+    // Time between two passes over each ledger, jittered by a quarter. Longer makes generations
     // outgrow their limits.
     std::chrono::milliseconds every{10'000};
     // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
@@ -30,7 +30,7 @@ struct RetentionOptions {
     SealingOptions sealing{};
 };
 
-// What one look at a ledger did.
+// What one pass over a ledger did.
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
     bool rotated = false;
@@ -48,7 +48,7 @@ class RetentionJob {
     explicit RetentionJob(RetentionOptions options);
     // Until `stop` is requested.
     void run(std::stop_token stop);
-    // One look at one ledger, in several short transactions. Throws PostgresError, but never for a
+    // One pass over a ledger, in several short transactions. Throws PostgresError, but never for a
     // lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
     // Thread-safe.

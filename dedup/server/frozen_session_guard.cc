@@ -123,8 +123,8 @@ void FrozenSessionGuard::judge(const Session& session, Holder& holder, bool own,
         ++alerts_;
         return;
     }
-    // DANGER: a healthy COPY waits for its client as well; only one that stood still between two
-    // looks is frozen.
+    // DANGER: a healthy COPY waits for its client as well; only one that made no progress between
+    // two looks is frozen.
     if (!frozen || Clock::now() - holder.since < options_.still_for) return;
     end(session, holder.state);
 }

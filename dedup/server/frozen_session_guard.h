@@ -50,7 +50,7 @@ class FrozenSessionGuard {
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
     // What its own session, which looks each `look_every`, last met with PostgreSQL, or for how
-    // long a look has been without an answer, from five seconds on; none while it answers.
+    // long a check has been without an answer, from five seconds on; none while it answers.
     std::optional<std::string> failure() const;
 
   private:
@@ -68,7 +68,7 @@ class FrozenSessionGuard {
     void end(const Session& session, const std::string& state);
 
     FrozenSessionGuardOptions options_;
-    // of the thread alone: who was in the way at the last look
+    // used by the thread only: who blocked at the last check
     std::map<Session, Holder> holders_;
     ServerSession session_;  // of the thread alone
     mutable Mutex mutex_;

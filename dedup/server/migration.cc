@@ -262,7 +262,7 @@ std::string migration_script(std::string_view schema, int after,
                              "` cannot be the schema's name: use a-z, 0-9 "
                              "and _, not a digit or pg_ first, 40 characters at most");
     }
-    // A failed statement must end the script: psql would go on with the next migration.
+    // A failed statement must end the script: psql would continue with the next migration.
     std::string script = "\\set ON_ERROR_STOP on\n";
     const auto step = [&](std::string_view heading, std::string_view body) {
         script.append("\n-- ").append(heading).append("\nBEGIN;\n").append(sql::migration_lock);

@@ -51,7 +51,7 @@ class Effects {
     virtual void cancel(std::uint64_t number) = 0;
 };
 
-// How a try that may do later is made again while its lease is held.
+// How an attempt that may succeed later is repeated while its lease is held.
 struct EffectRetries {
     // How often in a row; after that the key is let go and its partition waits.
     int attempts = 3;

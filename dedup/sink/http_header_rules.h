@@ -30,7 +30,7 @@ std::vector<std::string> names_of_the_hop(
 bool is_never_stored(std::string_view name);
 // Headers of a client's request that are never forwarded to an upstream: hop-by-hop headers, those
 // of the call itself, those that say where the request came from or what it really asks for (a
-// proxy's word, which would be believed), and Onceward's own.
+// proxy's header, which would be trusted), and Onceward's own.
 bool is_never_forwarded(std::string_view name);
 // Headers by which a proxy informs the next server where a request came from, who sent it, or what
 // it really asks for. They are passed on only if the configuration names them.

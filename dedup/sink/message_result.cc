@@ -103,7 +103,7 @@ ResultHeaders headers_from_json(std::string_view json) {
         for (const auto& [name, value] : parsed.items()) headers.emplace_back(name, text_of(value));
         return headers;
     }
-    if (!parsed.is_array()) throw std::runtime_error("a result's headers are no list");
+    if (!parsed.is_array()) throw std::runtime_error("a result's headers are not a list");
     for (const nlohmann::json& header : parsed) {
         if (!header.is_object() || !header.contains("name") || !header.contains("value")) {
             throw std::runtime_error("a result's header has no name or no value");

@@ -41,7 +41,7 @@ struct ResultLimits {
 // nor one whose name or value could end its line.
 ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::string> allowed);
 
-// Stands in place of a body that was dropped; its value is the body's number of bytes.
+// Takes the place of a body that was dropped; its value is the body's number of bytes.
 inline constexpr std::string_view dropped_header = "onceward-body-dropped";
 
 // The result as it is stored and replayed; none: it is too large, and the policy is to reject it.

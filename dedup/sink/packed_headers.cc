@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t length_bytes = 4;
 
 std::string_view take(std::string_view& bytes, std::size_t size) {
-    if (bytes.size() < size) throw std::runtime_error("the headers end in their middle");
+    if (bytes.size() < size) throw std::runtime_error("the headers are cut short");
     const std::string_view taken = bytes.substr(0, size);
     bytes.remove_prefix(size);
     return taken;

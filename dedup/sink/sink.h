@@ -26,7 +26,7 @@ class SinkMismatch : public std::runtime_error {
 
 // The answer of the sink's target for some of the messages is not acceptable: another number of
 // rows, or a value that is no result. If only a few messages of a batch get one, they are refused
-// and the others go on; else it counts as a SinkMismatch.
+// and the others continue; else it counts as a SinkMismatch.
 class ResultMismatch : public SinkMismatch {
   public:
     using SinkMismatch::SinkMismatch;
@@ -48,7 +48,7 @@ class Sink {
     // Which parts of a message the sink reads; Message::fields holds them in this order. Called
     // once, before prepare().
     virtual std::vector<FieldSource> fields() const { return {}; }
-    // Looks at the target (catalog, types, privileges) outside the messages' transactions. Throws
+    // Checks the target (catalog, types, privileges) outside the messages' transactions. Throws
     // SinkMismatch or PostgresError. Called at start, after each reconnect and before a stopped
     // topic is tried again.
     virtual void prepare(Connection&) {}

@@ -1,6 +1,6 @@
 // Places an order once: place_order <front door> <folder of keys> <order's number> <cents>.
 // The order's key is in the folder from before the first request until its fate is known. Where a
-// call ends without an answer, or is killed, the same call again goes on under the same key: the
+// call ends without an answer, or is killed, the same call continues with the same key: the
 // order is not placed a second time, and the answer that was lost comes after all.
 // Exit codes: 0 it is placed, 1 it is refused, 75 its fate is not known: call again.
 

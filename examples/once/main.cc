@@ -33,7 +33,7 @@ int pay(const ConnectionOptions& options, const std::string& key, const std::str
                               Parameters{}.text(account).text(amount));
             return {.status = 201, .body = "booked " + amount + " to " + account};
         });
-    // Some process of the service lets go of what has expired; here each call does.
+    // Some process of the service drops what has expired; here each call does.
     const LedgerOptions expires = ledger.ledger_options();
     RetentionJob({.connection = options, .ledgers = {expires}}).look(connection, expires);
     switch (answer.kind) {

@@ -99,7 +99,7 @@ std::optional<KeySet> KeySet::parse(std::string_view json) {
         const std::string type = text_member(entry, "kty");
         const bool curve = type == "EC" && text_member(entry, "crv") == "P-256";
         // DANGER: decide by the key's own type, never by what a token says of itself. A symmetric
-        // key is not accepted, so that nobody can sign with a public key as if it were a secret.
+        // key is not accepted, so that no one can sign with a public key as if it were a secret.
         if (type != "RSA" && !curve) continue;
         const std::string algorithm = curve ? "ES256" : "RS256";
         if (entry.contains("alg") && text_member(entry, "alg") != algorithm) continue;

@@ -63,7 +63,7 @@ void KeySetCache::fetch() {
     std::optional<KeySet> keys;
     if (text) keys = KeySet::parse(*text);
     const bool parsed = keys.has_value();
-    if (text && !parsed) why = "what came is no key set";
+    if (text && !parsed) why = "the response is not a key set";
     {
         const MutexLock lock(mutex_);
         if (keys) keys_ = std::make_shared<const KeySet>(std::move(*keys));

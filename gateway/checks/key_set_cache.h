@@ -1,7 +1,7 @@
 #pragma once
 // The issuer's keys, fetched again from time to time and when a token names one that is not there.
 // Thread-safe; the fetch runs in a thread of its own, so that no request waits for it in the event
-// loop. Where it fails the keys that are there stay, and it is tried again.
+// loop. If it fails, the known keys stay, and it is tried again.
 
 #include <chrono>
 #include <condition_variable>

@@ -15,7 +15,7 @@ namespace onceward {
 struct RateLimit {
     // Tokens that come back in a second; each event takes one.
     double per_second = 0;
-    // Most tokens that gather: what may happen at once after a rest. At least 1.
+    // Most tokens that accumulate: what may happen at once after a pause. At least 1.
     double burst = 1;
 };
 

@@ -20,7 +20,7 @@ std::string length_words(const KeyHeaderOptions& key) {
 
 std::string use_words(const RouteOptions& route) {
     return route.key.use == KeyUse::required ? "required"
-                                             : "optional: without it nothing is known of a repeat";
+                                             : "optional: without it a repeat is not recognised";
 }
 
 std::string key_words(const RouteOptions& route) {
@@ -89,8 +89,8 @@ std::string doubt_words(const UpstreamTarget& upstream) {
         return "504, then 409 until the lease's end; then the next request calls again under the "
                "same downstream key";
     }
-    return "504, then 409 until the lease's end; then 409 `outcome-unknown` until somebody frees "
-           "the key";
+    return "504, then 409 until the lease's end; then 409 `outcome-unknown` until an operator "
+           "frees the key";
 }
 
 void add_topic(std::vector<ContractSentence>& lines, const TopicTarget& target) {
@@ -98,7 +98,7 @@ void add_topic(std::vector<ContractSentence>& lines, const TopicTarget& target) 
         {"claimed", "not here: the event goes to the topic `" + target.topic +
                         "` with its key, and the consumer of the topic recognises a repeat"});
     lines.push_back({"answer",
-                     "202 once the log has the event; 503 where that is not known: send it again "
+                     "202 once the log has the event; 503 if that is not known: send it again "
                      "with the same key"});
     lines.push_back({"repeat", "202 again, and a second record with the same key"});
     lines.push_back({"conflict", "not here: the consumer of the topic may detect one"});
@@ -116,7 +116,7 @@ void add_upstream(std::vector<ContractSentence>& lines, const UpstreamTarget& up
     if (!upstream.honours_key) {
         lines.push_back({"failed",
                          "any other 5xx is passed on, and may come after an effect: then 409 until "
-                         "the lease's end; then 409 `outcome-unknown` until somebody frees the "
+                         "the lease's end; then 409 `outcome-unknown` until an operator frees the "
                          "key"});
     }
     lines.push_back({"in doubt", doubt_words(upstream)});
@@ -138,7 +138,7 @@ void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contr
     lines.push_back({"meanwhile", wait_words(route)});
     lines.push_back({"conflict", route.fingerprint
                                      ? "422: the same key with another path, query or body"
-                                     : "none: whatever comes under the same key is a repeat"});
+                                     : "none: any request under the same key is a repeat"});
     lines.push_back({"remembered", duration_words(contract.retention) + ", ledger `" +
                                        contract.ledger +
                                        "`: retry within that, by hand too; later the key is new"});
@@ -146,24 +146,25 @@ void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contr
 
 std::string status_words(const RouteOptions& route) {
     const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
-    return "GET " + route.status_path + " with the same key tells what became of it: in-flight, " +
+    return "GET " + route.status_path + " with the same key returns what became of it: in-flight, "
+                                        "" +
            (upstream ? "with the seconds until its lease ends, completed, outcome-unknown, "
                      : "completed, ") +
-           "410 where its answer is kept no more, or 404";
+           "410 if its answer is no longer kept, or 404";
 }
 
 std::string promise_with_key(const RouteOptions& route) {
     if (std::holds_alternative<TopicTarget>(route.target)) {
-        return "each 202 means one record or more, under the same key; the consumer of the "
-               "topic by its key takes effect once";
+        return "each 202 means one record or more, under the same key; a consumer that "
+               "deduplicates by that key applies it once";
     }
     if (const auto* upstream = std::get_if<UpstreamTarget>(&route.target)) {
         return upstream->honours_key
                    ? "the upstream is called at least once for each key, always under one "
-                     "downstream key, of which it makes one effect; you may receive its answer "
+                     "downstream key, and makes one effect of it; you may receive its answer "
                      "more than once"
-                   : "the upstream is called at most once for each key, and again only where it "
-                     "turned the request down (" +
+                   : "the upstream is called at most once for each key, and again only if it "
+                     "refused the request (" +
                          free_statuses(*upstream) +
                          ") or was not reached; you may receive its answer more than once";
     }
@@ -210,7 +211,7 @@ std::vector<ContractSentence> contract_sentences(const RouteContract& contract) 
         }
     } else if (const auto* topic = std::get_if<TopicTarget>(&route.target)) {
         lines.push_back({"answer", "202 once the log has the event, in the topic `" + topic->topic +
-                                       "`; 503 where that is not known"});
+                                       "`; 503 if that is not known"});
     }
     if (!route.status_path.empty()) lines.push_back({"status", status_words(route)});
     return lines;

@@ -106,7 +106,7 @@ OrderedJson items_schema(const KeyHeaderOptions& key) {
         item["properties"]["key"]["minLength"] = key.length_min;
         item["properties"]["key"]["maxLength"] = key.length_max;
     }
-    item["properties"]["body"]["description"] = "What the operation is given.";
+    item["properties"]["body"]["description"] = "The operation's input.";
     item["required"] = OrderedJson::array({"body"});
     if (key.use == KeyUse::required) item["required"].push_back("key");
     item["additionalProperties"] = false;
@@ -158,7 +158,7 @@ OrderedJson status_schema(const RouteOptions& route) {
     OrderedJson states = OrderedJson::array({"in-flight", "completed"});
     OrderedJson properties;
     properties["state"] = {{"type", "string"}};
-    properties["status"] = {{"type", "integer"}, {"description", "Of the stored answer."}};
+    properties["status"] = {{"type", "integer"}, {"description", "The stored answer's status."}};
     if (std::holds_alternative<UpstreamTarget>(route.target)) {
         states.push_back("outcome-unknown");
         properties["retry_after"] = {
@@ -180,13 +180,13 @@ OrderedJson status_operation(const RouteContract& contract) {
     route.key.use = KeyUse::required;
     if (takes_bulk(route)) route.target = SinkTarget{};
     OrderedJson known;
-    known["description"] = "The request is being carried out, or was.";
+    known["description"] = "The request is under way, or was carried out.";
     known["content"]["application/json"]["schema"] = status_schema(route);
     OrderedJson responses = {{"200", known}};
     responses.update(status_problems_of(route));
     OrderedJson made = {
         {"operationId", operation_of(route.pattern)},
-        {"description", "What became of a key of `" + operation_of(contract.route.pattern) + "`."},
+        {"description", "The state of a key of `" + operation_of(contract.route.pattern) + "`."},
         {"parameters", parameters_of(route)}};
     add_token(route, made);
     made["responses"] = responses;

@@ -63,7 +63,7 @@ ResponseTree answers_schema() {
     answer["properties"]["replayed"] = flag;
     answer["properties"]["type"] = text;
     answer["properties"]["type"]["description"] = "The body's media type.";
-    answer["properties"]["body"]["description"] = "The answer's own; a problem for a refusal.";
+    answer["properties"]["body"]["description"] = "The item's answer; a problem if it was refused.";
     answer["required"] = ResponseTree::array({"status"});
     ResponseTree answers;
     answers["type"] = "array";
@@ -77,7 +77,7 @@ ResponseTree success(const RouteOptions& route) {
     }
     const ResponseTree replayed = {
         {"Idempotent-Replayed",
-         {{"description", "`true` where this is the first attempt's answer again."},
+         {{"description", "`true` if this is the first attempt's stored answer."},
           {"schema", {{"type", "string"}, {"enum", ResponseTree::array({"true"})}}}}}};
     if (takes_bulk(route)) {
         ResponseTree answers;
@@ -152,7 +152,7 @@ ResponseTree problem_response(int status, const std::vector<ProblemKind>& kinds)
         ResponseTree::array({any_problem, these_types});
     if (status == 409 || status == 429 || status >= 502) {
         response["headers"] = {{"Retry-After",
-                                {{"description", "Seconds until it is worth asking again."},
+                                {{"description", "Seconds to wait before asking again."},
                                  {"schema", {{"type", "integer"}, {"minimum", 1}}}}}};
     }
     return response;

@@ -32,7 +32,7 @@ constexpr std::array entries{
           "A request with this idempotency key is still being processed"},
     Entry{outcome_unknown, 409, "outcome-unknown",
           "Whether the request with this idempotency key took effect is not known"},
-    Entry{answer_gone, 410, "answer-gone", "It was carried out; its answer is not kept any more"},
+    Entry{answer_gone, 410, "answer-gone", "It was carried out; its answer is no longer kept"},
     Entry{body_too_large, 413, "body-too-large", "The body is too large"},
     Entry{key_reused, 422, "key-reused",
           "The idempotency key was used before with another request"},
@@ -40,11 +40,11 @@ constexpr std::array entries{
     Entry{too_many_requests, 429, "too-many-requests", "Too many requests"},
     Entry{headers_too_large, 431, "headers-too-large", "The header fields are too large"},
     Entry{internal, 500, "internal", "Internal error"},
-    Entry{coding_unknown, 501, "coding-unknown", "The transfer coding is not known"},
+    Entry{coding_unknown, 501, "coding-unknown", "The transfer coding is not supported"},
     Entry{upstream_unreachable, 502, "upstream-unreachable", "The service cannot be reached"},
     Entry{unavailable, 503, "unavailable", "Not available now; try again with the same key"},
-    Entry{upstream_unanswered, 504, "upstream-unanswered", "The service gave no answer"},
-    Entry{version_unknown, 505, "version-unknown", "This version of HTTP is not spoken here"},
+    Entry{upstream_unanswered, 504, "upstream-unanswered", "The service did not answer"},
+    Entry{version_unknown, 505, "version-unknown", "This version of HTTP is not supported"},
 };
 
 const Entry& entry_of(ProblemKind kind) { return *std::ranges::find(entries, kind, &Entry::kind); }

@@ -171,7 +171,7 @@ HeadScan::Fault HeadScan::judge() const {
 }
 
 // DANGER: RFC 9112, 6.1 and 6.3. If a proxy before us finds the end of the body elsewhere than we
-// do, the rest of the body is a request that nobody has checked.
+// do, the rest of the body is a request that was never checked.
 HeadScan::Fault HeadScan::judge_codings() const {
     if (http_1_0_ || lengths_ > 0) return ProblemKind::malformed_request;
     std::vector<std::string_view> codings;

@@ -32,7 +32,7 @@ class HeadScan {
     Fault judge() const;
     Fault judge_codings() const;
 
-    std::size_t at_ = 0;     // the next byte to look at
+    std::size_t at_ = 0;     // the next byte to read
     std::size_t begin_ = 0;
     std::size_t line_ = 0;   // where the current line begins
     bool in_fields_ = false;  // the request line was read

@@ -36,7 +36,7 @@ class HttpServer {
   public:
     using Answer = std::function<void(HttpResponse)>;
     using Handler = std::function<void(HttpRequest, Answer)>;
-    // Told the status of each answer that the server gives by itself, in its thread.
+    // Called with the status of each answer that the server gives by itself, in its thread.
     using Refused = std::function<void(int status)>;
     // Listens; clients that connect wait until start().
     HttpServer(const ServerOptions& options, Handler handler, Refused refused = {});

@@ -12,7 +12,7 @@ namespace {
 // whole, so that each value can be passed over. Returns what is wrong with the item.
 std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& has_key) {
     simdjson::ondemand::object object;
-    if (value.get_object().get(object) != simdjson::SUCCESS) return "The item is no object.";
+    if (value.get_object().get(object) != simdjson::SUCCESS) return "The item is not an object.";
     std::string wrong;
     bool has_body = false;
     for (auto field : object) {
@@ -21,7 +21,7 @@ std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& ha
         // Not the value's own text: a value that was read in part could not be passed over.
         if (field.unescaped_key().get(name) != simdjson::SUCCESS ||
             field.value().get(member) != simdjson::SUCCESS) {
-            return "The item is no JSON.";
+            return "The item is not JSON.";
         }
         const bool key = name == "key" && !has_key, body = name == "body" && !has_body;
         if (!key && !body) wrong = "An item has `key` and `body`, each once, and nothing else.";
@@ -31,12 +31,12 @@ std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& ha
             if (member.get_string().get(text) == simdjson::SUCCESS) {
                 item.key = text;
             } else {
-                wrong = "The item's `key` is no text.";
+                wrong = "The item's `key` is not a string.";
             }
         } else if (body) {
             has_body = true;
             if (simdjson::to_json_string(member).get(raw) != simdjson::SUCCESS) {
-                return "The item is no JSON.";
+                return "The item is not JSON.";
             }
             item.body = raw;
             while (!item.body.empty() &&
@@ -71,7 +71,7 @@ BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::s
     simdjson::ondemand::array array;
     if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
         document.get_array().get(array) != simdjson::SUCCESS) {
-        return {.fault = "it is no array of items"};
+        return {.fault = "it is not an array of items"};
     }
     BulkReading reading;
     for (auto element : array) {

@@ -41,7 +41,7 @@ class RequestTarget {
     virtual ~RequestTarget() = default;
     // All of them in one transaction, as far as none of them is refused.
     virtual void submit(std::vector<KeyedRequest> requests, Then then) = 0;
-    // Tells what became of the key's request, once; from any thread.
+    // Reports what became of the key's request, once; from any thread.
     virtual void look(std::size_t route, const Digest& key,
                       std::function<void(StatusOutcome)> then);
 };

@@ -24,7 +24,7 @@ class KeysInFlight {
     using Waiter = std::uint64_t;  // a name for who waits, given by admit()
     struct Admission {
         enum class Kind : std::uint8_t {
-            run,        // nobody else has the key: carry the request out, and end() it
+            run,        // no other request has the key: carry the request out, and end() it
             wait,       // for the first one's answer
             behind,     // another request with the key runs: wait, and be admitted again
             in_flight,  // the original runs, and this one does not wait

@@ -40,7 +40,7 @@ struct SinkTarget {
     bool function = false;
 };
 
-// A service that is there already: the request is called on under a lease, and its final answer is
+// An existing service: the request is forwarded under a lease, and its final answer is
 // stored.
 struct UpstreamTarget {
     Secret url;  // without its path's last slash; the request's path and query are appended
@@ -50,7 +50,7 @@ struct UpstreamTarget {
     enum class OnUnknown : std::uint8_t { hold, release } on_unknown = OnUnknown::hold;
     // Whether the upstream makes one effect of two calls with the same downstream key.
     bool honours_key = false;
-    // The upstream's word that nothing happened, so that the key is free. With `honours_key` all
+    // The upstream says that nothing happened, so that the key is free. With `honours_key` all
     // that passes is: 408, 425, 429 and 5xx.
     std::vector<int> free_on = {408, 425, 429, 503};
     std::size_t concurrency = 8;
@@ -58,7 +58,7 @@ struct UpstreamTarget {
     std::string ca_file;
     // Sent with each call, in place of the client's; values may be secrets.
     std::vector<std::pair<std::string, Secret>> headers;
-    // The client's credentials that go on, such as `Authorization`.
+    // The client's credentials that are forwarded, such as `Authorization`.
     std::vector<std::string> forwarded;
 };
 

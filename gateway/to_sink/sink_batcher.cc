@@ -267,7 +267,7 @@ void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
 
 void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     {
-        // From here on nobody else answers them.
+        // From here on nothing else answers them.
         const MutexLock lock(mutex_);
         running_.clear();
         running_deadline_.reset();

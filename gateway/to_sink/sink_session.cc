@@ -33,7 +33,7 @@ std::int64_t random_number() {
 
 }  // namespace
 
-// The last try may begin just before the deadline, and look at the claims at its end.
+// The last try may begin just before the deadline, and check the claims at its end.
 std::chrono::milliseconds longest_request(const SinkBatcherOptions& options) {
     return options.longest_request + options.postgres.statement_timeout;
 }

@@ -121,7 +121,7 @@ bool SinkSession::halve(Parts& parts) {
 }
 
 // The sink may have met the row of a duplicate that another process has just committed. Returns the
-// step to go on with in that case, or if PostgreSQL does not answer; else nullopt.
+// step to continue with in that case, or if PostgreSQL does not answer; else nullopt.
 std::optional<SinkSession::Step> SinkSession::reconsidered() {
     try {
         if (claims_->reconsider(*session_)) return Step::next;

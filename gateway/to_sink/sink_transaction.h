@@ -49,7 +49,8 @@ class SinkTransaction {
         // claimed the key and is not at its end. A log finds such a one at its own end.
         std::optional<int> table{};
         StepObserver* observer = nullptr;  // may be null
-        // May be empty. Told the keys that are claimed now for the first time, before their sink.
+        // May be empty. Called with the keys that are claimed now for the first time, before the
+        // sink.
         std::function<void(std::span<const Digest>)> originals = {};
     };
     explicit SinkTransaction(Parts parts) : parts_(std::move(parts)) {}

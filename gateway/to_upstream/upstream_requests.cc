@@ -10,7 +10,7 @@
 namespace onceward {
 namespace {
 
-// Between the looks at a key that another process has in flight.
+// Between the checks of a key that another process has in flight.
 constexpr std::chrono::milliseconds looked_for_again{50};
 // The pause between two tries to release a claim in doubt.
 constexpr std::chrono::seconds let_go_again{1};
@@ -54,7 +54,8 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
             outcome = admit(std::move(requests[place]), asking, now);
         } else {
             outcome =
-                Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not taken."};
+                Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not "
+                                                                          "accepted."};
         }
         if (outcome) asking.tell(std::move(*outcome));
     }
@@ -108,7 +109,7 @@ std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const 
     return std::nullopt;
 }
 
-// Held ones first where their time has come: they are few, and a look is short.
+// Held ones first if they are due: they are few, and a check is short.
 UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -127,7 +128,7 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
         if (ready != nullptr) {
             Work work{.request = std::move(ready->front())};
             ready->pop_front();
-            // This thread may be in a call from now on, and have had the word of another request.
+            // From now on this thread may be in a call, after it was notified for another request.
             if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
             return work;
         }

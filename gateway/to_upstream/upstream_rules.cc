@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Gone on with only where they are named.
+// Forwarded only if they are named.
 constexpr std::array<std::string_view, 3> credentials{"authorization", "cookie", "cookie2"};
 
 bool is_among(std::string_view name, const auto& names) {
@@ -102,9 +102,9 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
     if (answer.left.count() == 0 && !upstream.honours_key) {
         return Problem{.kind = ProblemKind::outcome_unknown,
                        .detail =
-                           "No answer to the call that was made with this key says whether it "
-                           "took effect. It is not made again until somebody has looked and "
-                           "freed the key."};
+                           "The call with this key got no answer, so it is not known whether it "
+                           "took effect. It is not made again until an operator has checked that "
+                           "and freed the key."};
     }
     return KeyedAnswer{.state = KeyState::in_flight, .retry_after = whole_seconds(answer.left)};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a route to an upstream decides without I/O: which requests and headers go on, what a call's
-// end means, and what becomes of the key. Pure; thread-safe.
+// What a route to an upstream decides without I/O: which requests and headers are forwarded, what a
+// call's end means, and what becomes of the key. Pure; thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace onceward {
 // How a call ended, as far as its effect goes.
 enum class CallEnd : std::uint8_t {
     final_answer,  // 2xx, 3xx, and 4xx other than 408, 425 and 429
-    turned_down,   // the upstream's word that it may be tried again: see UpstreamTarget::free_on
+    turned_down,   // the upstream says that it may be tried again: see UpstreamTarget::free_on
     never_sent,    // no byte of the request left
     in_doubt,      // another failure, such as 500 or 504: it may have taken effect all the same
     unknown,       // it was sent, and no whole answer came

@@ -62,7 +62,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     commit_in_doubt_ = false;
     std::optional<KeyedOutcome> other;
-    // DANGER: no call without a lease that outlasts it: a claim that took long is made again. No
+    // DANGER: no call without a lease that outlasts it: a claim that took long is repeated. No
     // call after the deadline either: its client is asked to send the request again.
     bool claimed = false;
     const bool asked = until(deadline, [&] {
@@ -110,7 +110,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                  options_.ledger.lease)};
 }
 
-// Nobody can repeat it: a stored answer would serve no one, and a lease without an end would be in
+// It cannot be repeated: a stored answer would be useless, and a lease without an end would be in
 // flight until somebody intervened.
 UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
     Attempt attempt{.request = std::move(request), .token = {}};

@@ -67,7 +67,7 @@ class UpstreamSession {
         bool stored = false;  // the outcome is the key's answer from now on
         // Given back where somebody else has its key in flight: nothing was called.
         std::optional<KeyedRequest> elsewhere{};
-        // Nothing was called, and whether its claim is there is not known: see let_go().
+        // Nothing was called, and whether its claim exists is not known: see let_go().
         std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. A request without a key is called and leaves nothing in the ledger.

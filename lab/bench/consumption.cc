@@ -193,7 +193,7 @@ Totals Workers::totals() const {
     for (const auto& worker : workers_) {
         const Worker::Status status = worker->status();
         if (!status.halted.empty()) {
-            throw std::runtime_error("a worker stands still: " + status.halted.front().halt.text);
+            throw std::runtime_error("a worker has stopped: " + status.halted.front().halt.text);
         }
         sum += status.totals;
     }

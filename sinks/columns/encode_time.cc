@@ -16,8 +16,7 @@ constexpr microseconds end{9'223'371'331'200'000'000};
 
 constexpr Misfit out_of_range = "is a time out of the type's range";
 constexpr Misfit no_unit =
-    "is a number, and nothing says whether it counts seconds, milliseconds or what else; send ISO "
-    "8601 text";
+    "is a number whose unit (seconds, milliseconds, ...) is not known; send ISO 8601 text";
 
 bool is_text(const Value& value) {
     return value.kind == Value::Kind::text || value.kind == Value::Kind::bytes;
@@ -42,7 +41,7 @@ Misfit append_moment(microseconds since_1970, std::string& out) {
 
 Misfit date(const Value& value, std::string& out) {
     if (is_number(value)) return no_unit;
-    if (value.kind == Value::Kind::timestamp) return "is a point in time, and no date";
+    if (value.kind == Value::Kind::timestamp) return "is a point in time, not a date";
     const auto date = is_text(value) ? parse_iso_date(value.text) : std::nullopt;
     if (!date) return "is not an ISO 8601 date such as 2024-05-31";
     binary::put32(out, static_cast<std::uint32_t>((*date - epoch_days).count()));
@@ -63,7 +62,7 @@ Misfit timestamp(const Value& value, std::string& out) {
     if (is_number(value)) return no_unit;
     const auto moment = is_text(value) ? parse_iso_moment(value.text) : std::nullopt;
     if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09";
-    // PostgreSQL would throw any offset away without a word.
+    // PostgreSQL would drop any offset silently.
     if (moment->offset && *moment->offset != std::chrono::minutes{0}) {
         return "has an offset from UTC, which a timestamp without time zone cannot keep";
     }
@@ -78,7 +77,7 @@ Misfit timestamptz(const Value& value, std::string& out) {
     if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09Z";
     // PostgreSQL would take the session's time zone, which says nothing about the sender's.
     if (!moment->offset)
-        return "has no offset from UTC (such as Z), so that it is no point in time";
+        return "has no offset from UTC (such as Z), so it is not a point in time";
     return append_moment(moment->local - *moment->offset, out);
 }
 

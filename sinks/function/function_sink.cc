@@ -33,13 +33,14 @@ Parameters name_of(const std::string& function) {
 // What is wrong with the one function that takes a jsonb[]; '' where nothing is.
 std::string fault_of(const QueryResult& found, int row) {
     const std::string_view kind = found.text(row, 3);
-    if (kind != "f") return "is no plain function";
+    if (kind != "f") return "is not a plain function";
     if (!found.boolean(row, 7)) return "refuses EXECUTE (or its schema USAGE) to this role";
     if (!found.boolean(row, 4)) {
-        return "returns no set; declare it RETURNS TABLE (...) or RETURNS SETOF, one row for each "
+        return "does not return a set; declare it RETURNS TABLE (...) or RETURNS SETOF, one row "
+               "for each "
                "message";
     }
-    if (found.boolean(row, 8)) return "says not which columns it returns; declare them";
+    if (found.boolean(row, 8)) return "does not say which columns it returns; declare them";
     if (found.text(row, 5) != "v") {
         return "is declared STABLE or IMMUTABLE, so that it may change nothing; make it VOLATILE";
     }
@@ -55,7 +56,7 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
     switch (column.source.kind) {
         case FieldSource::Kind::field:
         case FieldSource::Kind::metadata: break;
-        // JSON already, and for the server to look at.
+        // JSON already, and for the server to check.
         case FieldSource::Kind::payload: provenance = Provenance::whole; break;
         case FieldSource::Kind::header:
         case FieldSource::Kind::record_key:
@@ -78,7 +79,7 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
 // What this column says is the function's responsibility, not a message's.
 bool flag_in(std::string_view text) {
     if (text != "true" && text != "false") {
-        throw ResultMismatch("the function's column result_failed is no boolean");
+        throw ResultMismatch("the function's column result_failed is not a boolean");
     }
     return text == "true";
 }
@@ -87,7 +88,7 @@ int status_in(std::string_view text) {
     int status = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
     if (error != std::errc{} || end != text.data() + text.size()) {
-        throw ResultMismatch("the function's column result_status is no integer");
+        throw ResultMismatch("the function's column result_status is not an integer");
     }
     // Committed with it, a request would have no answer for ever.
     if (status != 0 && (status < lowest_status || status > highest_status)) {
@@ -173,7 +174,7 @@ std::optional<Rejection> FunctionSink::encode(Message& message,
             .kind = Rejection::Kind::unmappable, .reason = std::move(reason), .sqlstate = {}};
     };
     if (message.operation == Operation::remove) {
-        return unmappable("a function is told of no removals; use another tombstone policy");
+        return unmappable("a function does not receive removals; use another tombstone policy");
     }
     thread_local std::string document;
     document.assign(1, jsonb_version);

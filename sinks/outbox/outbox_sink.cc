@@ -114,11 +114,11 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
             return unmappable("key", misfit);
         }
     } else if (removes) {
-        return unmappable("key", "is missing, and a tombstone says by it what is removed");
+        return unmappable("key", "is missing, and a tombstone needs it to say what is removed");
     }
     row.order_key = row.key;
     if (!removes && options_.fields.empty()) {
-        // Without a payload the record would be a tombstone, which nobody has asked for.
+        // Without a payload the record would be a tombstone, which was not requested.
         if (nothing(values[1])) return unmappable("payload", "is missing");
         if (const Misfit misfit = raw_bytes(values[1], arena, row.payload); !misfit.empty()) {
             return unmappable("payload", misfit);

@@ -21,7 +21,7 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
     const Value& value = message.fields[column.field];
     const bool nothing = value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
     if (nothing && column.key)
-        return unmappable(column, "is missing, and it says which row is meant");
+        return unmappable(column, "is missing, and it identifies the row");
     if (value.kind == Value::Kind::absent && column.required && !removes) {
         return unmappable(column, "is missing, and the column is marked `required`");
     }

@@ -21,7 +21,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
     return text;
 }
 
-// Gathers what is wrong, so that one look at the message shows all of it.
+// Collects what is wrong, so that one message shows all of it.
 class Judge {
   public:
     Judge(const TableSinkOptions& options, const CatalogTable& table)
@@ -45,7 +45,7 @@ class Judge {
             say("has row level security, which COPY cannot pass; write `transport: unnest`");
         }
         if (copies && table_.has_rules) {
-            say("has rules, which COPY passes by; write `transport: unnest`");
+            say("has rules, which COPY bypasses; write `transport: unnest`");
         }
         if (!table_.may_insert) say("refuses INSERT to this role; GRANT INSERT ON " + name_);
         if (options_.removes && !table_.may_delete) {

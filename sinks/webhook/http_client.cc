@@ -37,7 +37,7 @@ void begin_libcurl() {
     static std::once_flag once;
     std::call_once(once, [] {
         if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-            throw std::runtime_error("libcurl cannot begin");
+            throw std::runtime_error("libcurl cannot be initialised");
         }
     });
 }
@@ -77,7 +77,7 @@ struct HttpClient::Call {
 
     // DANGER: the body is read once and never rewound. If a connection that was kept open ends
     // without an answer, libcurl sends the request again by itself, which would be a try that
-    // nobody has recorded. Since the body cannot be rewound, the call ends instead.
+    // is not recorded. Since the body cannot be rewound, the call ends instead.
     static std::size_t give_body(char* to, std::size_t size, std::size_t count, void* self) {
         Call& call = *static_cast<Call*>(self);
         const std::size_t some = call.request.body.copy(to, size * count, call.given);
@@ -121,7 +121,7 @@ struct HttpClient::Call {
         CURL* handle = easy.get();
         const auto set = [handle](CURLoption option, auto value) {
             if (curl_easy_setopt(handle, option, value) != CURLE_OK) {
-                throw std::runtime_error("libcurl does not take an option of a call");
+                throw std::runtime_error("libcurl refuses an option of a call");
             }
         };
         set(CURLOPT_URL, request.url.reveal().c_str());
@@ -179,7 +179,7 @@ struct HttpClient::Call {
             answer.failure = !refused.empty() ? "the address " + refused +
                                                     " is not public; name its network in "
                                                     "allow_private"
-                             : code == CURLE_OK ? "the answer's head broke off"
+                             : code == CURLE_OK ? "the response ended within its header"
                                                 : curl_easy_strerror(code);
             answer.headers.clear();
         }

@@ -34,13 +34,13 @@ HttpClientOptions client_options(const WebhookOptions& options) {
 WebhookSink::WebhookSink(WebhookOptions options)
     : options_(std::move(options)), client_(client_options(options_)) {
     if (!call_address(options_.url.reveal())) {
-        throw std::invalid_argument("the webhook's url is no http or https address");
+        throw std::invalid_argument("the webhook's url is not an http or https address");
     }
 }
 
 std::optional<Rejection> WebhookSink::encode(Message& message, std::pmr::memory_resource&) const {
     if (message.record.payload && message.operation == Operation::upsert) return std::nullopt;
-    return Rejection{Rejection::Kind::unmappable, "a message without a payload is nothing to send",
+    return Rejection{Rejection::Kind::unmappable, "a message without a payload cannot be sent",
                      "", 1};
 }
 

@@ -1,4 +1,4 @@
-// The outbox as a sink, and beside the table sink.
+// The outbox as a sink, and in addition to the table sink.
 
 #include "sinks/outbox/outbox_sink.h"
 

@@ -59,7 +59,7 @@ class CalledKey {
         return promise_.honours_key ? turned_down(status)
                                     : turned_down(status) && (status < 500 || status == 503);
     }
-    // Of two calls after one another: whether there may be the second.
+    // Whether each call after another one was allowed.
     void judge_repeated_calls() {
         for (std::size_t i = 1; i < calls_.size(); ++i) {
             const SeenCall& before = *calls_[i - 1];
@@ -75,7 +75,7 @@ class CalledKey {
         if (is_outcome_unknown(answer)) {
             if (promise_.honours_key) complain("left in doubt, and its upstream honours the key");
         } else if (is_problem(answer, "key-reused")) {
-            // Beside another body of the key that is under way it is told so too: which of the two
+            // It is told so too while another body of the key is under way: which of the two
             // landed is not known then.
             if (answer.amount == first_amount && !evidence_.reused.contains(key_)) {
                 complain("a conflict with nothing");

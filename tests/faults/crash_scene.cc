@@ -47,7 +47,7 @@ CrashScene::CrashScene(std::uint64_t seed, SceneOptions options)
 }
 
 CrashScene::~CrashScene() {
-    // Logs of a failed test stay, to be looked at.
+    // Logs of a failed test are kept, to be read.
     if (::testing::Test::HasFailure()) {
         std::cout << "the workers' logs are in " << folder_ << "\n";
         return;

@@ -144,7 +144,7 @@ TEST_F(CrashSuite, CommitsNothingWhenItWakesInsideATransaction) {
         const auto frozen_since = steady_clock::now();
         ChildProcess other = scene_.start_worker();
         scene_.send(1000);
-        ASSERT_TRUE(scene_.drained(drain_limit)) << "the others did not go on: " << step << "\n"
+        ASSERT_TRUE(scene_.drained(drain_limit)) << "the others did not continue: " << step << "\n"
                                                  << scene_.last_log();
         // Longer than max.poll.interval.ms.
         const auto wake = frozen_since + milliseconds(3000);

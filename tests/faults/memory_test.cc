@@ -1,5 +1,5 @@
 // A small batch that inflates to more memory than the process may have: it leaves once, in order,
-// and the next start halts in front of that batch while everything else goes on.
+// and the next start halts before that batch while everything else continues.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

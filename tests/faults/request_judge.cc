@@ -7,7 +7,7 @@ constexpr const char* reused = "/onceward/problems/key-reused";
 
 bool success(int status) { return status >= 200 && status < 300; }
 
-// Of one key: its effects, and all answers that came for it.
+// The effects of one key, and all answers that came for it.
 struct KeyStory {
     std::vector<const SeenEffect*> effects;
     std::vector<const SeenAnswer*> answers;

@@ -177,7 +177,7 @@ TEST(RunCommand, ABatchInFlightLandsBeforeSigtermEndsIt) {
     scene.stop_worker(next);
 }
 
-// PostgreSQL stands behind a proxy that lets nothing through for longer than the time-outs.
+// PostgreSQL has a proxy that lets nothing through for longer than the time-outs.
 TEST(RunCommand, ABlackHoleInFrontOfPostgresLosesNothing) {
     const std::string dsn = support::postgres().worker_dsn;
     support::CuttingProxy proxy(

@@ -67,7 +67,7 @@ class Client {
         if (draw(3) == 0) ask(keys_[draw(keys_.size())], 1);
         if (draw(6) == 0) ask(keys_.back(), 3 - amount);
     }
-    // None where no answer came, or not all of it.
+    // None if no answer came, or not all of it.
     std::optional<int> attempt(const std::string& key, std::int64_t amount) try {
         const Doors& doors = doors_[draw(2)];
         const std::uint64_t way = draw(10);

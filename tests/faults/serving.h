@@ -16,8 +16,8 @@
 
 namespace onceward::faults {
 
-// Where a client finds a process: by itself, and behind what ends each connection at the first byte
-// of its answer.
+// Where a client finds a process: by itself, and through a proxy that ends each connection at the
+// first byte of its answer.
 struct Doors {
     std::uint16_t open = 0;
     std::uint16_t cutting = 0;

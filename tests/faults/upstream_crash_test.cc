@@ -51,7 +51,7 @@ constexpr milliseconds held_apart{1000};
 
 std::string route_of(const std::string& key) { return key.substr(0, key.find('/')); }
 
-// What stands behind the routes. Thread-safe.
+// The upstream of the routes. Thread-safe.
 class Upstream {
   public:
     std::string url() const { return "http://127.0.0.1:" + std::to_string(server_.port()); }

@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(first.size() == 4, "NULL has no bytes");
         return 0;
     }
-    fuzz::require(first.size() == 4 + std::size_t{length}, "the length counts the bytes behind it");
+    fuzz::require(first.size() == 4 + std::size_t{length}, "the length counts the bytes after it");
     const std::size_t width = fuzz::width_of(type.kind);
     fuzz::require(width == 0 || width == length, "a type of fixed width has that width");
     if (type.kind == TypeKind::text) {

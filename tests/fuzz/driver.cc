@@ -120,7 +120,7 @@ void keep_input(int) {
 void run(const Target& target, const std::string& input) {
     current = input;
     alarm(seconds_for_one);
-    // A copy of exactly that size: reading behind it is seen.
+    // A copy of exactly that size: reading after it is seen.
     const std::vector<std::uint8_t> bytes(input.begin(), input.end());
     target.run(bytes.data(), bytes.size());
 }

@@ -115,7 +115,7 @@ void check(const Setup& setup, const Message& message) {
         require(!message.skip_reason.empty(), "a skip says why");
         return;
     }
-    require(message.digest != Digest{}, "a message that goes on has a digest");
+    require(message.digest != Digest{}, "an accepted message has a digest");
     require(
         message.fingerprint.has_value() == (options.fingerprint.of != FingerprintOptions::Of::none),
         "a fingerprint is there where it is asked for");

@@ -55,7 +55,7 @@ struct CoreWorkerOptions {
     std::string ledger = "ledger";
     StoreKind store = StoreKind::table;
     Reach reach = Reach::global;
-    // Of the process that this worker is one of; default: a process of its own.
+    // The windows of the worker's process; default: a process of its own.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     std::chrono::seconds retention{24 * 3600};
     std::set<int> partitions;  // default: all of the log
@@ -130,7 +130,7 @@ class CoreWorker {
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<ResultReplay> answers_;
     std::unique_ptr<Processor> processor_;
-    // where the reading goes on, of the partitions whose fence is mine
+    // where the reading continues, of the partitions whose fence is mine
     std::map<Partition, Offset> positions_;
     int ledger_ = 0;
 };

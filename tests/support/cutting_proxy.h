@@ -57,13 +57,15 @@ class CuttingProxy {
     void delay(std::chrono::milliseconds latency);
     // At most so many bytes a second of each connection and direction. 0: as fast as they come.
     void limit(std::uint64_t bytes_a_second);
-    // Connections are accepted, nothing goes through, nothing is reset; false lets all of it go on.
+    // Connections are accepted, nothing goes through, nothing is reset; false lets all of it
+    // continue.
     void black_hole(bool on);
-    // What clients say goes through, and nothing of what the server answers; false lets that go on.
+    // What clients say goes through, and nothing of what the server answers; false lets that
+    // continue.
     void hold_answers(bool on);
     // New connections are closed at once.
     void refuse(bool on);
-    // New connections hear another process id than the server's, as behind a pooler.
+    // New connections hear another process id than the server's, as with a pooler.
     void answer_with_own_process_id(bool on);
     // Ends every connection now.
     void cut_all();

@@ -185,7 +185,7 @@ std::pair<std::int64_t, std::int64_t> Kafka::offsets(const std::string& topic, i
     std::int64_t first = 0;
     std::int64_t end = 0;
     rd_kafka_resp_err_t code{};
-    // Of a topic that was just made (again) the client may still ask who led it before.
+    // For a topic that was just created (again) the client may still ask its previous leader.
     eventually(std::chrono::milliseconds(kafka_answer_limit_ms), [&] {
         code = rd_kafka_query_watermark_offsets(handle_.get(), topic.c_str(), partition, &first,
                                                 &end, kafka_answer_limit_ms);

@@ -58,7 +58,7 @@ class Kafka {
     // Returns when every message is acknowledged by the broker.
     void produce(const std::string& topic, const std::vector<ProducedMessage>& messages);
     enum class Transaction : std::uint8_t { commit, abort };
-    // In one transaction of a transactional producer; leaves a control record behind in either
+    // In one transaction of a transactional producer; leaves a control record in either
     // case.
     void produce_in_transaction(const std::string& topic,
                                 const std::vector<ProducedMessage>& messages, Transaction end);

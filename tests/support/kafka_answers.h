@@ -27,9 +27,9 @@ using AnswerRule = std::function<std::int16_t(GroupRequest)>;
 
 class KafkaAnswers {
   public:
-    // What the client sends, which goes on as it is.
+    // What the client sends, which is passed on unchanged.
     void requested(std::string_view bytes);
-    // What the broker sends. Answers with what goes on to the client: an answer that is to be
+    // What the broker sends. Returns what is passed on to the client: an answer that is to be
     // changed is kept back until it is whole.
     std::string answered(std::string_view bytes, const AnswerRule& rule);
 

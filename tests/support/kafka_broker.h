@@ -16,7 +16,7 @@
 namespace onceward::support {
 
 struct KafkaBrokerOptions {
-    // Lines of server.properties put behind ours, `name=value`.
+    // Lines of server.properties put after ours, `name=value`.
     std::vector<std::string> properties;
     // Opens a second listener with TLS and SASL (PLAIN and SCRAM-SHA-512, user `onceward`, password
     // `sasl-secret`).
@@ -28,7 +28,7 @@ struct KafkaBrokerOptions {
     // Where clients are sent after the first answer: the port of a proxy in front, which must know
     // `port` before the start. 0: straight here.
     std::uint16_t advertised_port = 0;
-    // One more listener, advertised as it is: with a proxy in front of the first one, the way of
+    // One more listener, advertised as it is: with a proxy for the first one, the way of
     // who shall not be disturbed, the broker itself among them.
     bool direct = false;
     std::chrono::milliseconds start_limit{120'000};
@@ -47,9 +47,9 @@ class KafkaBroker {
 
     std::string bootstrap_servers() const { return "127.0.0.1:" + std::to_string(options_.port); }
     std::uint16_t port() const { return options_.port; }
-    // Of the direct listener.
+    // The direct listener's address.
     std::string direct_bootstrap_servers() const;
-    // Of the SASL_SSL listener; what its certificate is signed by is in ca_file().
+    // The SASL_SSL listener's address; ca_file() has the certificate's issuer.
     std::string secure_bootstrap_servers() const;
     std::filesystem::path ca_file() const { return folder_ / "ca.pem"; }
     std::filesystem::path log() const { return folder_ / "broker.log"; }

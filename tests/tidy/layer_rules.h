@@ -17,8 +17,8 @@ Findings checker_dependencies(const Tree& tree);
 // A class that derives from Sink is named in its own folder and in the composition root,
 // cli/composition/composition.cc, alone.
 Findings sinks_named_elsewhere(const Tree& tree);
-// Release builds compile several files of a library as one: in a file that stands behind it, a type
-// of an anonymous namespace hides the product's own of that name, and nothing says so.
+// Release builds compile several files of a library as one: in a file that is compiled after it, a
+// type of an anonymous namespace hides the product's own of that name, and nothing says so.
 Findings types_hidden(const Tree& tree);
 // A class of the product whose methods are in more than three .cc files: it is several classes.
 Findings classes_spread(const Tree& tree);

@@ -57,7 +57,7 @@ Token token_at(std::string_view text, std::size_t at) {
     }
     if (two == "R\"" && !after_word) return raw_token(text, at);
     if (text[at] == '"') return quoted_token(text, at, Token::Kind::text);
-    // Behind a digit it parts thousands.
+    // After a digit it separates thousands.
     if (text[at] == '\'' && !after_word) return quoted_token(text, at, Token::Kind::character);
     return {Token::Kind::other, at + 1, at, at};
 }

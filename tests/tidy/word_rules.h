@@ -1,5 +1,5 @@
 #pragma once
-// Whether comments and messages use the words that CONTRIBUTING.md asks for. The table under
+// Whether comments, messages and pages use the words that CONTRIBUTING.md asks for. The table under
 // `## Words` there is the data: its first column holds the words to avoid. Pure functions of the
 // tree.
 
@@ -7,8 +7,8 @@
 
 namespace onceward::tidy {
 
-// A word to avoid in a comment of the product's C++, or in one of its messages (a literal with a
-// blank). Words in `backticks` are names.
+// A word to avoid in a comment of C++ or of a query's SQL, in a C++ message (a literal with a
+// blank), or in a page. Words in `backticks` are names.
 Findings words_to_avoid(const Tree& tree);
 // A comment that begins with "Of" and a noun: a fragment whose subject is elsewhere.
 Findings fragments(const Tree& tree);

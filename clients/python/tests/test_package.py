@@ -30,7 +30,7 @@ def test_the_project_packs_the_marker_of_its_types() -> None:
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 def test_what_pip_installs_can_be_imported_and_is_typed_and_has_no_tests(tmp_path: Path) -> None:
     made, target = tmp_path / "made", tmp_path / "target"
-    # A copy, as setuptools writes beside what it builds.
+    # A copy, because setuptools writes into the folder that it builds.
     left_behind = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", ".*")
     shutil.copytree(HERE, made, ignore=left_behind)
     pip = [sys.executable, "-m", "pip", "--isolated", "--no-cache-dir", "install", "--no-index"]

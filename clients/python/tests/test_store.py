@@ -54,7 +54,7 @@ def test_a_key_outlives_the_caller_until_the_outcome_is_known(tmp_path: Path) ->
         assert FileStore(tmp_path).entries() == []
         ask(server, tmp_path)
     assert len(set(server.keys[:4])) == 1
-    assert server.keys[4] != server.keys[0], "what has ended is begun anew"
+    assert server.keys[4] != server.keys[0], "an ended operation starts again"
     assert list(tmp_path.iterdir()) == []
 
 

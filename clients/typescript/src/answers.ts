@@ -3,7 +3,7 @@
 /** A problem's members; those that the RFC does not name are in `extensions`. */
 export interface Problem {
   type: string;
-  /** Behind `/onceward/problems/`; another server's whole type; or "". */
+  /** After `/onceward/problems/`; another server's whole type; or "". */
   name: string;
   title: string;
   status: number;

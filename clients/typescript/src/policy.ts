@@ -29,7 +29,7 @@ const neverSettled = new Set([408, 409, 425, 429]);
 export interface Reading {
   status: number;
   replayed: boolean;
-  /** The name behind `/onceward/problems/`, the whole type of others, or "". */
+  /** The name after `/onceward/problems/`, the whole type of others, or "". */
   problem: string;
   retryAfter: number | undefined;
 }
@@ -85,7 +85,7 @@ export function parseRetryAfter(value: string | null, now = Date.now()): number 
   if (parts.every((part) => /^[0-9]+$/.test(part))) {
     return Math.max(...parts.map((part) => Number(part.slice(0, 9)) * 1000));
   }
-  // Of two dates none counts.
+  // If there are two dates, none counts.
   if (text.indexOf("GMT") !== text.length - 3) return undefined;
   if (!/^[A-Z][a-z]{2,8},? .*GMT$/.test(text)) return undefined;
   const moment = Date.parse(text);

@@ -113,7 +113,7 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-// What the disk says is a StoreError as well: whoever catches that has caught all of it.
+// Errors of the disk are StoreErrors too, so catching that type catches all.
 async function withDiskTrouble<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -32,13 +32,13 @@ test("an order is taken and its repeat is a replay", { skip }, async () => {
   assert.equal(first.headers.get("Idempotency-Key"), `"${key}"`);
 });
 
-test("an answer that was lost comes again", { skip }, () =>
+test("a lost answer is repeated", { skip }, () =>
   withLosingProxy(door, async (url) => {
     const answer = await new Client(url).request("POST", newOrder(), { json });
     assert.deepEqual([answer.status, answer.replayed, answer.attempts], [204, true, 2]);
   }));
 
-test("a caller that begins anew gets the answer of the first", { skip }, async () => {
+test("a restarted caller gets the first answer", { skip }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "onceward-client-"));
   const options = { retries: { attempts: 1 }, store: new FileStore(folder) };
   const path = newOrder();

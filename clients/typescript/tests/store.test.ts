@@ -63,7 +63,7 @@ test("a key outlives the caller until the outcome is known", () =>
       assert.deepEqual(await readdir(folder), []);
       await ask(server, folder);
       assert.equal(new Set(server.keys.slice(0, 4)).size, 1);
-      assert.notEqual(server.keys[4], server.keys[0], "what has ended is begun anew");
+      assert.notEqual(server.keys[4], server.keys[0], "an ended operation starts again");
     },
   ));
 

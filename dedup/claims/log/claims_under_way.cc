@@ -18,7 +18,7 @@ bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const L
         if (at == digests.size() || digests[at] != claims[i].digest) continue;
         if (answers[i].verdict != Verdict::fresh) continue;
         const ClaimAnswer said = earlier_claim(claims[i], other.fingerprint(at));
-        // Told of what is committed alone: a conflict may halt its topic, and its dead letter says
+        // Only for what is committed: a conflict may halt its topic, and its dead letter says
         // where the first message is.
         if (said.verdict == Verdict::conflict) continue;
         answers[i] = said;

@@ -39,7 +39,7 @@ FuseFilter::FuseFilter(std::span<const Digest> digests) : filter_(std::make_uniq
 }
 
 FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_unique<Filter>()) {
-    if (stored.size() < header_bytes) throw std::runtime_error("this is no filter");
+    if (stored.size() < header_bytes) throw std::runtime_error("this is not a filter");
     const char* rest = binary_fuse16_deserialize_header(filter_.get(), stored.data());
     const auto header = static_cast<std::size_t>(rest - stored.data());
     const Filter& f = *filter_;
@@ -50,7 +50,7 @@ FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_unique<Filte
         std::uint64_t{f.SegmentCountLength} + 2ULL * f.SegmentLength == f.ArrayLength &&
         f.SegmentCountLength > 0 &&
         std::uint64_t{f.SegmentCount} * f.SegmentLength == f.SegmentCountLength;
-    if (!whole) throw std::runtime_error("this is no filter");
+    if (!whole) throw std::runtime_error("this is not a filter");
     if (!binary_fuse16_deserialize(filter_.get(), stored.data())) throw std::bad_alloc();
 }
 

@@ -34,7 +34,7 @@ struct LogState {
     std::int64_t oldest = 0;      // the oldest generation whose claims are still kept
 };
 
-// One look at the log beyond some `seq`, with what the ledger said in the same snapshot.
+// One read of the log beyond some `seq`, with what the ledger said in the same snapshot.
 class LogLook {
   public:
     // REQUIRES: the result of sql::log_look, in binary.

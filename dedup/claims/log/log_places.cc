@@ -71,7 +71,7 @@ std::vector<std::vector<ClaimPlace>> log_places(Transaction& transaction, int le
         }
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
-        try_again("a generation was dropped, or became a segment, while we looked");
+        try_again("a generation was dropped, or became a segment, during the read");
     }
     return std::move(places.all);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a ledger's log into a window, outside of any transaction: each look is one of its own, and
+// Reads a ledger's log into a window, outside of any transaction: each read is one of its own, and
 // sees what is committed by then. Used by one thread; failures are PostgresErrors.
 
 #include "dedup/claims/log/log_window.h"

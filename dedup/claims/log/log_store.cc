@@ -36,7 +36,7 @@ LogStore::~LogStore() { ended(); }
 
 // DANGER: what the window holds was read or committed on sessions with one server. If a session is
 // lost, a fail-over may have undone commits, and a digest that only memory knows would be a lost
-// message: nobody may use this window any more.
+// message: this window must not be used any more.
 void LogStore::connection_lost() {
     ended();
     append_.clear();

@@ -112,7 +112,7 @@ class LogWindow {
     std::atomic<Clock::time_point> segments_looked_{Clock::time_point{}};
 };
 
-// What a look under the ledger's lock says of a window's position.
+// What a read under the ledger's lock says of a window's position.
 enum class LookVerdict : std::uint8_t {
     complete,  // with these batches the window knows all that was committed
     more,      // there may be further batches, or a newer generation: read on, then again

@@ -9,7 +9,7 @@ std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledge
     if (!window || window->discarded()) {
         window = std::make_shared<LogWindow>();
         known = window;
-        // Servers come and go; a window that nobody uses any more is forgotten.
+        // Servers come and go; a window that is no longer used is forgotten.
         std::erase_if(windows_, [](const auto& entry) { return entry.second.expired(); });
     }
     return window;

@@ -18,7 +18,7 @@ class LogWindows {
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
     // have lost commits of the other, never share a window.
     std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
-    // Nobody joins it any more, and its users leave it before their next transaction: a session
+    // No user joins it any more, and its users leave it before their next transaction: a session
     // with its server ended, or what it says no longer holds.
     void discard(const std::shared_ptr<LogWindow>& window);
 

@@ -1,2 +1,2 @@
--- Of a small table alone.
+-- For a small table only.
 SELECT count(*) FROM {schema}.claims_{ledger}_{generation}

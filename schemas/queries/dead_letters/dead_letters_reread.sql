@@ -1,4 +1,5 @@
--- The fence was moved back: these messages are read again, so their dead letters hold nobody up.
+-- The fence was moved back: these messages are read again, so their dead letters hold back no
+-- message.
 UPDATE {schema}.dead_letters AS d SET resolved_at = now()
 FROM {schema}.fences f
 WHERE d.consumer_group = $1 AND d.topic = $2 AND d.partition = $3::integer

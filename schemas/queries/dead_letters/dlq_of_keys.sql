@@ -1,5 +1,5 @@
--- The dead letters that stand under the same record keys as these, which are not among them: open
--- ones, and those of which a redrive may have lost the copy.
+-- The dead letters with the same record keys as these, without these themselves: open ones, and
+-- those whose copy a redrive may have lost.
 SELECT d.dead_letter
 FROM {schema}.dead_letters d
 WHERE d.consumer_group = $1 AND d.topic = $2 AND d.record_key IS NOT NULL

@@ -1,9 +1,9 @@
--- The rows are locked by fence_hold already; the same comparison stands here again, so that this
+-- The rows are locked by fence_hold already; the comparison is repeated here, so that this
 -- statement is safe alone.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
-    -- DANGER: that of the new offset, though nobody knows it (-1). With an older one librdkafka
-    -- would take the offset for one behind the end of a log that was cut.
+    -- DANGER: the epoch of the new offset, although it is not known (-1). With an older one
+    -- librdkafka would place the offset after the end of a truncated log.
     leader_epoch = CASE WHEN move.end_offset > move.begin_offset THEN move.leader_epoch
         ELSE f.leader_epoch END,
     applied = f.applied + move.applied,

@@ -1,4 +1,4 @@
--- Moves a fence over offsets that nobody read, and records them, in one statement.
+-- Moves a fence over offsets that were not read, and records them, in one statement.
 WITH moved AS (
     UPDATE {schema}.fences SET next_offset = $6::bigint, leader_epoch = -1, moved_at = now()
     WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND owner = $4

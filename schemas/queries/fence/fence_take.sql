@@ -1,4 +1,4 @@
--- What the row knew of the log is kept; what it did not know yet is learnt from whoever takes it.
+-- What the row says of the log is kept; what it does not say yet comes from the new owner.
 UPDATE {schema}.fences SET
     owner = CASE WHEN retired_at IS NULL THEN $4 ELSE owner END,
     epoch = epoch + 1,

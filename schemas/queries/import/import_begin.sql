@@ -1,4 +1,4 @@
--- Goes on where an earlier run ended, or begins anew where that had finished or $4 says so.
+-- Continues where an earlier run ended, or starts again if that had finished or $4 says so.
 INSERT INTO {schema}.imports AS import (ledger, origin, description)
 VALUES ($1::integer, $2::uuid, $3)
 ON CONFLICT (ledger, origin) DO UPDATE SET

@@ -1,2 +1,2 @@
--- The retention of the ledger of that name, in seconds; no row where there is none.
+-- The retention of the ledger of that name, in seconds; no row if there is none.
 SELECT extract(epoch FROM retention)::bigint FROM {schema}.ledgers WHERE name = $1

@@ -1,2 +1,2 @@
--- Where the names of a query of the user's are looked for.
+-- The schemas in which the names of a user's query are searched.
 SELECT array_to_string(current_schemas(false), ', ')

@@ -1,11 +1,12 @@
 -- Claims keys for an effect outside of this server: rows that are new, rows whose lease has ended,
--- and rows of mine. What is not answered with is somebody else's, has ended or is in conflict; it
--- is locked now all the same, so that what the next statement reads of it stays.
+-- and rows of mine. A key that is not returned belongs to another owner, has ended or is in
+-- conflict; it is locked all the same, so that it does not change before the next statement reads
+-- it.
 INSERT INTO {schema}.leases AS known (ledger, digest, owner_token, lease_until, fingerprint, source,
     identity, partition, record_offset)
 SELECT $1::integer, wanted.digest, $2::uuid,
     clock_timestamp() + $3::bigint * interval '1 millisecond', wanted.fingerprint, $4::integer,
-    -- Null where there is no fence, and the statement fails: see insert_dead_letters.
+    -- Null if there is no fence, and the statement fails: see insert_dead_letters.
     coalesce(nullif(fence.topic_id, ''), fence.incarnation::text), wanted.partition,
     wanted.record_offset
 FROM unnest($7::uuid[], $8::uuid[], $9::integer[], $10::bigint[])

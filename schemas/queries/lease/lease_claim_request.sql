@@ -1,6 +1,6 @@
 -- As lease_claim, for a request: it has no place in a log, and no fence. A row whose lease ended
--- without a word is taken over only where $7 says so: its effect may have been brought about. One
--- that was let go (zeros) is anybody's.
+-- without a result is taken over only if $7 says so: its effect may have happened. A freed one
+-- (zeros) belongs to no owner.
 INSERT INTO {schema}.leases AS known (ledger, digest, owner_token, lease_until, fingerprint, source,
     identity, partition, record_offset)
 VALUES ($1::integer, $4::uuid, $2::uuid, clock_timestamp() + $3::bigint * interval '1 millisecond',
@@ -21,7 +21,7 @@ ON CONFLICT ON CONSTRAINT leases_key DO UPDATE SET
     reason = NULL,
     taken_over = known.owner_token NOT IN (excluded.owner_token,
         '00000000-0000-0000-0000-000000000000')
--- DANGER: what has ended with an owner keeps that one's token, and is nobody's to claim.
+-- DANGER: a key that ended with an owner keeps that owner's token, and must not be claimed.
 WHERE (known.owner_token = '00000000-0000-0000-0000-000000000000'
         OR (known.state = 'in_flight' AND (known.owner_token = excluded.owner_token
             OR ($7::boolean AND known.lease_until <= clock_timestamp()))))

@@ -1,4 +1,5 @@
--- The fence passes what had ended beyond it. Nobody else counts these: the fence's lock is held.
+-- The fence passes messages that had ended beyond it. No other session counts these: the fence's
+-- lock is held.
 WITH passed AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($2::uuid[])

@@ -1,7 +1,7 @@
 -- How effects ended. DANGER: owner_token is compared here, in the row: a stale owner changes
--- nothing. What is not answered with was not mine.
--- DANGER: what the transaction counts behind this ($9) is locked here too, all in one order, as a
--- claim of the same keys locks them.
+-- nothing. A key that is not returned was not mine.
+-- DANGER: the keys that the transaction counts later ($9) are locked here too, all in one order, as
+-- a claim of the same keys locks them.
 WITH held AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($3::uuid[] || $9::uuid[])

@@ -1,5 +1,5 @@
--- Lets go of what is mine before its end: whoever comes next takes it over at once. Tries that were
--- written down and never made are taken back.
+-- Releases my keys before their end: the next owner takes them over at once. Tries that were
+-- recorded and never made are taken back.
 WITH mine AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($3::uuid[])

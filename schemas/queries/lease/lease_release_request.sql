@@ -1,5 +1,5 @@
--- Lets go of a request's key: zeros make it anybody's. It has ended all the same, so that it goes
--- with the retention where its client never comes again.
+-- Releases a request's key: with zeros any request may claim it. It counts as ended, so that it
+-- expires with the retention if its client never repeats the request.
 UPDATE {schema}.leases SET
     owner_token = '00000000-0000-0000-0000-000000000000',
     lease_until = least(lease_until, clock_timestamp()),

@@ -1,8 +1,8 @@
--- What became of requests' keys in the ledger of that name: place among those that were asked for;
--- 1 while it has no end, else 0; what is left of the lease in milliseconds; the answer's status;
--- the ledger's number.
--- Nothing is told of a key that was let go (zeros). It decides nothing: a COMMIT that is under way
--- is not seen.
+-- What became of requests' keys in the ledger of that name: place among the requested ones; 1 while
+-- it has no end, else 0; the rest of the lease in milliseconds; the answer's status; the ledger's
+-- number.
+-- A freed key (zeros) is not returned. This decides nothing: a COMMIT that is under way is not
+-- seen.
 SELECT wanted.place, (known.state = 'in_flight')::integer,
     greatest(0, (extract(epoch FROM known.lease_until - clock_timestamp()) * 1000)::bigint),
     coalesce(known.status, 0), led.ledger

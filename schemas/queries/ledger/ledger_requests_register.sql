@@ -1,6 +1,6 @@
--- A feed without a log. Its partitions are none; see ledger_watermark(). The longest request of all
--- who were registered counts: one with a longer limit may still be running beside this one. Only a
--- feed that an operator retired has nobody left and begins anew.
+-- A feed without a log and without partitions; see ledger_watermark(). The longest request that any
+-- process registered counts: one with a longer limit may still be running. Only a feed that an
+-- operator retired has no process left and starts again.
 INSERT INTO {schema}.ledger_feeds AS known (ledger, consumer_group, topic, longest_request)
 VALUES ($1::integer, $2, $3, $4::interval)
 ON CONFLICT (ledger, consumer_group, topic) DO UPDATE SET

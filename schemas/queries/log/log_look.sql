@@ -1,5 +1,5 @@
--- What a ledger's log says beyond `last` ($2): a row for each batch, at most $3, and one without a
--- batch where there is none.
+-- What a ledger's log has beyond `last` ($2): a row for each batch, at most $3, and one without a
+-- batch if there is none.
 SELECT l.log_floor, l.evictions, g.generation, batch.seq, batch.digests, batch.fingerprints,
     (SELECT min(o.generation) FROM {schema}.generations o WHERE o.ledger = l.ledger)
 FROM {schema}.ledgers l

@@ -1,6 +1,5 @@
--- A ledger's floor and evictions, beside each of its generations; with its segment's measures where
--- it has become one, a row for each part: of one partition ($3) of one source ($2), or of all
--- (null).
+-- A ledger's floor and evictions, with each of its generations. A generation that is a segment has
+-- its measures, a row for each part: of one partition ($3) of one source ($2), or of all (null).
 SELECT l.log_floor, l.evictions, g.generation, s.by_partition, coalesce(p.claims, s.claims),
     coalesce(p.shard_bits, s.shard_bits), coalesce(p.part, 0), coalesce(p.first_filter, 0)
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)

@@ -1,6 +1,6 @@
--- By digest wherever they came from; where a letter has none, by the key's text from the topics $3,
--- whose messages it is asked of (one with another digest is another tenant's); $4: from that topic
--- alone. The states are those of dlq_select.
+-- By digest, from any topic. A letter without a digest is found by the key's text in the topics $3,
+-- whose messages are searched (one with another digest is another tenant's). $4: from that topic
+-- only. The states are those of dlq_select.
 SELECT d.digest, d.created_at, d.consumer_group, d.topic, d.partition, d.record_offset,
     d.error_class, d.sqlstate, d.reason, d.fingerprint, d.first_fingerprint, d.first_places,
     d.dead_letter, d.attempts, CASE

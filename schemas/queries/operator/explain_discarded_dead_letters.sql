@@ -1,4 +1,4 @@
--- Of these neither the key's text nor the tries are kept.
+-- Discarded letters keep neither the key's text nor the tries.
 SELECT d.dead_letter, d.created_at, d.consumer_group, d.topic, d.partition, d.record_offset,
     d.error_class, d.sqlstate, d.reason, d.discarded_by, d.discarded_at
 FROM {schema}.discarded_dead_letters d

@@ -9,9 +9,10 @@ WITH inserted AS (
         WITH ORDINALITY AS made (topic, id, order_key, record_key, payload, headers, tenant, place)
     ORDER BY made.place
 )
--- A relay that sleeps holds this lock alone, and is woken at the COMMIT. Who gets its share tells
--- nobody: until its transaction ends no relay goes to sleep. A notification for each transaction
--- would line up all commits of the database behind one another, those for a standby included.
+-- A sleeping relay holds this lock exclusively, and a writer that cannot share it wakes it at the
+-- COMMIT. A writer that gets its share sends no notification: until its transaction ends no relay
+-- goes to sleep. A notification for each transaction would serialize all commits of the database,
+-- those that wait for a standby included.
 SELECT CASE WHEN NOT pg_try_advisory_xact_lock_shared(
         hashtextextended(format('onceward outbox sleeps {schema} %L', $1::text), 0))
     THEN pg_notify('onceward_outbox_{schema}', '') END

@@ -1,4 +1,4 @@
--- The last replay that was asked for in the same words.
+-- The last replay that was requested with the same words.
 SELECT replay, finished_at IS NOT NULL, ranges::text, started_by, coalesce(finished_at, started_at)
 FROM {schema}.replays WHERE consumer_group = $1 AND topic = $2 AND description = $3
 ORDER BY replay DESC

@@ -12,7 +12,7 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
         + coalesce(pg_total_relation_size(made.filters), 0)
         + coalesce(pg_total_relation_size(made.batches), 0)
         + coalesce(pg_total_relation_size(made.results), 0)
-        -- Of all lease ledgers together, which are in one table; with the open generation.
+        -- The bytes of all lease ledgers, which are in one table; with the open generation.
         + CASE WHEN l.store = 'lease' AND g.sealed_at IS NULL
             THEN pg_total_relation_size('{schema}.leases') ELSE 0 END,
     greatest(0, extract(epoch FROM clock_timestamp() - coalesce(g.sealed_at, ended.oldest)
@@ -30,8 +30,8 @@ FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
         to_regclass(format('{schema}.filters_%s_%s', g.ledger, g.generation)) AS filters,
         to_regclass(format('{schema}.batches_%s_%s', g.ledger, g.generation)) AS batches,
         to_regclass(format('{schema}.results_%s_%s', g.ledger, g.generation)) AS results) AS made
-    -- A `lease` ledger's rows are in no generation; they are told with the open one. Many are not
-    -- counted one by one.
+    -- A `lease` ledger's rows are in no generation; they are shown with the open one. Large numbers
+    -- are not counted one by one.
     CROSS JOIN LATERAL (SELECT CASE WHEN count(*) < 100000 THEN count(*) ELSE greatest(count(*),
             (SELECT 100 * count(*) FROM {schema}.leases AS known TABLESAMPLE SYSTEM (1)
                 REPEATABLE (0) WHERE known.ledger = l.ledger)) END AS leases

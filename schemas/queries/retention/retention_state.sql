@@ -1,6 +1,6 @@
 SELECT g.generation, (extract(epoch FROM clock_timestamp() - g.created_at) * 1000)::bigint,
-    -- Of a log's table the digests lie beside it (TOAST); an empty one is of no size.
-    -- A `lease` ledger's generations hold the results of its effects alone.
+    -- The digests of a log's table are in its TOAST table; an empty one has no size. A `lease`
+    -- ledger's generations hold only the results of its effects.
     CASE WHEN l.store = 'lease' THEN coalesce(pg_relation_size(to_regclass(
             format('{schema}.results_%s_%s', g.ledger, g.generation))), 0)
         WHEN l.store = 'log' AND pg_relation_size(made.name) > 0 THEN pg_table_size(made.name)

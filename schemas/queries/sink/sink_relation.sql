@@ -1,4 +1,4 @@
--- The table that a sink writes to, by its quoted name; no row where there is none.
+-- The table that a sink writes to, by its quoted name; no row if there is none.
 SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence, c.relhasrules,
     row_security_active(c.oid), has_table_privilege(c.oid, 'INSERT'),
     has_table_privilege(c.oid, 'DELETE'), coalesce(t.typarray, 0), c.reltype

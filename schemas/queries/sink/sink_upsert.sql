@@ -1,4 +1,4 @@
--- Of the messages for one row a single one is kept, so that ON CONFLICT never meets its own row
+-- Keeps one of several messages for a row, so that ON CONFLICT never meets its own row
 -- (21000). The server compares the keys, with the column's own equality (1.0 and 1.00, blanks,
 -- collations), and its order is the same in every worker.
 INSERT INTO {table} AS target ({columns})

@@ -1,4 +1,4 @@
-// onceward-campaign: runs seeds with faults against workers and judges what they leave behind.
+// onceward-campaign: runs seeds with faults against workers and judges what they leave.
 // Exit 0: no violation; 1: at least one; 2: it could not run. `--help` lists the options.
 
 #include <sys/utsname.h>

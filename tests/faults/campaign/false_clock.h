@@ -11,7 +11,7 @@
 
 namespace onceward::campaign {
 
-// Makes the file, with a clock that is right, and a copy of the library beside it, where the
+// Makes the file, with a clock that is right, and a copy of the library next to it, where the
 // process's user may read both. Answers with the environment to start the process with. Throws
 // std::runtime_error.
 std::vector<std::string> false_clock(const std::filesystem::path& file);

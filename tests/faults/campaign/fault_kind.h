@@ -42,33 +42,33 @@ enum class FaultKind : std::uint8_t {
     terminate_backend,
     read_only,
     connections_full,
-    fail_over,  // to a standby without the last commits
-    long_table_lock,    // somebody holds the sink's table for tens of seconds
-    create_index,       // on the sink's table, under load
-    add_column,         // to it
-    alter_column_type,  // int to bigint, which writes the whole table anew
-    disk_full,          // 53100, and room again
-    restore,            // of a copy of the whole server that was taken seconds before
-    operator_pause,     // `onceward pause`, and `resume`
-    operator_skip,      // `onceward offsets skip`, while the topic is paused
-    operator_forward,   // `onceward offsets --set`, over messages that nobody has read
-    operator_back,      // the same, to messages that were passed
-    operator_retire,    // `onceward groups retire`, and `--undo`
-    operator_import,    // of keys that come later
-    operator_forget,    // of keys that were applied
-    operator_replay,    // `onceward replay`, killed, and said again at the end
-    operator_redrive,   // `onceward dlq redrive`, killed, and said again at the end
-    migrate_again,      // `onceward migrate up` and `migrate status`, once more
-    trouble_lock,        // of several topics one's table is locked; the others are to go on
-    trouble_rights,      // the same, by a right that is taken away for a while
-    trouble_retry,       // the same, by a trigger that says 55P03 of each row
-    commit_error,        // the answer to an OffsetCommit comes with an error code
-    group_error,         // so does that of a heartbeat, or of joining the group
+    fail_over,            // to a standby without the last commits
+    long_table_lock,      // somebody holds the sink's table for tens of seconds
+    create_index,         // on the sink's table, under load
+    add_column,           // to it
+    alter_column_type,    // int to bigint, which writes the whole table again
+    disk_full,            // 53100, and room again
+    restore,              // of a copy of the whole server that was taken seconds before
+    operator_pause,       // `onceward pause`, and `resume`
+    operator_skip,        // `onceward offsets skip`, while the topic is paused
+    operator_forward,     // `onceward offsets --set`, over messages that nobody has read
+    operator_back,        // the same, to messages that were passed
+    operator_retire,      // `onceward groups retire`, and `--undo`
+    operator_import,      // of keys that come later
+    operator_forget,      // of keys that were applied
+    operator_replay,      // `onceward replay`, killed, and said again at the end
+    operator_redrive,     // `onceward dlq redrive`, killed, and said again at the end
+    migrate_again,        // `onceward migrate up` and `migrate status`, once more
+    trouble_lock,         // of several topics one's table is locked; the others are to go on
+    trouble_rights,       // the same, by a right that is taken away for a while
+    trouble_retry,        // the same, by a trigger that says 55P03 of each row
+    commit_error,         // the answer to an OffsetCommit comes with an error code
+    group_error,          // so does that of a heartbeat, or of joining the group
     worker_clock_step,    // of a day or less, either way
     postgres_clock_step,  // the same, of the server
     leader_move,          // of three brokers one leaves, and comes back
-    added_beside_reach,  // partitions, to a topic whose ledger reaches one partition
-    recreate_topic,      // deleted, created again and adopted, after the verdict
+    added_beside_reach,   // partitions, to a topic whose ledger reaches one partition
+    recreate_topic,       // deleted, created again and adopted, after the verdict
 };
 
 struct FaultName {

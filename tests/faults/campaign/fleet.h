@@ -49,7 +49,7 @@ class Fleet {
     // SIGTERM; `again`: another one follows when it has left.
     bool terminate(int slot, FaultKind counted_as, bool again);
 
-    // Sees who ended, thaws and starts whoever is due.
+    // Notices ended processes; thaws and starts those that are due.
     void look();
     // Every planned slot has a worker of the release program that nothing is done to, and that
     // runs.

@@ -26,7 +26,7 @@ struct HookCall {
     std::string key;
     std::string body;
 };
-// The request in these bytes; none where more are to come. Anything else than a worker's call is a
+// The request in these bytes; none if more are to come. Anything else than a worker's call is a
 // std::runtime_error or std::invalid_argument.
 std::optional<HookCall> hook_call(const std::string& bytes);
 

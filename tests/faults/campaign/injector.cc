@@ -179,8 +179,8 @@ void Injector::kill_worker(const FaultPlan& fault) {
     }
 }
 
-// Of the worker whose relay leads, if nothing is done to it: only that one comes by the relay's
-// step. Who takes its place tries to lead at once, the others every 2 s.
+// The slot of the worker whose relay leads, if nothing is done to it: only that one comes by the
+// relay's step. A worker that takes its place tries to lead at once, the others every 2 s.
 int Injector::leading_slot() try {
     const std::string leader = session()->value(
         "SELECT coalesce(max(application_name), '') FROM pg_stat_activity JOIN pg_locks USING (pid)"

@@ -35,13 +35,13 @@ class Injector {
         Feeder& feeder;
         Tally& tally;
         std::function<void()> before_fail_over;
-        SmallDisk* disk = nullptr;  // none where the seed has none
+        SmallDisk* disk = nullptr;  // none if the seed has none
     };
     explicit Injector(Parts parts);
     ~Injector();
 
     void begin(const FaultPlan& fault);
-    // Looks at what goes on, and ends what is over.
+    // Checks what is under way, and ends what is over.
     void advance();
     // Ends all of it; the stage is healed afterwards.
     void finish();
@@ -53,7 +53,7 @@ class Injector {
         std::int64_t to_us = 0;
     };
     LostTime lost() const { return lost_; }
-    // When a topic was in trouble, or from when on it must stand still.
+    // When a topic was in trouble, or from when on it must make no progress.
     struct TopicTime {
         std::size_t topic = 0;
         std::int64_t from_us = 0;

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr auto broker_patience = 8s;
 
-// Who asks a frozen broker waits for whoever thaws it.
+// A request to a frozen broker waits until it is thawed.
 bool Injector::broker_away(const FaultPlan& fault) {
     const bool away =
         another_is_on(FaultKind::broker_kill) || another_is_on(FaultKind::broker_freeze);
@@ -44,7 +44,7 @@ bool Injector::await_coordinator() {
     return true;
 }
 
-// A start takes seconds, and sometimes half a minute: what else goes on must end in its time.
+// A start takes seconds, and sometimes half a minute: what else runs must end in its time.
 void Injector::await_broker(const FaultPlan& fault) {
     if (starting_broker_.wait_for(20ms) != std::future_status::ready) {
         if (Clock::now() > broker_killed_ + broker_patience) parts_.fleet.broker_is_long_away();

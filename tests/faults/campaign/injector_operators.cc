@@ -1,4 +1,4 @@
-// What an operator does beside the faults, by the release program's own commands. Each runs in a
+// What an operator does during the faults, by the release program's own commands. Each runs in a
 // thread of its own; what it changed on purpose is written down for the checker.
 #include <algorithm>
 #include <fstream>
@@ -51,7 +51,7 @@ bool pause_for(const Operator& by, const std::string& topic,
     try {
         did = meanwhile();
     } catch (const std::exception&) {
-        // The topic goes on all the same.
+        // The topic continues all the same.
     }
     return by.until({"resume", topic}, {done, nothing_there}) && did;
 }

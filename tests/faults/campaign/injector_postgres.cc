@@ -127,8 +127,8 @@ void Injector::fail_over(const FaultPlan& fault) {
         parts_.tally.nothing(fault.kind, "the primary is down");
         return;
     }
-    // A fence whose making is lost leaves Kafka's offset alone behind, with our mark: the partition
-    // then stops and asks, as it must. Here they are all to go on.
+    // A fence whose creation is lost leaves only Kafka's offset, with our mark: the partition
+    // then stops and asks, as it must. Here they are all to continue.
     int partitions = 0;
     for (std::size_t topic = 0; topic < parts_.names.topics.size(); ++topic)
         partitions += parts_.feeder.partitions(topic);

@@ -38,7 +38,7 @@ bool Injector::every_partition_has_a_fence() {
            partitions;
 }
 
-// As with a fail-over, a fence that the copy lacks would leave Kafka's offset alone behind.
+// As with a fail-over, a fence that the copy lacks would leave only Kafka's offset.
 void Injector::restore_server(const FaultPlan& fault) {
     const bool ready = parts_.stage.postgres().running() && !another_is_on(FaultKind::read_only) &&
                        every_partition_has_a_fence();

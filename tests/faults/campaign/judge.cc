@@ -21,7 +21,7 @@ std::string name_of(Policy policy) {
     return "";
 }
 
-// When topics were in trouble, and from when on they stand still.
+// When topics were in trouble, and from when on they make no progress.
 void add_times(nlohmann::json& complete, const Names& names, const Judged& judged) {
     for (const Injector::TopicTime& trouble : judged.troubles)
         complete["troubles"].push_back({{"topic", names.topics[trouble.topic]},

@@ -17,8 +17,8 @@ struct Judged {
     Injector::LostTime lost;
     bool rewound = false;
     std::vector<Injector::TopicTime> troubles;
-    // A topic that stands still from then on, with this many partitions, and whether a worker says
-    // so.
+    // A topic that makes no progress from then on, with this many partitions, and whether a worker
+    // says so.
     struct Halted {
         Injector::TopicTime since;
         int partitions = 0;

@@ -266,8 +266,8 @@ void use_webhook(Plan& plan) {
                    .rotate_claims = 1'000'000};
 }
 
-// Beside fewer messages. Each process has about twice the sessions of one without routes, and one
-// alone would leave nobody to send a request to again.
+// Together with fewer messages. Each process has about twice the sessions of one without routes,
+// and one alone would leave nobody to send a request to again.
 void use_http(Draws& draws, Plan& plan) {
     plan.outside = Outside::http;
     fewer_messages(plan.workload, requests_come_beside);

@@ -26,7 +26,7 @@ enum class Assignor : std::uint8_t { eager, cooperative, consumer_protocol };
 enum class Repeats : std::uint8_t { any, hot, recent, mirrored };
 
 // What there is outside of topics and the sinks' tables: a record in a topic for each effect, a
-// call in its place, or requests that come to the workers' own front doors, beside the messages.
+// call in its place, or requests to the workers' own front doors, in addition to the messages.
 enum class Outside : std::uint8_t { nothing, outbox, webhook, http };
 
 // What a seed is about besides its faults. Each has faults of its own (plan_trials.cc).
@@ -39,7 +39,7 @@ enum class Trial : std::uint8_t {
     operators,  // somebody uses the commands
     trouble,    // of several topics one is in trouble
     clocks,        // of workers and of the server; they are set
-    leader_moves,  // on three brokers, beside producers with open transactions
+    leader_moves,  // on three brokers, with producers that have open transactions
     group_errors,  // the broker answers the group protocol with error codes
     reach,      // ledgers reach one partition each, and partitions may be added
 };
@@ -61,13 +61,13 @@ struct WorkloadPlan {
     std::string key_prefix = "key-";  // a number follows
     int messages = 0;
     int portion = 0;  // messages handed to the producer at once
-    // Of a thousand messages.
+    // Shares of a thousand messages.
     int repeated = 0;
     int undecodable = 0;
     int refused = 0;  // by the table; each costs a batch its halving
     int keyless = 0;
     int tombstones = 0;
-    // Of a hundred portions: sent in a transaction, and of those the ones that are aborted.
+    // Shares of a hundred portions: sent in a transaction, and of these the aborted ones.
     int transactions = 0;
     int aborted = 0;
 };
@@ -88,10 +88,10 @@ struct FleetPlan {
     int batch_messages = 500;
 };
 
-// Of those who send requests.
+// The clients that send requests.
 struct RequestPlan {
     int clients = 0;
-    // Of a hundred: keys that several clients have at once, and requests with another body.
+    // Shares of a hundred: keys that several clients have at once, and requests with another body.
     int shared = 0;
     int other_bodies = 0;
 };

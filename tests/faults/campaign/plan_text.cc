@@ -73,7 +73,7 @@ std::string_view text_of(Trial trial) {
         case Trial::trouble: return "of several topics one is in trouble\n";
         case Trial::group_errors: return "the broker answers the group with error codes\n";
         case Trial::clocks: return "clocks are set\n";
-        case Trial::leader_moves: return "of three brokers each leaves, beside transactions\n";
+        case Trial::leader_moves: return "of three brokers each leaves, during transactions\n";
         case Trial::reach: return "a ledger reaches one partition\n";
     }
     return "";

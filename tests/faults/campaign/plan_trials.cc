@@ -1,6 +1,6 @@
 // What some seeds are about besides the faults that all have: DDL, codes of the sink's own, a full
 // disk, a restore, operators' commands, one topic in trouble, ledgers of one partition; and
-// fail-overs beside routes and calls.
+// fail-overs during requests and calls.
 
 #include <algorithm>
 
@@ -98,7 +98,7 @@ void use_operators(Draws& draws, Plan& plan) {
     place(FaultKind::operator_redrive, {4000, 11'000}, {200, 1200});
 }
 
-// How long another topic stands still is judged, so that what stops all of them is left out.
+// How long another topic makes no progress is judged, so that what stops all of them is left out.
 void use_trouble(Draws& draws, Plan& plan) {
     plan.trial = Trial::trouble;
     std::erase_if(plan.faults, [](const FaultPlan& fault) {

@@ -20,7 +20,7 @@ using support::RawClient;
 using support::RawResponse;
 
 constexpr milliseconds before_the_next_try{25};
-// One that is not told for so long is left to finish(); its client goes on with others.
+// One that is not told for so long is left to finish(); its client continues with others.
 constexpr milliseconds patience_with_one{4000};
 constexpr std::size_t asked_again = 150;
 constexpr int askers_of_a_shared_key = 6;

@@ -29,7 +29,7 @@ struct RequestAnswer {
     std::string body;
     std::int64_t sent_us = 0;  // when the request went, in microseconds since 1970; 0: not known
 };
-// Whoever gets that need not send the request again.
+// A client that gets that need not send the request again.
 bool definitive(const RequestAnswer& answer);
 
 // By the clock that the database has as well: both are of this machine.

@@ -42,7 +42,7 @@ double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Of the schema, which is dropped in the end whatever became of the session that made it.
+// The seed's schema, which is dropped in the end whatever became of the session that made it.
 class SeedSchema {
   public:
     explicit SeedSchema(const Stage& stage)
@@ -269,7 +269,7 @@ class SeedRun {
     }
 
     // A broker that is killed looks through all that it has when it starts again: what seeds leave
-    // behind would make each a bit slower than the one before.
+    // left would make each a bit slower than the one before.
     void clean() {
         if (plan_.trial == Trial::clocks) stage_.use_true_clock();
         std::vector<std::string> topics = names_.topics;

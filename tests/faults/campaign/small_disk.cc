@@ -28,7 +28,7 @@ SmallDisk::SmallDisk(PrivatePostgres& server, std::string dsn)
     : dsn_(std::move(dsn)), name_(support::unique_name("small")) {
     struct stat owner {};
     if (stat(server.folder().c_str(), &owner) != 0)
-        throw std::runtime_error("the server's folder cannot be looked at");
+        throw std::runtime_error("the server's folder cannot be read");
     std::string pattern =
         (std::filesystem::temp_directory_path() / "onceward-small-disk-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
@@ -40,7 +40,7 @@ SmallDisk::SmallDisk(PrivatePostgres& server, std::string dsn)
         throw std::runtime_error("no small disk can be mounted here: " + why);
     }
     try {
-        // A tablespace's folder must be empty; the filler lies beside it.
+        // A tablespace's folder must be empty; the filler is next to it.
         const std::filesystem::path space = folder_ / "tables";
         std::filesystem::create_directory(space);
         for (const std::filesystem::path& path : {folder_, space}) {

@@ -176,7 +176,7 @@ void Stage::heal() {
         proxy->black_hole(false);
         proxy->refuse(false);
     }
-    // What is still waiting in a hole goes on no other way.
+    // What is still waiting in a hole takes no other way.
     postgres_proxy_.cut_all();
     kafka_proxy_.cut_all();
     broker_.thaw();

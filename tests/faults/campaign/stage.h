@@ -1,6 +1,6 @@
 #pragma once
 // What the seeds of one lane run on, one after another: a real broker and a real PostgreSQL, each
-// behind a proxy that the workers go through. Nobody else goes there: the campaign's own clients
+// with a proxy that only the workers go through: the campaign's own clients
 // have ways of their own. Used by one thread, with which broker and server end.
 
 #include <memory>

@@ -160,7 +160,7 @@ std::string sink_columns(Trial trial) {
            " CHECK (amount >= 0),"
            "kafka_partition int NOT NULL, kafka_offset bigint NOT NULL,"
            "landed bigint GENERATED ALWAYS AS IDENTITY" +
-           // A table that is written anew loses each row's xmin.
+           // A table that is written again loses each row's xmin.
            (changes ? std::string(", ") + written_by + " xid8 NOT NULL DEFAULT pg_current_xact_id()"
                     : "");
 }

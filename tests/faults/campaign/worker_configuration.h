@@ -16,7 +16,7 @@ struct Addresses {
     std::string dsn;
 };
 
-// Of the worker process in that slot of the fleet.
+// The configuration of the worker process in that slot of the fleet.
 std::string worker_configuration(const Plan& plan, const Names& names, const Addresses& addresses,
                                  int slot);
 // What all members of the group agree on.

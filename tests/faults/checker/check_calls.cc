@@ -22,7 +22,7 @@ std::string describe(const LeaseMove& move) {
            ", session " + std::to_string(move.session);
 }
 
-// Whoever lets a key go leaves it to nobody.
+// A released key belongs to no owner.
 bool left_to_nobody(const LeaseMove& move) {
     return !move.claimed && move.new_owner == "00000000-0000-0000-0000-000000000000";
 }
@@ -143,7 +143,7 @@ class Calls {
         if (!downstream_.insert(called.calls.front()->key).second) shared_.at(where);
     }
 
-    // Whoever was refused for good is told so by a dead letter that comes with the key's end.
+    // A permanent refusal is reported by a dead letter that is written with the key's end.
     template <typename Where>
     void check_failure(const CalledKey& called, const Where& where) {
         if (called.lease == nullptr || called.lease->state != LeaseState::failed) return;

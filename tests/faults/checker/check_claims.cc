@@ -1,4 +1,4 @@
-// I6, I8: claims beside effects, and what retention took away.
+// I6, I8: claims with effects, and what retention took away.
 
 #include <algorithm>
 #include <set>

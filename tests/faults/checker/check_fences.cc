@@ -143,7 +143,7 @@ Violations check_coverage(const Joined& joined) {
     Finding beyond("I3", "a message has its row, claim or dead letter, and no fence has passed it");
     if (!joined.evidence().settings.rewound) find_unpassed(joined, beyond);
     beyond.into(violations);
-    Finding past("I3", "a fence stands behind the log's end");
+    Finding past("I3", "a fence is after the log's end");
     for (const auto& [name, view] : joined.partitions()) {
         if (view.fence != nullptr && view.end_known && view.fence->next_offset > view.end) {
             past.at([&, &partition = name, &fence = *view.fence, end = view.end] {

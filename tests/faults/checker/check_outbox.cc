@@ -71,7 +71,7 @@ class Copies {
                joined_.keys()[static_cast<std::size_t>(message.key)].applied > 0;
     }
 
-    // First copies alone: a later one may be sent behind what followed. The messages of one
+    // First copies alone: a later one may be sent after what followed. The messages of one
     // partition have an order.
     void check_order(const PublishedRecord& record, const Message& message) {
         if (!record.key || joined_.evidence().settings.failed_over) return;
@@ -79,7 +79,7 @@ class Copies {
             order_.try_emplace({*record.key, message.place.in()}, -1).first->second;
         if (message.place.offset < before) {
             disorder_.at([&] {
-                return joined_.describe(message) + " behind offset " + std::to_string(before);
+                return joined_.describe(message) + " after offset " + std::to_string(before);
             });
         }
         before = std::max(before, message.place.offset);

@@ -1,4 +1,4 @@
-// I17: requests to routes, and what they have left behind.
+// I17: requests to routes, and what they have left.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ bool success(const Request& request) { return request.status >= 200 && request.s
 bool refused(const Request& request) {
     return request.status == conflict && request.problem == reused;
 }
-// Whoever got that need not ask again.
+// A client that got that need not ask again.
 bool definitive(const Request& request) { return success(request) || refused(request); }
 
 // All of one key.

@@ -1,5 +1,5 @@
 // I18: trouble stays where it is. And I1, where a ledger tells keys apart by their partition: a
-// topic whose number of partitions has changed stands still.
+// topic whose number of partitions has changed makes no progress.
 
 #include <algorithm>
 
@@ -9,8 +9,9 @@
 namespace onceward::checker {
 namespace {
 
-// So long may a partition stand still though it has messages: a worker that dies is missed after a
-// second, one that starts needs another one, and a table that is locked has its turn in between.
+// So long may a partition make no progress though it has messages: a worker that dies is missed
+// after a second, one that starts needs another one, and a table that is locked has its turn in
+// between.
 constexpr std::int64_t longest_standstill_us = 10'000'000;
 
 // Where a fence stood, from one time to another.

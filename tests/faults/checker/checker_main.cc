@@ -1,6 +1,6 @@
-// onceward-checker [--summary] SCENE.json: reads what a run has left behind, judges it and prints
+// onceward-checker [--summary] SCENE.json: reads what a run has left, judges it and prints
 // JSON; with --summary also a text for people, to the standard error.
-// onceward-checker --sample SCENE.json [--seconds N]: looks at a run while it goes on, for N
+// onceward-checker --sample SCENE.json [--seconds N]: looks at a run from outside, for N
 // seconds or until SIGTERM. Exit status: 0 all holds, 1 violations, 2 could not be checked.
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
-// What a run with faults has left behind: what was produced, what Kafka's log holds, what
-// PostgreSQL holds, what was seen while it ran. Plain values; whoever has them fills them in (the
+// What a run with faults has left: what was produced, what Kafka's log holds, what
+// PostgreSQL holds, what was seen while it ran. Plain values; their owner fills them in (the
 // loaders of this folder, or a test from memory; every member has an initializer, so that
 // designated ones may leave some out). Topics are numbers: places in Evidence::topics.
 // DANGER: nothing in this folder shares code with the product, nor with what links it: a mistake
@@ -30,7 +30,7 @@ struct Place {
     PartitionName in() const { return {topic, partition}; }
 };
 
-// What must become of a message, known by whoever made it.
+// What must become of a message, known by its producer.
 enum class Nature : std::uint8_t {
     good,         // can be applied
     undecodable,  // never: a dead letter, also where its key was applied before
@@ -260,7 +260,7 @@ struct RequestClaim {
     Transaction transaction = 0;
 };
 
-// What is replayed to whoever sends the request again.
+// What is replayed to a repeat of the request.
 struct StoredAnswer {
     int ledger = 0;
     std::string digest{};
@@ -287,7 +287,7 @@ struct KeyCommand {
 };
 
 // One topic is in trouble of its own for that time: its table is locked, for instance. All others
-// must go on.
+// must continue.
 struct Trouble {
     int topic = 0;
     std::int64_t from_us = 0;
@@ -300,7 +300,7 @@ struct Standstill {
     std::int64_t from_us = 0;
 };
 
-// A partition that stands still on purpose; `said`: by log, metric or readiness.
+// A partition that makes no progress on purpose; `said`: by log, metric or readiness.
 struct Halted {
     PartitionName name{};
     bool said = false;
@@ -342,7 +342,7 @@ struct Settings {
     bool committed_offset_moved = false;  // others moved the group's offset in Kafka
     bool rewound = false;                 // an operator moved a fence
     bool audited = false;                 // audit.sql was installed before the first worker
-    // A fence's owner works through one session of the server; false behind a pooler.
+    // A fence's owner works through one session of the server; false with a pooler.
     bool one_session_each = true;
 };
 
@@ -385,7 +385,7 @@ struct Evidence {
 // more than one without an answer. Calls of that time may be without a lease.
 void excuse_what_was_lost(Evidence& evidence);
 
-// The log as the produced list tells it: for whoever has no Kafka, with places that are all known.
+// The log as the produced list says: for runs without Kafka, with places that are all known.
 // `ends`: where a partition ends in control records or aborted messages.
 std::vector<PartitionLog> log_of(const std::vector<ProducedMessage>& produced,
                                  const std::map<PartitionName, std::int64_t>& ends = {});

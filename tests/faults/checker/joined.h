@@ -1,5 +1,5 @@
 #pragma once
-// The evidence with its indexes: each message of the log beside what was produced and what became
+// The evidence with its indexes: each message of the log, what was produced and what became
 // of it. Made once, then only read; borrows the evidence for its life.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace onceward::checker {
 
 enum class Outcome : std::uint8_t {
-    waiting,  // the fence has not reached it, or began behind it
+    waiting,  // the fence has not reached it, or began after it
     applied,
     duplicate,
     conflict,
@@ -93,7 +93,7 @@ class Joined {
     bool differs(const Message& message) const;
     // When its transaction moved the fence, by the audit; 0: not known.
     std::int64_t applied_at(const Message& message) const;
-    // The move of that transaction over that place; null where there is none.
+    // The move of that transaction over that place; null if there is none.
     const FenceMove* move_over(const Place& place, Transaction transaction) const;
     // Whether claims may be gone because retention has dropped a generation.
     bool generations_dropped() const { return generations_dropped_; }

@@ -35,7 +35,7 @@ using Consumer = std::unique_ptr<rd_kafka_t, CloseConsumer>;
 Consumer open_consumer(const KafkaSource& source, const std::string& isolation);
 int partition_count(rd_kafka_t* consumer, const std::string& topic,
                     std::chrono::milliseconds limit);
-// First offset and end. Behind a reader of committed messages the end is the last stable offset.
+// First offset and end. For a reader of committed messages the end is the last stable offset.
 std::pair<std::int64_t, std::int64_t> range_of(rd_kafka_t* consumer, const std::string& topic,
                                                int partition, std::chrono::milliseconds limit);
 void throw_on_error(rd_kafka_resp_err_t error, const std::string& what);

@@ -63,7 +63,7 @@ class Reader {
         return {topics_.at(rd_kafka_topic_name(message.rkt)), message.partition};
     }
 
-    // Ends are those of all messages: behind the last stable offset an open transaction may lie.
+    // Ends are those of all messages: after the last stable offset an open transaction may lie.
     void find_partitions() {
         const Consumer all = open_consumer(source_, "read_uncommitted");
         for (const auto& [topic, number] : topics_) {

@@ -138,7 +138,7 @@ class Loader {
     void read_log(int ledger, std::int64_t generation, bool segment,
                   const std::unordered_map<std::int64_t, int>& topics) {
         const std::string name = std::to_string(ledger) + "_" + std::to_string(generation);
-        // A segment's digests are sorted, each beside the number of its batch.
+        // A segment's digests are sorted, each with the number of its batch.
         const std::string digests_of_batches =
             "(SELECT seq, source, transaction AS xmin, partitions, first_offsets, last_offsets,"
             " (SELECT decode(coalesce(string_agg(encode(substr(s.digests, 16 * n + 1, 16), 'hex'),"

@@ -22,7 +22,7 @@ struct SinkTable {
     std::string target;        // upsert: the column that rows are unique by
     std::string topic_column;  // where topics share a table
     // An xid8 with the transaction that wrote the row. Without it that is the row's xmin, which a
-    // table that is written anew loses.
+    // table that is written again loses.
     std::string transaction;
 };
 
@@ -46,7 +46,7 @@ class PgSession;
 // topics, by the number of what feeds a ledger; rows of others are passed over.
 void read_leases(PgSession& session, const std::string& schema,
                  const std::unordered_map<std::int64_t, int>& sources, Evidence& evidence);
-// What requests have left behind: rows of `table` (number, key, body), and the claims and stored
+// What requests have left: rows of `table` (number, key, body), and the claims and stored
 // answers of the ledgers that routes feed. In a REPEATABLE READ transaction of its own.
 void load_request_effects(const DatabaseSource& source, const std::string& table,
                           Evidence& evidence);

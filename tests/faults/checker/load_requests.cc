@@ -1,4 +1,4 @@
-// What requests to routes have left behind. Their ledgers have no places: a claim is known by its
+// What requests to routes have left. Their ledgers have no places: a claim is known by its
 // transaction and its digest alone.
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class RequestLoader {
     }
 
     // A table has a row for each, a log one for each transaction, with its digests in a line; a
-    // segment has them sorted, each beside the number of its transaction's row.
+    // segment has them sorted, each with the number of its transaction's row.
     void read_claims(const std::string& name, const std::string& store) {
         std::string sql = "SELECT xmin, replace(digest::text, '-', '') FROM " + schema_ + "claims_";
         if (store == "log") {

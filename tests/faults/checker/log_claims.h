@@ -1,7 +1,7 @@
 #pragma once
 // Claims of ledgers that are logs: a row holds a batch's digests, and where the batch came from,
 // but not the place of each claim. A transaction's claims are as many as the rows that it wrote,
-// and where: so they are laid beside its effects. Pure.
+// and where: so they are compared with its effects. Pure.
 
 #include <string>
 #include <vector>

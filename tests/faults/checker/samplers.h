@@ -1,5 +1,5 @@
 #pragma once
-// What is looked at while the workers run: Kafka's offset against the fence (I2), owners (I5),
+// What is checked while the workers run: Kafka's offset against the fence (I2), owners (I5),
 // memory, descriptors, threads and connections (I13). The judgements are pure; a Sampler does the
 // looking, in the thread of its caller. A server or broker that does not answer makes no sample:
 // faults are the point of the run.
@@ -27,7 +27,7 @@ struct SampleOptions {
     std::vector<int> pids;  // of workers; connections are those of their application_name
     std::string application_name = "onceward";  // and what begins so
     std::chrono::milliseconds every{500};
-    // Owners are looked at with every n-th look, and the last: they stay written down, and a look
+    // Owners are checked with every n-th look, and the last: they stay written down, and a look
     // reads the newest 5000 moves.
     int owners_every = 1;
     Budgets budgets;

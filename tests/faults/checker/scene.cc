@@ -260,7 +260,7 @@ Scene read_scene(const std::filesystem::path& file) {
 }
 
 // DANGER: Kafka's offsets first and the fences after them, as a worker that still runs moves the
-// fence before the offset. The log last: no fence may stand behind an end that was read before.
+// fence before the offset. The log last: no fence may be after an end that was read before.
 void load_sources(const DatabaseSource& postgres, const KafkaSource& kafka, Evidence& evidence) {
     const std::vector<CommittedOffset> committed = committed_offsets(kafka, evidence);
     load_database(postgres, evidence);

@@ -45,7 +45,7 @@ struct Scene {
     std::filesystem::path requests;        // empty: none were sent
     std::filesystem::path operators;       // what was done to keys; empty: nothing
     std::string request_table;             // where they take effect
-    std::filesystem::path secrets_folder;  // empty: not looked at
+    std::filesystem::path secrets_folder;  // empty: not checked
     std::vector<std::string> canaries;
     std::vector<std::string> secrets_except;  // files that hold the secret on purpose
     SampleOptions sample;

@@ -1,4 +1,4 @@
-// The three clients against `onceward serve`, with a real PostgreSQL behind it. Those of Python and
+// The three clients against `onceward serve`, with a real PostgreSQL. Those of Python and
 // TypeScript run their own tests, of which the ones against a front door take it from
 // ONCEWARD_FRONT_DOOR. In the end each order is in its table once: see expect_each_once().
 
@@ -164,7 +164,7 @@ TEST_F(Clients, OfCppGetALostAnswerAfterARestart) {
     CuttingProxy proxy(CuttingProxy::Protocol::bytes, door_->port());
     const std::string url = "http://127.0.0.1:" + std::to_string(proxy.port());
     const client::Options options{.retries = {.attempts = 1}, .store = &store};
-    // The second breaks off in a header behind the line with the status.
+    // The second breaks off in a header after the line with the status.
     for (const std::uint64_t bytes : {1, 30}) {
         client::Request request = order();
         request.key.reset();

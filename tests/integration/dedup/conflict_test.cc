@@ -1,4 +1,4 @@
-// A key that comes again with another fingerprint, by the policy of its topic and in every ledger.
+// A key that is repeated with another fingerprint, by the policy of its topic and in every ledger.
 
 #include "tests/integration/dedup/core_fixture.h"
 

@@ -115,7 +115,7 @@ class SealingTest : public CoreTest {
                 while (worker.step()) {
                     // No worker is done before its part of the sealing, however slow that is.
                     eventually(20s, [&] { return sealed >= worker.totals.applied / 500; });
-                    // Every few batches memory is read anew, half of the time from segments.
+                    // Every few batches memory is read again, half of the time from segments.
                     if (worker.totals.applied % 5 == 0) worker.lose_connection();
                 }
             });
@@ -140,7 +140,7 @@ class SealingTest : public CoreTest {
     RegisteredLedger registered_;
 };
 
-// Runs until the topic halts; what it says then. None where it does not, which fails the test.
+// Runs until the topic halts; what it says then. None if it does not, which fails the test.
 inline std::optional<TopicHalted> halt_of(CoreWorker& worker) {
     try {
         worker.run();

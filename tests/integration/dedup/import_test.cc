@@ -93,7 +93,7 @@ TEST_P(ImportTest, OneThatWasInterruptedGoesOnWhereItEnded) {
     EXPECT_EQ(second.claimed, 95);
     EXPECT_EQ(second.known, 0) << "pages were read twice";
     EXPECT_EQ(list.pages, 7);
-    // Finished: the next one begins anew, and finds all of them.
+    // Finished: the next one starts again, and finds all of them.
     const ImportReport third = run(list);
     EXPECT_FALSE(third.resumed);
     EXPECT_EQ(third.known, 95);

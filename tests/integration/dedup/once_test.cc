@@ -291,7 +291,7 @@ TEST_F(OnceTest, StatementsOfEarlierGenerationsDoNotGatherInASession) {
     EXPECT_EQ(call("a").kind, Kind::replayed);
 }
 
-// It computes between two statements, for longer than a session may usually stand still.
+// It computes between two statements, for longer than a session may usually be idle.
 TEST_F(OnceTest, AFunctionMayComputeBetweenItsStatementsForAsLongAsACallMayTake) {
     ConnectionOptions options = schema_.worker();
     options.idle_in_transaction_timeout = 300ms;
@@ -364,7 +364,7 @@ TEST_F(OnceTest, ALedgerThatAFailOverLostIsRegisteredAgain) {
     lose(2);
     Connection fresh(schema_.worker());
     EXPECT_EQ(once(fresh, {"pay", "", "c"}, ledger_, pay("c")).kind, Kind::applied)
-        << "the service made its session anew by itself";
+        << "the service made a new session by itself";
     EXPECT_EQ(claims(2), 0);
     EXPECT_EQ(claims(3), 1);
     lose(0);

@@ -225,7 +225,7 @@ TEST_P(ProcessorTest, AFenceThatIsRefusedIsNoMessagesFault) {
     EXPECT_EQ(dead_letters().size(), 0U);
 }
 
-// PARTITION_EOF: control records behind the last message are passed without a message.
+// PARTITION_EOF: control records after the last message are passed without a message.
 TEST_P(ProcessorTest, ASpanWithoutMessagesMovesTheFence) {
     ScriptedLog log(1);
     log.leave_gap(0, 12);
@@ -350,7 +350,7 @@ TEST_P(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
     EXPECT_EQ(dead_letters().size(), 100U);
 }
 
-// A batch that times out goes on in parts, which take longer than anybody may wait.
+// A batch that times out continues in parts, which take longer than anybody may wait.
 TEST_P(ProcessorTest, WhatMustBeGivenBackIsThrownAwayBetweenTheParts) {
     ScriptedLog log(1);
     for (int i = 0; i < 100; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// A sink for routes, and a door in front of it: each request inserts its key and body, and is
+// A sink for routes, and a front door for it: each request inserts its key and body, and is
 // answered with where it went. A body that begins with `fail` is a permanent failure, one that
 // begins with `bad` breaks the table's constraint, `boom` is too.
 

@@ -26,7 +26,7 @@ class RawClient {
     RawClient& operator=(const RawClient&) = delete;
 
     void send(const std::string& bytes);
-    // The next response; none where the connection ends first. `head`: it has no body, whatever its
+    // The next response; none if the connection ends first. `head`: it has no body, whatever its
     // length says.
     std::optional<RawResponse> receive(bool head = false);
     // Sends a request with a body and receives its answer.

@@ -1,4 +1,4 @@
-// The admin port beside real workers: what it counts, and when it says that something is wrong.
+// The admin port with real workers: what it counts, and when it says that something is wrong.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using support::eventually;
 using testing::HasSubstr;
 
-// A scene whose workers run in slots behind an admin port, as `onceward run` has them.
+// A scene whose workers run in slots with an admin port, as `onceward run` has them.
 class AdminScene {
   public:
     explicit AdminScene(int partitions = 1, std::size_t workers = 1)

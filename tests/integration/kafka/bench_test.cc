@@ -127,7 +127,7 @@ psql -qXc "$into($half + 1, $ONCEWARD_PEER_MESSAGES - ${LOST:-0}) AS n"
 
 class BenchWithPeers : public BenchCommand {
   protected:
-    // Row 5 beside a program of this text.
+    // Row 5 with a program of this text.
     nlohmann::json bench(const std::string& program, int exit_code) {
         const auto file = write("kcat-psql", program);
         std::filesystem::permissions(file, std::filesystem::perms::owner_all);

@@ -1,6 +1,6 @@
 // F21: the sink's table changes under a running worker. The topic stops and says why, nothing that
-// was meant for the old table lands in the new one, and when it is mended it goes on by itself,
-// within seconds: the slow tries are an hour apart here.
+// was meant for the old table is written to the new one, and when it is fixed it continues by
+// itself, within seconds: the slow tries are an hour apart here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(ChangedTables, ATypeThatCopyTakesSilentlyGetsTheRightValues) {
     EXPECT_EQ(scene.database().number("SELECT count(*) FROM effects WHERE 'key-' || id <> key"), 0);
 }
 
-// The sink is prepared again and goes on, without an error in the log.
+// The sink is prepared again and continues, without an error in the log.
 TEST(ChangedTables, AChangeThatFitsStopsNothing) {
     Scene scene;
     Worker& worker = scene.start(slow(scene));

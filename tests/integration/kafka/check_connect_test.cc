@@ -58,7 +58,7 @@ class CheckConnect : public testing::Test {
         return schema_.database().number("SELECT count(*) FROM " + table);
     }
 
-    // Ten messages, the first four trimmed away; the fence of partition 0 stands at `fence`.
+    // Ten messages, the first four trimmed away; the fence of partition 0 is at `fence`.
     void trimmed_log_with_fence_at(std::int64_t fence) {
         support::kafka().produce(topic_, std::vector(10, message("k", "{}")));
         support::kafka().delete_records(topic_, 0, 4);
@@ -174,11 +174,11 @@ TEST_F(CheckConnect, AFenceBehindTheLogsEndIsAnError) {
 
 TEST_F(CheckConnect, ATopicThatWasMadeAgainIsAnError) {
     trimmed_log_with_fence_at(5);
-    EXPECT_THAT(check_fences(configuration()).good, ElementsAre(HasSubstr("all 1 stand in")));
+    EXPECT_THAT(check_fences(configuration()).good, ElementsAre(HasSubstr("all 1 are in")));
     schema_.database().execute("UPDATE fences SET topic_id = 'AAAAAAAAAAAAAAAAAAAAAA'");
     const ConnectResult result = check_fences(configuration());
     ASSERT_EQ(result.findings.size(), 1U);
-    EXPECT_THAT(result.findings[0].message, HasSubstr("was made again"));
+    EXPECT_THAT(result.findings[0].message, HasSubstr("was recreated"));
 }
 
 TEST_F(CheckConnect, ASampleSaysWhatWouldBecomeOfEachRecordAndWritesNothing) {

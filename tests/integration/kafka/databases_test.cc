@@ -44,7 +44,7 @@ class TwoDatabases : public testing::Test {
         // Line 5 is that of the server `east`.
         std::ofstream(file_) << "group: " << group_ << "\nkafka: {bootstrap_servers: '"
                              << support::kafka_bootstrap_servers()
-                             // What a process leaves behind that could not close its members.
+                             // What is left of a process that could not close its members.
                              << "', properties: {session.timeout.ms: 6000, "
                                 "heartbeat.interval.ms: 1000}}\npostgres: {dsn: '"
                              << west_->dsn() << "', schema: " << schema_
@@ -228,7 +228,7 @@ TEST_F(TwoDatabases, WhileOneIsAwayOnlyItsTopicsWait) {
     EXPECT_THAT(checked.output, HasSubstr(":5:5: error: databases[0]: PostgreSQL says:"));
     EXPECT_THAT(checked.output, HasSubstr("postgres: reached, with settings that suit"));
     const Answer migrated = onceward({"migrate", "up"});
-    EXPECT_EQ(migrated.exit_code, 1) << "one is away, the other is looked at all the same";
+    EXPECT_EQ(migrated.exit_code, 1) << "one is away, the other is checked all the same";
     EXPECT_THAT(migrated.output, HasSubstr("postgres: schema " + schema_ + " is at version"));
 
     stop(process);

@@ -130,7 +130,7 @@ TEST_F(LostAnswer, KafkasOwnRetryOnANewConnectionAddsNoRecord) {
     expect_each_applied_once();
 }
 
-// A process that ends without the answer and goes on with the key that it had kept.
+// A process that ends without the answer and continues with the key that it had kept.
 TEST_F(LostAnswer, AProducerThatComesBackWithTheKeyAddsNoEffect) {
     std::string key;
     {

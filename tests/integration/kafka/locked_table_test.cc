@@ -1,4 +1,4 @@
-// Two topics in one worker, and the table of one of them is locked: the other topic goes on.
+// Two topics in one worker, and the table of one of them is locked: the other topic continues.
 // ONCEWARD_LOCK_SECONDS makes the lock as long as that, and the test then prints the other topic's
 // lag each second.
 
@@ -114,7 +114,7 @@ TEST(ALockedTable, DoesNotHoldUpAPartitionThatLeaves) {
             return looker.number("SELECT count(*) FROM pg_locks WHERE NOT granted") == sessions;
         });
     };
-    // The next batch gathers messages of both partitions while this one waits for the first lock.
+    // The next batch collects messages of both partitions while this one waits for the first lock.
     scene.database().execute("BEGIN; LOCK TABLE effects");
     scene.send(1);
     ASSERT_TRUE(waiting(1));

@@ -59,7 +59,7 @@ TEST(Log, WhatCannotBeDecodedOrMappedHasALineWithoutItsPayload) {
     EXPECT_EQ(log.text().find("canary"), std::string::npos);
 }
 
-// After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned anew, by
+// After _AUTO_OFFSET_RESET librdkafka takes no seek in the partition: it must be assigned again, by
 // each protocol's rules.
 class OutOfRange : public testing::TestWithParam<std::string> {};
 
@@ -109,7 +109,7 @@ TEST(Log, ATopicMadeAgainIsNotTakenForItsNamesake) {
     // Grown past the fence: every offset is there, and none means what it meant.
     scene.kafka().produce(scene.topic(), scene.make(80, 0));
     Worker& worker = scene.start();
-    EXPECT_THAT(Scene::halted(worker), HasSubstr("another log"));
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("not the one that the fence refers to"));
     EXPECT_EQ(scene.applied(), 50);
     EXPECT_EQ(scene.next_offset(0), 50);
 }
@@ -124,7 +124,7 @@ TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
     scene.kafka().produce(scene.topic(), scene.make(10, 0));
     // By the topic's id, or because the log ends below the fence, whichever is seen first.
     EXPECT_THAT(Scene::halted(worker),
-                AnyOf(HasSubstr("another log"), HasSubstr("below the fence")));
+                AnyOf(HasSubstr("not the one that the fence"), HasSubstr("below the fence")));
     EXPECT_EQ(scene.next_offset(0), 50);
     EXPECT_EQ(scene.applied(), 50);
 }
@@ -207,13 +207,13 @@ TEST(Log, AbortedTransactionsAndControlRecordsArePassedAndTheFenceReachesTheEnd)
     scene.expect_all_once();
     const std::int64_t end = scene.kafka().offsets(scene.topic(), 0).second;
     EXPECT_EQ(end, 20 + 20 + 5 + 3);
-    // Behind the last message there are only control records and what was aborted: the watermark's
+    // After the last message there are only control records and what was aborted: the watermark's
     // write moves the fence.
     EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == end; }));
     EXPECT_TRUE(
         eventually(patience, [&] { return scene.fence(0, "watermark IS NOT NULL") == "t"; }));
     // A control record may be of a later leader than the last message. With that one's epoch a seek
-    // there would be answered as one behind the end of a log that was cut.
+    // there would be answered as one after the end of a truncated log.
     EXPECT_EQ(scene.fence(0, "leader_epoch"), "-1");
     scene.kafka().produce(scene.topic(), scene.make(5, 0));
     EXPECT_TRUE(eventually(patience, [&] { return scene.next_offset(0) == end + 5; }));

@@ -67,7 +67,7 @@ TEST(Offsets, OurCommitsCarryTheMarkAndNeverPassTheFence) {
     ASSERT_TRUE(eventually(patience, [&] { return committed().has_value(); }));
     for (int round = 1; round < 8; ++round) {
         scene.send(400);
-        // The fence is looked at after: it only grows.
+        // The fence is read afterwards: it only grows.
         const auto sample = committed();
         ASSERT_TRUE(sample.has_value());
         EXPECT_LE(*sample, scene.next_offset(0));
@@ -151,7 +151,7 @@ TEST(Offsets, ARunningWorkerFollowsAFenceThatWasMoved) {
     Worker& worker = scene.start();
     scene.all_applied();
     scene.database().execute("DELETE FROM effects WHERE kafka_offset >= 150");
-    // Behind the rewind the claims are still known: read again, nothing applied. No message arrives
+    // After the rewind the claims are still known: read again, nothing applied. No message arrives
     // meanwhile, so that the worker must see it while it is idle.
     move(scene, 100);
     EXPECT_TRUE(eventually(patience, [&] { return worker.status().totals.duplicates == 100; }));

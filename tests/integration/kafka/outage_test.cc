@@ -1,5 +1,5 @@
-// PostgreSQL or the broker is away for seconds: the worker waits, stays what it was, and goes on by
-// itself.
+// PostgreSQL or the broker is away for seconds: the worker waits, stays what it was, and continues
+// by itself.
 
 #include <gtest/gtest.h>
 

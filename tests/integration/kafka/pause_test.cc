@@ -47,7 +47,7 @@ TEST(Pause, StopsATopicInAllWorkersWithoutARebalanceAndResumeReadsOnFromTheFence
     EXPECT_THAT(one.status().paused[0].second, HasSubstr("the-index-is-rebuilt"));
     const CapturedLog log;
     scene.send(300);
-    // Longer than a session's time-out: the poll goes on.
+    // Longer than a session's time-out: the poll continues.
     EXPECT_TRUE(stays(3s, [&] {
         return scene.applied() == 200 && one.status().partitions == 1 &&
                two.status().partitions == 1 && one.status().halted.empty();
@@ -89,7 +89,7 @@ TEST(Pause, AWorkerThatStartsMeanwhileReadsNothing) {
     scene.expect_all_once();
 }
 
-// The batch that a lock holds up when the pause comes lands; what is queued behind it does not.
+// The batch that a lock holds up when the pause comes lands; what is queued after it does not.
 TEST(Pause, TheBatchInFlightEnds) {
     Scene scene;
     WorkerOptions options = scene.options();

@@ -31,7 +31,7 @@ TEST(Rebalance, TakeOversInQuickSuccessionNeverJumpToTheEnd) {
     scene.expect_all_once();
 }
 
-// Fatal for a consumer: it can only be closed and made anew.
+// Fatal for a consumer: it can only be closed and made again.
 TEST(Rebalance, AWorkerWhoseInstanceIdAnotherTookEndsWithTheReasonAndHasLostNothing) {
     Scene scene({.partitions = 2});
     WorkerOptions options = scene.options();
@@ -43,7 +43,7 @@ TEST(Rebalance, AWorkerWhoseInstanceIdAnotherTookEndsWithTheReasonAndHasLostNoth
     scene.start(options);
     EXPECT_TRUE(eventually(patience, [&] { return fenced.finished().has_value(); }));
     EXPECT_NE(fenced.finished().value_or("").find("fenced"), std::string::npos)
-        << fenced.finished().value_or("it goes on");
+        << fenced.finished().value_or("it continues");
     scene.send(200);
     scene.expect_all_once();
 }

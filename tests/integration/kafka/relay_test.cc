@@ -298,7 +298,7 @@ TEST_F(RelayTest, ATopicThatIsNotThereHoldsBackItselfAloneUntilItIs) {
     write(numbered("waits", 20), "a", missing);
     write(numbered("goes", 20), "a");
     ASSERT_TRUE(eventually(patience, [&] { return relay.counts().held_topics == 1; }));
-    write(numbered("goes on", 20), "b");
+    write(numbered("continues", 20), "b");
     ASSERT_TRUE(eventually(patience, [&] { return waiting() == 20; }));
     EXPECT_GE(relay.counts().failed_topic, 1);
     scene_.kafka().create_topic(missing, partitions);
@@ -352,7 +352,7 @@ TEST_F(RelayTest, AnotherGroupsRowsAreLeftAlone) {
     EXPECT_EQ(relay.counts().sent, 0);
 }
 
-// From topic to topic, with a table beside it, under duplicates and a worker that dies.
+// From topic to topic, in addition to a table, with duplicates and a worker that dies.
 TEST_F(RelayTest, EachFreshMessageIsInTheTableAndPublishedAndADuplicateIsNeither) {
     WorkerOptions worker = scene_.options();
     const auto table = worker.topics[0].sink;

@@ -1,4 +1,4 @@
-// Ranges that are read again beside the worker that has passed them.
+// Ranges that are read again while the worker that has passed them runs.
 
 #include "cli/replay/replay.h"
 
@@ -258,7 +258,7 @@ TEST_F(ReplayTest, ResultsOfWhatIsAppliedNowAreStoredAndPastDedupThereAreNone) {
     EXPECT_EQ(number("SELECT count(*) FROM outbox WHERE topic = 'replies'"), 200);
     EXPECT_EQ(run_replay(begun(false), options(false)).totals.applied, 100);
     EXPECT_EQ(results(), 100);
-    EXPECT_EQ(number("SELECT count(*) FROM outbox"), 200) << "nobody is replied to";
+    EXPECT_EQ(number("SELECT count(*) FROM outbox"), 200) << "no replies are sent";
 }
 
 TEST_F(ReplayTest, AnotherLogUnderTheSameNameIsNotRead) {

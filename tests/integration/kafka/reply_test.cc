@@ -95,7 +95,7 @@ TEST_F(ReplyTopic, ADuplicateReceivesTheFirstReplyAgainMarkedAsReplayedUnderItsO
     const std::vector<support::ReadMessage> replies = received();
     ASSERT_EQ(replies.size(), 2U);
     EXPECT_TRUE(replies[0].payload.value().starts_with("receipt ")) << *replies[0].payload;
-    EXPECT_EQ(replies[1].payload, replies[0].payload) << "it was made anew";
+    EXPECT_EQ(replies[1].payload, replies[0].payload) << "it was made again";
     EXPECT_EQ(replies[0].key, "account");
     EXPECT_EQ(replies[1].key, "account");
     std::map<std::string, std::string> first = headers_by_name(replies[0]);

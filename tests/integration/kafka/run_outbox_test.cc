@@ -1,6 +1,6 @@
-// Outboxes as the program sends them: a topic's, a route's, and one beside a route's table, in one
-// process of `onceward run`; and those of routes by `onceward serve`, where nobody else has a
-// relay.
+// Outboxes as the program sends them: a topic's, a route's, and one in addition to a route's table,
+// in one process of `onceward run`; and those of routes by `onceward serve`, where nobody else has
+// a relay.
 
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -115,7 +115,7 @@ TEST_F(ProgramOutbox, OfRunHasEachMessageAndEachRequestOnceUnderItsKey) {
     EXPECT_EQ(scene_.database().number("SELECT count(*) FROM orders"), 3);
 }
 
-// Beside workers on their server it is those who send what routes publish.
+// If workers are on their server, these send what routes publish.
 TEST_F(ProgramOutbox, OfServeHasEachRequestOnceUnderItsKey) {
     const ChildProcess process = start("serve");
     ASSERT_TRUE(listens());

@@ -1,4 +1,4 @@
-// `http:` beside topics: one process of `onceward run` reads a topic and answers requests.
+// `http:` together with topics: one process of `onceward run` reads a topic and answers requests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -79,12 +79,12 @@ TEST(Refused, CheckNamesAWrongPasswordAndAPortWithoutLogin) {
                     kafka.properties["security.protocol"] = "SASL_PLAINTEXT";
                     kafka.properties.erase("ssl.ca.location");
                 }),
-                HasSubstr("The brokers refuse the login, or this port takes none"));
+                HasSubstr("The brokers refuse the login, or this port accepts none"));
     EXPECT_THAT(finding_of_check([](KafkaOptions& kafka) {
                     secure(kafka, support::shared_broker(), "PLAIN", "any");
                     kafka.properties.erase("ssl.ca.location");
                 }),
-                HasSubstr("No TLS connection with the brokers comes about"));
+                HasSubstr("No TLS connection with the brokers can be made"));
 }
 
 TEST(Refused, AnExpiredCertificateIsNamed) {

@@ -1,4 +1,4 @@
-// A batch that is damaged on the broker's disk: nothing behind it is applied before an operator has
+// A batch that is damaged on the broker's disk: nothing after it is applied before an operator has
 // passed it by name, and then everything is, once.
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using testing::HasSubstr;
 using Break = void (*)(const std::filesystem::path&, const BatchOnDisk&);
 
 // Two partitions. In the first one a good part, one damaged batch and, where asked for, a good part
-// behind it.
+// after it.
 class DamagedScene {
   public:
     enum class Behind : std::uint8_t { nothing, more };
@@ -56,7 +56,7 @@ class DamagedScene {
         own_kafka().produce(scene_.topic(), made);
         scene_.count(made);
     }
-    // What a producer that cut the ten into batches has put behind the damaged one.
+    // The records after the damaged batch, if the producer split the ten into batches.
     void count_what_is_whole() {
         lost_.erase(lost_.begin(), lost_.begin() + (batch_.end - batch_.begin));
         scene_.count(lost_);
@@ -85,7 +85,7 @@ class DamagedScene {
     std::string expected_skip(const std::string& reason) const {
         return "0 20 " + std::to_string(batch_.end) + " " + reason + ";";
     }
-    // `onceward offsets ...` of the damaged partition; its output behind the exit code.
+    // `onceward offsets ...` of the damaged partition; its output after the exit code.
     std::string offsets(std::vector<std::string> arguments) {
         const auto folder = std::filesystem::temp_directory_path() / support::unique_name("skip");
         std::filesystem::create_directories(folder);
@@ -135,7 +135,7 @@ TEST_P(DamagedBatch, HaltsItsPartitionUntilItIsSkippedOnPurpose) {
     EXPECT_THAT(log.text(), HasSubstr("reason=\"unreadable\" offset=20"));
 
     EXPECT_THAT(damaged.offsets({"skip", "--offset", "19", "--reason", "x", "--yes"}),
-                HasSubstr("stands at 20, not at 19"));
+                HasSubstr("is at 20, not at 19"));
     const std::string plan = damaged.offsets({"skip", "--offset", "20", "--reason", "x"});
     EXPECT_THAT(plan, HasSubstr("0 would skip"));
     EXPECT_THAT(plan, HasSubstr("offsets 20 to " + std::to_string(damaged.batch().end - 1)));
@@ -161,7 +161,7 @@ TEST_P(DamagedBatch, AtTheEndOfTheLogHaltsToo) {
     EXPECT_THAT(damaged.offsets({"skip", "--offset", "20", "--reason", "disk 3", "--yes"}),
                 HasSubstr("0 skipped"));
     EXPECT_EQ(damaged.skipped(), damaged.expected_skip("disk 3"));
-    // What comes behind it afterwards is read.
+    // Later records are read.
     damaged.send(10);
     scene.expect_all_once();
 }
@@ -194,8 +194,8 @@ struct Told final : SourceListener {
     }
 };
 
-// Behind a broken checksum librdkafka takes the batch's own bytes for an offset and asks for that,
-// which is out of range. Where restart() begins at the batch itself this goes on for ever: each
+// After a broken checksum librdkafka takes the batch's own bytes for an offset and asks for that,
+// which is out of range. Where restart() begins at the batch itself this continues for ever: each
 // seek comes too late.
 TEST(OutOfRange, InFrontOfADamagedBatchTheReadingComesBackToIt) {
     DamagedScene damaged(&support::break_checksum);

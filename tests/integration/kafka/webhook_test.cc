@@ -122,7 +122,7 @@ TEST_F(Calls, EachIsRepliedToAndARepeatAsTheFirst) {
     EXPECT_EQ(server.calls().size(), 2U);
 }
 
-// The other side is away: nothing is dead-lettered, the fence stands, and all goes on by itself.
+// The other side is away: nothing is dead-lettered, the fence stays, and all continues by itself.
 TEST_F(Calls, WhileTheOtherSideIsAwayThePartitionWaits) {
     std::atomic<bool> away{true};
     RecordingServer server([&](const RecordedCall&, int) {

@@ -200,7 +200,7 @@ TEST(Migration, ASchemaOfANewerProgramIsRefused) {
                 testing::HasSubstr("newer program"));
 }
 
-// Old processes run beside the new ones while they are upgraded, and lose sessions as ever.
+// Old processes run with the new ones while they are upgraded, and lose sessions as ever.
 TEST(Migration, AProcessThatHasFittedTakesANewerSchema) {
     EmptySchema schema;
     Connection connection(schema.options());

@@ -226,7 +226,7 @@ TEST_F(DeadLetters, TheLimitAndTheRateHold) {
     EXPECT_THAT(payloads(), ElementsAre("payload of k-0", "payload of k-1", "payload of k-2"));
 }
 
-// Of a letter that was not sent after all any duplicate would be called.
+// If a letter's key were freed and the letter not sent, any duplicate would be called.
 TEST_F(DeadLetters, AFailedEffectsKeyIsFreedWithItsCopyAndNotBefore) {
     for (int i = 0; i < 3; ++i) letter(i, "k-" + std::to_string(i));
     database().execute("UPDATE dead_letters SET digest = md5(key_text)::uuid");

@@ -83,6 +83,14 @@ TEST_F(Imported, ALogTakesThemToo) {
     EXPECT_THAT(explained.output, HasSubstr("from an import"));
 }
 
+TEST_F(Imported, AQueryMayHaveSeveralLines) {
+    database().execute("INSERT INTO old_orders SELECT n, '' FROM generate_series(1, 5) n");
+    const Outcome done =
+        import_ids({"--query", "SELECT id -- the key\nFROM\n" + table_, "--batch", "2", "--yes"});
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(claims(), 5);
+}
+
 // Nor through another search_path; but the same list of the same place does.
 TEST_F(Imported, AnotherServersListDoesNotGoOnWhereThisOneEnded) {
     const std::vector<std::string> here{
@@ -93,7 +101,7 @@ TEST_F(Imported, AnotherServersListDoesNotGoOnWhereThisOneEnded) {
         return import_ids(there).json();
     };
     ASSERT_EQ(import_ids(here).json()["claimed"], 95);
-    // As a run leaves it that was interrupted behind the key 90.
+    // As a run leaves it that was interrupted after the key 90.
     database().execute("UPDATE imports SET position = '>90', finished_at = NULL");
     const std::string other = support::unique_name("other");
     database().execute("CREATE DATABASE " + other + " TEMPLATE template0");

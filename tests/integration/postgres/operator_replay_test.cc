@@ -68,7 +68,7 @@ class ReplayByHand : public Operator {
     MockCluster cluster_;
 };
 
-// Behind what the run logs.
+// Follows what the run logs.
 TEST_F(ReplayByHand, ADryRunTellsTheRangeAndChangesNothing) {
     const Outcome plan = replay(all_);
     EXPECT_EQ(plan.exit_code, 0) << plan.output;

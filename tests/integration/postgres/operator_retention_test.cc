@@ -27,7 +27,7 @@ class RetentionByHand : public Operator {
     }
 };
 
-// Behind what the step logs.
+// Follows what the step logs.
 TEST_F(RetentionByHand, EachLedgerShowsWhatItKeepsAndWhatHoldsItBack) {
     fence(0, 100);
     sealed("3 days");
@@ -196,7 +196,7 @@ TEST_F(RetentionByHand, AnotherProcesssLookIsNotWaitedFor) {
     const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
     const Outcome outcome = run({"retention", "--run-once", "-c", configured.file()});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("another process is looking at it"));
+    EXPECT_THAT(outcome.output, HasSubstr("another process is working on it"));
 }
 
 }  // namespace

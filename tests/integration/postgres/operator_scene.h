@@ -30,7 +30,7 @@ struct Outcome {
     int exit_code = -1;
     std::string output;
     nlohmann::json json() const { return nlohmann::json::parse(output); }
-    // The document at the end, behind what the log says; null where there is none.
+    // The document at the end, after what the log says; null if there is none.
     nlohmann::json last_json() const {
         const std::size_t begin =
             std::min(output.find("{\n"), std::min(output.find("[\n"), output.size()));
@@ -57,7 +57,7 @@ inline Outcome onceward(std::vector<std::string> arguments) {
 class Configured {
   public:
     static constexpr const char* table = "    sink: {table: orders, columns: {id: /id}}\n";
-    // `more`: further options of the topic, four spaces in front of each line.
+    // `more`: further options of the topic, four spaces before each line.
     explicit Configured(const std::string& bootstrap_servers, const std::string& more = "",
                         const std::string& sink = table)
         : file_(std::filesystem::path(testing::TempDir()) / support::unique_name("config")) {

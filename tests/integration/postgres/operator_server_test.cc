@@ -90,7 +90,7 @@ TEST_F(ServerByHand, NoCommandGoesThroughAPooler) {
         for (const Command& command : commands) {
             const Outcome refused = with(command, through);
             EXPECT_EQ(refused.exit_code, 1) << command.name << ": " << refused.output;
-            EXPECT_THAT(refused.output, HasSubstr("a pooler sits between")) << command.name;
+            EXPECT_THAT(refused.output, HasSubstr("a pooler is between")) << command.name;
         }
     }
 }

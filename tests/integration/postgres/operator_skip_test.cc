@@ -19,7 +19,7 @@ TEST_F(Operator, ASkipPassesTheRangeThatIsNamedWithItsReason) {
                 HasSubstr("would skip orders partition 0: offsets 100 to 109, 10 of them"));
     const Outcome elsewhere = skip({"--partition", "0", "--offset", "90", "--to", "110", "--yes"});
     EXPECT_EQ(elsewhere.exit_code, 64);
-    EXPECT_THAT(elsewhere.output, HasSubstr("stands at 100, not at 90"));
+    EXPECT_THAT(elsewhere.output, HasSubstr("is at 100, not at 90"));
     EXPECT_EQ(skip({"--partition", "0", "--offset", "100", "--to", "100", "--yes"}).exit_code, 64);
     EXPECT_EQ(skip({"--partition", "0", "--offset", "100", "--yes"}).exit_code, 64)
         << "without a broker nobody knows where the range ends";

@@ -305,10 +305,10 @@ TEST_F(Operator, ARewindWhereClaimsWereLetGoOfIsWarnedOfUnlessTheLogTellsThatIts
     claim(1, uuid_of("record_key", "a"), 10);
     rotate(1);
     claim(2, uuid_of("record_key", "b"), 60);
-    EXPECT_EQ(plan("5"), 0U) << "nothing was let go of yet";
+    EXPECT_EQ(plan("5"), 0U) << "nothing was dropped yet";
     database().execute("DELETE FROM generations WHERE generation = 1");
     EXPECT_EQ(plan("5"), 1U);
-    EXPECT_EQ(plan("60"), 1U) << "one behind it may have been claimed before it";
+    EXPECT_EQ(plan("60"), 1U) << "a later one may have been claimed before it";
 }
 
 TEST_F(Operator, APositionThatIsNoneIsAUsageError) {

@@ -1,4 +1,4 @@
-// What a look leaves for the next one, and a ledger that cannot be looked at, beside one that can:
+// What a pass leaves for the next one, and a ledger that cannot be processed, next to one that can:
 // the job of the workers' processes.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What retention may let go of and when, against a real server and under the workers' role. Time is
+// What retention may drop and when, against a real server and under the workers' role. Time is
 // moved by writing older times into the rows, since nothing here reads the wall clock to decide.
 
 #include "dedup/retention/retention.h"

@@ -33,7 +33,7 @@ class Watermark : public testing::Test {
         return write_watermark(worker_, {"group", "topic", Partition{3}, owner, topic_id},
                                {moment, Offset{end}}, to_end);
     }
-    // Microseconds from the test's moment to the stored watermark; none where there is no
+    // Microseconds from the test's moment to the stored watermark; none if there is no
     // watermark.
     std::optional<std::int64_t> stored() {
         const auto rows = schema_.database().execute(

@@ -33,7 +33,7 @@ TEST(Kafka, HidesWhatWasAborted) {
     const std::vector<ReadMessage> read = kafka().read_all(topic, 1);
     ASSERT_EQ(read.size(), 1U);
     EXPECT_EQ(read[0].payload, "kept");
-    // Two messages and a control record behind each transaction.
+    // Two messages and a control record after each transaction.
     EXPECT_EQ(kafka().offsets(topic, 0).second, 4);
 }
 

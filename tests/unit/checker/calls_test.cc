@@ -1,4 +1,4 @@
-// I9 on made-up runs: each rule speaks where it is broken, and none where it holds.
+// I9 on made-up runs: each rule reports where it is broken, and nothing where it holds.
 
 #include <gmock/gmock.h>
 
@@ -58,7 +58,7 @@ class CallsUnderLeases : public ::testing::Test {
     std::vector<Lease>& leases() { return evidence_.leases; }
     std::vector<LeaseMove>& moves() { return evidence_.lease_moves; }
     std::vector<Call>& calls() { return evidence_.calls; }
-    // Of the first key: its claim, its end and its call.
+    // The first key's claim, end and call.
     LeaseMove& claim() { return moves()[0]; }
     LeaseMove& end() { return moves()[1]; }
     Call& call() { return calls()[0]; }

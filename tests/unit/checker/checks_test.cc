@@ -193,7 +193,7 @@ TEST_F(Checks, I3FindARowThatNoFenceHasPassed) {
 }
 TEST_F(Checks, I3FindAFenceBehindTheEndOfTheLog) {
     ++evidence_.fences[0].next_offset;
-    expect("I3", "behind the log's end");
+    expect("I3", "after the log's end");
 }
 TEST_F(Checks, I3TakeASkippedRangeForAnAnswer) {
     const Effect lost = first_effect(3);

@@ -1,4 +1,4 @@
-// I10 on made-up runs: each rule speaks where it is broken, and none where it holds.
+// I10 on made-up runs: each rule reports where it is broken, and nothing where it holds.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ class Outbox : public ::testing::Test {
         run_.pass_all(2);
         for (const Effect& effect : evidence_.effects) publish(effect.id);
     }
-    // A copy of that message's record, behind all others.
+    // A copy of that message's record, after all others.
     void publish(std::uint64_t message) {
         const std::string& key = evidence_.produced[message - 1].key;
         evidence_.published.push_back(
@@ -56,7 +56,7 @@ TEST_F(Outbox, NothingIsFoundWhereEachEffectWasPublishedOnceOrAgain) {
     ASSERT_GT(evidence_.published.size(), 4U);
     EXPECT_TRUE(clean());
     publish(evidence_.published.front().message);
-    EXPECT_TRUE(clean()) << "a copy may come behind what followed";
+    EXPECT_TRUE(clean()) << "a copy may come after later records";
 }
 
 TEST_F(Outbox, AnEffectThatWasNeverPublishedIsFound) {

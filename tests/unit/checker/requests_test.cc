@@ -1,4 +1,4 @@
-// I17 on made-up evidence: each rule speaks where it is broken, and none where it holds.
+// I17 on made-up evidence: each rule reports where it is broken, and nothing where it holds.
 
 #include <gmock/gmock.h>
 

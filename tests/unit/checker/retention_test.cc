@@ -45,7 +45,7 @@ class Retention : public ::testing::Test {
 TEST_F(Retention, MayDropWhatNoMessageCanNeed) { EXPECT_THAT(verdict().violations, IsEmpty()); }
 
 TEST_F(Retention, I8FindADropWhileAMessageOfTheWindowWaits) {
-    // It was there within the window, and the fence was not yet behind it.
+    // It was there within the window, and the fence had not passed it yet.
     evidence_.produced[22].acknowledged_us = drop_.sealed_us + 9 * second_us;
     EXPECT_TRUE(holds(verdict(), "I8", "a message that could need it"));
     evidence_.produced[22].acknowledged_us = drop_.sealed_us + 11 * second_us;

@@ -1,5 +1,5 @@
 // I9 and I17 of routes to an upstream, on made-up evidence: each rule speaks where it is broken,
-// and none where it holds.
+// and nothing where it holds.
 
 #include <gmock/gmock.h>
 

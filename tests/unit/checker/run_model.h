@@ -1,6 +1,6 @@
 #pragma once
 // A run without faults, made up: messages go into a log, transactions of a perfect worker take them
-// out, and the evidence is what such a run leaves behind. Tests break it afterwards. Used by one
+// out, and the evidence is what such a run leaves. Tests break it afterwards. Used by one
 // thread.
 
 #include <map>
@@ -18,7 +18,7 @@ class RunModel {
     // A message at the end of a partition. Answers with its place among Evidence::produced.
     std::size_t produce(PartitionName name, Nature nature, const std::string& key,
                         const std::string& target = "");
-    // One that is aborted, and the control record behind it: two gaps.
+    // One that is aborted, and the control record after it: two gaps.
     void abort(PartitionName name);
     // A take-over by a new session, as after a rebalance.
     void take(PartitionName name);

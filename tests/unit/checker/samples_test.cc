@@ -26,7 +26,7 @@ TEST(OffsetSamples, I2FindAKafkaOffsetBeyondTheFence) {
     EXPECT_THAT(check_offset_samples(evidence, wrong), IsEmpty());
 }
 
-// A process that is looked at for three minutes, with one number that grows to `last`.
+// A process that is checked for three minutes, with one number that grows to `last`.
 std::vector<ResourceSample> three_minutes(std::int64_t ResourceSample::*member, std::int64_t last,
                                           int pid = 7) {
     std::vector<ResourceSample> samples;

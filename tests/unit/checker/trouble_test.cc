@@ -1,5 +1,5 @@
 // I18, and what an operator or a restore changes on purpose, on made-up evidence: each rule speaks
-// where it is broken, and none where it holds.
+// where it is broken, and nothing where it holds.
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t second = 1'000'000;
 
-// Of two topics the first one is in trouble for a minute. The other one has a message every second.
+// The first of two topics is in trouble for a minute. The other one has a message every second.
 class InTrouble : public ::testing::Test {
   protected:
     InTrouble() {

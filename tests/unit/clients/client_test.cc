@@ -219,7 +219,7 @@ TEST_F(ClientTest, KeepsAKeyOverARestartUntilTheOutcomeIsKnown) {
     EXPECT_EQ(different_keys(), 1U);
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
     ask_for("order-7");
-    EXPECT_EQ(different_keys(), 2U) << "what has ended is begun anew";
+    EXPECT_EQ(different_keys(), 2U) << "an ended operation starts again";
 }
 
 TEST_F(ClientTest, LetsARejectedOperationBeCorrected) {
@@ -278,7 +278,7 @@ TEST_F(ClientTest, ReadsWhatAnotherLanguagesClientHasStored) {
     EXPECT_EQ(ask_for("order-7").key, "k");
 }
 
-// As a front door behind another one may send them.
+// As a front door that calls another one may send them.
 TEST_F(ClientTest, ReadsAHeaderThatComesTwice) {
     Response twice{.status = 201,
                    .headers = {{"Idempotent-Replayed", "true"}, {"idempotent-replayed", "True"}},

@@ -25,7 +25,7 @@ TEST_F(FrontDoorTest, AnEventGoesToItsTopicUnderItsKey) {
                 ElementsAre(Pair("Idempotency-Key", "a"), Pair("x-kind", "made")));
 }
 
-// Whoever reads the topic believes these two, and of several the last.
+// The topic's reader trusts these two, and of several the last.
 TEST_F(FrontDoorTest, NoHeaderOfTheClientsStandsForItsTenantOrItsKey) {
     RouteOptions& events =
         route("POST", "/tenants",

@@ -18,7 +18,7 @@ class SigningKey {
 
     // What a key set has of it.
     nlohmann::json public_part() const;
-    // `header`: beside `kid`.
+    // `header`: in addition to `kid`.
     std::string sign(const nlohmann::json& claims, const std::string& algorithm,
                      const nlohmann::json& header = nlohmann::json::object()) const;
 

@@ -21,7 +21,7 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """What stands behind `/onceward/problems/`; another server's whole type; or ''."""
+        """What follows `/onceward/problems/`; another server's whole type; or ''."""
         if self.type == "about:blank":
             return ""
         return self.type.removeprefix(_OURS)

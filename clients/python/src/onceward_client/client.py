@@ -23,7 +23,7 @@ class Options:
     retries: Retries = field(default_factory=Retries)
     store: Store | None = None  # for operations that have a name
     retention: float = 24 * 3600.0  # how long the server remembers; an older key is not sent
-    # Of each wait in an attempt (httpx): to connect, to send, and for the next bytes of the answer.
+    # Bounds each wait in an attempt (httpx): to connect, to send, and for the next bytes.
     timeout: float = 30.0
     key_header: str = "Idempotency-Key"
     bare_keys: bool = False  # without the quotes of the IETF's draft

@@ -105,7 +105,7 @@ class FileStore:
 
 @contextmanager
 def _disk_trouble() -> Iterator[None]:
-    """What the disk says is a StoreError as well: whoever catches that has caught all of it."""
+    """Errors of the disk are StoreErrors too, so catching that type catches all."""
     try:
         yield
     except OSError as error:

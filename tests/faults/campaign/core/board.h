@@ -24,7 +24,7 @@ class Board {
     void move(int partition, int worker);
     // To the others, in turn; to itself where it is alone.
     void move_all(int worker);
-    // Deals all partitions anew, one worker further than before.
+    // Deals all partitions again, one worker further than before.
     void rebalance();
     void assign_all();
     // There is something to read again: who had drained has to look once more.

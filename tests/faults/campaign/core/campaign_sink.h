@@ -19,7 +19,7 @@ class CampaignSink final : public Sink {
         sqlstate_ = std::move(sqlstate);
         failed_ = std::move(happened);
     }
-    // The next write goes on after an error, as if nothing were wrong.
+    // The next write continues after an error, as if nothing were wrong.
     void swallow_once(std::function<void()> happened) { swallowed_ = std::move(happened); }
 
   private:

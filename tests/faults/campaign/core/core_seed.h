@@ -54,7 +54,7 @@ struct CoreSeedOptions {
     // Plan and log of a seed that failed go to `<keep>/seed-<n>/`; empty: they are not kept.
     std::filesystem::path keep;
     bool keep_all = false;  // also of those that did not fail
-    // How long the faults may go on, and how long what is left may take then (I12).
+    // How long the faults may continue, and how long what is left may take then (I12).
     std::chrono::milliseconds fault_limit{20'000};
     std::chrono::milliseconds quiet_limit{30'000};
 };

@@ -191,14 +191,14 @@ void Member::log_failure(const std::map<std::string, int>& before) {
     }
 }
 
-// A batch is lost inside the worker: what it reads next begins behind it.
+// A batch is lost inside the worker: what it reads next begins after it.
 void Member::drop_batch() {
     try {
         worker_->connect();
         worker_->take_fences();
         if (!worker_->fill()) return;
         worker_->processor().abandon();
-        // Behind the last message nothing more is read that would tell.
+        // After the last message nothing more is read that would tell.
         if (at_some_end()) return worker_->assign({});
         scene_.count(FaultKind::dropped_batch);
         scene_.log(name_ + " dropped a batch");

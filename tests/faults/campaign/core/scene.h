@@ -29,7 +29,7 @@ class Scene {
     const Plan& plan;
     Workload workload;
     Board board;
-    // Of the process that the workers are of, where they are of one.
+    // The windows of the process that the workers share, if they share one.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     std::optional<FrozenSessionGuard>
         guard;  // where some worker freezes; set before the workers begin
@@ -62,7 +62,7 @@ class Scene {
     std::string log_text() const;
 
   private:
-    // The statement's rows, or none where the server is away: the session is made anew next time.
+    // The statement's rows, or none if the server is away: the session is made again next time.
     std::optional<support::Rows> ask(const std::string& sql);
     SeedSchema& schema_;
     std::mutex database_mutex_;

@@ -1,5 +1,5 @@
 #pragma once
-// Hands what a seed left behind to the independent checker.
+// Hands what a seed has left to the independent checker.
 
 #include "tests/faults/campaign/core/core_seed.h"
 #include "tests/faults/campaign/core/scene.h"

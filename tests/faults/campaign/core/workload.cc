@@ -60,7 +60,7 @@ Workload::Kind Workload::draw_message(std::string key) {
         made.entry.skipped = true;
     } else if (share(plan_.poison_per_10000)) {
         made.nature = Nature::refused;
-        // Of a key that was used before, another fingerprint would make a conflict of it.
+        // With a key that was used before, another fingerprint would make a conflict of it.
         if (plan_.fingerprints) made.entry.key = "refused-" + std::to_string(distinct_keys_++);
         made.entry.payload = poison[draws_.below(std::size(poison))];
     }

@@ -249,7 +249,7 @@ TEST_F(EvictionTest, WorkersRunThroughIt) {
         }
         EXPECT_TRUE(working.get());
         EXPECT_GT(evicted, 0);
-        // Those that were taken out behind the key's last copy are gone for good.
+        // Those that were taken out after the key's last copy are gone for good.
         const std::int64_t held = database().number(
             store == StoreKind::table
                 ? "SELECT count(*) FROM claims_" + std::to_string(number) + "_1"

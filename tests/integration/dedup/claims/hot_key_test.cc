@@ -1,4 +1,4 @@
-// A key that comes too often: its first messages go on, the others go to the dead letters.
+// A key that comes too often: its first messages continue, the others go to the dead letters.
 
 #include "tests/integration/dedup/core_fixture.h"
 

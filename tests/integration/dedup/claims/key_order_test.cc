@@ -1,5 +1,5 @@
-// `order: by_key`: what follows a dead letter under the same record key goes behind it, whatever
-// the batches are, and until the operator has resolved it.
+// `order: by_key`: what follows a dead letter under the same record key goes to the dead letters
+// too, whatever the batches are, and until the operator has resolved it.
 
 #include <sys/wait.h>
 
@@ -114,7 +114,7 @@ TEST_F(KeyOrderTest, ADuplicateOfWhatWasAppliedStaysADuplicate) {
     EXPECT_EQ(totals_, (Totals{.applied = 1, .duplicates = 1, .dead_lettered = 1}));
 }
 
-// Behind, it holds no claim: sent again under another record key it is applied.
+// As such it holds no claim: sent again under another record key it is applied.
 TEST_F(KeyOrderTest, AFollowerHoldsNoClaim) {
     append("K", "bad");
     append("K");

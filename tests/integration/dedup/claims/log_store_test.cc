@@ -143,7 +143,7 @@ TEST_F(LogStoreTest, WhatANeighbourPutIntoTheSharedWindowMeanwhileIsSeen) {
     EXPECT_EQ(two.verdict("k"), Verdict::duplicate);
 }
 
-// Without it the second one writes its rows, finds out at its end, and writes all of them anew.
+// Without it the second one writes its rows, finds out at its end, and writes all of them again.
 TEST_F(LogStoreTest, AKeyUnderWayInANeighbourIsADuplicateWithoutARedo) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();

@@ -111,7 +111,7 @@ TEST_F(LogWorkers, ADuplicateThatLandsWhileTheSinkWritesIsDropped) {
 
 class ManyWorkers : public LedgerTest {};
 
-// Keys near each other in four partitions, so that one comes again before, at and after a rotation,
+// Keys near each other in four partitions, so that one is repeated before, at and after a rotation,
 // and in the hands of two workers at once.
 TEST_P(ManyWorkers, ApplyEachKeyOnceWhileTheLedgerRotates) {
     constexpr int keys = 10'000;
@@ -127,7 +127,7 @@ TEST_P(ManyWorkers, ApplyEachKeyOnceWhileTheLedgerRotates) {
     }
     Database rotator(schema_.server().dsn);
     rotator.execute("SET search_path = " + schema_.name());
-    // Whoever commits rotates now and then, while the others are in their batches.
+    // A worker that commits rotates now and then, while the others are in their batches.
     std::mutex mutex;
     int commits = 0;
     StepHook rotating([&](Step step) {

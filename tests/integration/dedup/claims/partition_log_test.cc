@@ -124,7 +124,7 @@ TEST_F(PartitionLogTest, AppendsOfTwoPartitionsDoNotWaitForEachOther) {
     expect_no_violations(log);
 }
 
-// A boundary in the log is chosen with the appends held up, so that none of them is behind it.
+// A boundary in the log is chosen with the appends held up, so that none of them is after it.
 TEST_F(PartitionLogTest, ARotationWaitsForTheAppendsUnderWay) {
     ScriptedLog log(1);
     append_twice(log, 10);

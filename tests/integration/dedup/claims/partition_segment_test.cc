@@ -71,7 +71,7 @@ TEST_F(PartitionSegmentTest, ASealedGenerationGivesTheSameVerdicts) {
         ASSERT_TRUE(asked->run());
         EXPECT_EQ(asked->totals.conflicts, 1);
     }
-    // Of its own partition alone.
+    // It names its own partition only.
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE first_places = "
                                 R"('[{"group": "group", "topic": "topic", "partition": 1, )"
                                 R"("offset": 0, "last_offset": 99}]')"),
@@ -135,7 +135,7 @@ TEST_F(PartitionSegmentTest, AWorkerThatKnowsTheDigestsGoesOverToTheFilters) {
     EXPECT_EQ(claim(store, 0, "new"), Verdict::duplicate);
 }
 
-// Who did not look for long finds its log gone, and reads anew.
+// A worker that did not read for long finds its log gone, and reads again.
 TEST_F(PartitionSegmentTest, ABatchForALogThatIsGoneIsDoneAnew) {
     CoreWorker worker(log_, sink_, options());
     EXPECT_EQ(apply(worker, 0, 0, 10), 10);

@@ -155,7 +155,7 @@ TEST_F(SegmentTest, PublishingWaitsForTheAppendsUnderWay) {
     EXPECT_EQ(database().number("SELECT log_floor FROM ledgers"), 1);
 }
 
-// Everybody's commit waits behind whoever waits for that lock.
+// Every commit waits if a session waits for that lock.
 TEST_F(SegmentTest, PublishingGivesWayWhereTheAppendsUnderWayDoNotEnd) {
     CoreWorker worker(log_, sink_, options());
     apply(worker, log_, 0, 10);
@@ -168,7 +168,7 @@ TEST_F(SegmentTest, PublishingGivesWayWhereTheAppendsUnderWayDoNotEnd) {
     const SealingOptions brief{.lock_timeout = 20ms, .publish_tries = 3};
     try {
         seal_oldest(sealer, registered_.ledger, brief);
-        ADD_FAILURE() << "published beside an append";
+        ADD_FAILURE() << "published during an append";
     } catch (const PostgresError& error) {
         EXPECT_EQ(error.sqlstate(), "55P03");
     }
@@ -176,7 +176,7 @@ TEST_F(SegmentTest, PublishingGivesWayWhereTheAppendsUnderWayDoNotEnd) {
     EXPECT_TRUE(seal_oldest(sealer, registered_.ledger, brief).sealed);
 }
 
-// Whoever had not read that far cannot read the log any more, and reads the segment.
+// A worker that had not read that far cannot read the log any more, and reads the segment.
 TEST_F(SegmentTest, AWorkerThatLaggedBehindTheSegmentStartsAnew) {
     LogStore lagging(registered_.ledger, registered_.source, std::make_shared<LogWindows>());
     lagging.catch_up(leader_);

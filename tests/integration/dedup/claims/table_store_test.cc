@@ -207,7 +207,7 @@ struct Passed {
     std::int64_t generation;
 };
 
-// The same keys in each of four partitions, near each other, so that one comes again before, at and
+// The same keys in each of four partitions, near each other, so that one is repeated before, at and
 // after a rotation.
 void append_shuffled(ScriptedLog& log, int keys) {
     std::mt19937_64 random(seed());
@@ -252,7 +252,7 @@ TEST_F(TableStoreTest, UniquenessIsExactWhileTheLedgerRotates) {
     std::mutex mutex;
     std::vector<Passed> passed;
     std::vector<std::thread> threads;
-    // Whoever commits rotates now and then, while the others are in their batches.
+    // A worker that commits rotates now and then, while the others are in their batches.
     Database rotator(schema_.server().dsn);
     rotator.execute("SET search_path = " + schema_.name());
     std::mutex rotating;

@@ -65,7 +65,7 @@ TEST_P(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
             EXPECT_EQ(error.action, FailureAction::reconnect);
             worker.handle(error, error.action);
         }
-        // The server's own word, read behind the row's lock and not by a bare SELECT.
+        // The server's own word, read after the row's lock and not by a bare SELECT.
         const std::int64_t now =
             database().number("SELECT next_offset FROM fences WHERE partition = 0 FOR UPDATE");
         const bool reached_it =

@@ -43,7 +43,7 @@ void expect_missed(Connection& connection, CoreWorker& worker, int partition, st
     transaction.commit();
 }
 
-// Everything goes through a proxy in front of whoever is the primary, as through an address that
+// Everything goes through a proxy to the current primary, as through an address that
 // moves.
 CoreWorkerOptions options_of(LedgerCase ledger, const std::shared_ptr<LogWindows>& windows,
                              FreshSchema& schema, const std::string& name, int partition) {

@@ -147,7 +147,7 @@ TEST_P(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
     expect_no_violations(log);
 }
 
-// While a batch is being halved the fence stands between its slices; what is left of it must see
+// While a batch is being halved the fence is between its slices; what is left of it must see
 // the theft as well.
 TEST_P(FenceTest, APartitionStolenBetweenTwoSlicesIsLeftThere) {
     ScriptedLog log(2);

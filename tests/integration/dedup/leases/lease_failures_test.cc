@@ -38,7 +38,7 @@ TEST_F(LeaseTest, WhatDoesNotPassLetsGoOfItsKeyAndItsPartitionWaits) {
     EXPECT_FALSE(worker.run());
     EXPECT_EQ(effects.calls["a0"], 3) << "the first try and two more in a row";
     EXPECT_EQ(worker.waited, 1s);
-    EXPECT_TRUE(worker.run()) << "the other partition goes on";
+    EXPECT_TRUE(worker.run()) << "the other partition continues";
     EXPECT_EQ(fence(0), 0);
     EXPECT_EQ(fence(1), 2);
     EXPECT_EQ(leases("state = 'in_flight' AND lease_until <= clock_timestamp()"), 1);

@@ -183,7 +183,7 @@ class LeaseTest : public CoreTest {
         std::optional<ResultStore> results;
         std::optional<ResultReplay> answers;
         std::optional<KeptAnswers> kept;
-        std::optional<LeaseProcessor> processor;  // behind what it uses
+        std::optional<LeaseProcessor> processor;  // after what it uses
     };
 
     static std::optional<EffectOutcome> always_done(const std::string&, int) {

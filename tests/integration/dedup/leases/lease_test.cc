@@ -1,5 +1,5 @@
 // A ledger with `store: lease` on a real server: what a crash, another owner or an effect that
-// fails leaves behind, and where the fence stands meanwhile.
+// fails leaves, and where the fence is meanwhile.
 
 #include "dedup/operator/eviction.h"
 #include "dedup/retention/retention.h"
@@ -31,7 +31,7 @@ TEST_F(LeaseTest, EachKeyTakesEffectOnceAndIsWrittenDown) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 1);
 }
 
-// a0 does not end; what is behind it does.
+// a0 does not end; the later ones do.
 TEST_F(LeaseTest, TheFenceMovesOnlyOverTheFinishedPrefix) {
     ScriptedLog log(1);
     append_keys(log, 0, "a", 4);
@@ -135,7 +135,7 @@ TEST_F(LeaseTest, AStaleOwnersEndChangesNothing) {
     expect_powerless(stale, frozen.connection, digest);
 }
 
-// What stands in flight is not known by its state: the owner alone protects it.
+// What is in flight is not known by its state: the owner alone protects it.
 TEST_F(LeaseTest, AStaleOwnerChangesNothingWhileTheNextOneIsAtIt) {
     ScriptedLog log(1);
     log.append(0, {.key = "a"});

@@ -105,7 +105,7 @@ TEST_F(TransactionTest, ThatTheServerRolledBackIsNotCommitted) {
         EXPECT_FALSE(error.diagnosis().in_doubt);
     }
     EXPECT_EQ(rows(), 0);
-    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session goes on";
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session continues";
 }
 
 // A sink may leave an answer on the line; COMMIT is not sent then, and nothing stays open.
@@ -127,11 +127,11 @@ TEST_F(TransactionTest, WhatWorkMeanwhileThrowsComesOnceTheAnswersAreThere) {
     EXPECT_THROW(transaction.pipelined({insert()}, [] { throw Meant(); }), Meant);
     EXPECT_EQ(transaction.query("SELECT count(*) FROM " + numbers_).integer(0, 0), 1);
     EXPECT_THROW(transaction.commit([] { throw Meant(); }), Meant);
-    EXPECT_EQ(rows(), 1) << "COMMIT was sent by then: as after a crash behind it";
-    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session goes on";
+    EXPECT_EQ(rows(), 1) << "COMMIT was sent by then: as after a crash that follows it";
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session continues";
 }
 
-// The server waits for what the work does: it is done before the answer, not behind it.
+// The server waits for the work: it is done before the answer, not after it.
 TEST_F(TransactionTest, WorkIsDoneWhileTheServerIsAtIt) {
     Connection other(schema_.worker());
     other.execute("BEGIN; SELECT pg_advisory_xact_lock(77)");

@@ -1,4 +1,4 @@
-// The results beside a ledger's claims: what is remembered, erased and expires.
+// The results of a ledger's claims: what is remembered, erased and expires.
 
 #include "dedup/results/result_store.h"
 
@@ -35,7 +35,7 @@ class ResultStoreTest : public CoreTest {
                   "result of " + key);
         return found[0].has_value();
     }
-    // Behind the store's back: what it says then is from memory.
+    // Without the store's knowledge: what it says then is from memory.
     void remove_all() { database().execute("DELETE FROM results_1_1"); }
     static Digest digest(const std::string& key) { return scripted_digest(key); }
 

@@ -282,7 +282,7 @@ TEST_P(ResultsTest, WorkersThatMeetTheSameKeysReplyToEachOnce) {
     expect_no_violations(log);
 }
 
-// All workers of the ledger wait behind that lock, and a result may be large.
+// All workers of the ledger wait for that lock, and a result may be large.
 TEST_P(ResultsTest, NoResultIsReadWhileTheLedgersLockIsHeld) {
     // Elsewhere a key in a neighbour's hands is no duplicate before that one's COMMIT.
     if (GetParam() != LedgerCase::log_in_one_process) return;
@@ -356,7 +356,7 @@ TEST_P(ResultsTest, AResultGoesWithItsGeneration) {
     worker.lose_connection();
     log.append(0, {.key = "k1", .payload = "fail"});
     ASSERT_TRUE(worker.run());
-    EXPECT_EQ(results("kind = 'failed'", 2), 1) << "applied anew, with another result";
+    EXPECT_EQ(results("kind = 'failed'", 2), 1) << "applied again, with another result";
     log.append(0, {.key = "k1"});
     ASSERT_TRUE(worker.run());
     EXPECT_EQ(value("SELECT count(*) FROM replies WHERE headers LIKE '%failed%'"), "2");

@@ -75,10 +75,10 @@ TEST_F(ServerCheckTest, RefusesAPoolerBetween) {
     options.dsn = dsn + " port=" + std::to_string(proxy.port());
     EXPECT_EQ(refusal(options), "") << "a plain proxy is no pooler";
     proxy.answer_with_own_process_id(true);
-    EXPECT_THAT(refusal(options), HasSubstr("a pooler sits between"));
+    EXPECT_THAT(refusal(options), HasSubstr("a pooler is between"));
 }
 
-// Its thread must go on, as somebody may change the server.
+// Its thread must continue, as somebody may change the server.
 TEST_F(ServerCheckTest, ARetentionJobCountsARefusalAsAFailureAndGoesOn) {
     ConnectionOptions losing = schema_.worker();
     losing.dsn = losing.dsn.reveal() + " options='-c synchronous_commit=off'";

@@ -1,5 +1,5 @@
 // Faults of the server that are nobody's data: the messages wait, none of them is dead-lettered,
-// and the work goes on by itself.
+// and the work continues by itself.
 
 #include <sys/mount.h>
 #include <sys/stat.h>

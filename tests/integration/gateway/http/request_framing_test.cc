@@ -129,7 +129,7 @@ TEST_F(FramingTest, TwoWordsAboutABodysLengthEndTheConnection) {
 TEST_F(FramingTest, AHeadThatReadersTakeApartInTwoWaysEndsTheConnection) {
     const std::string rest = "\r\n" + std::string(hidden);
     for (const std::string& head : {
-             // A line that goes on, in the head and before its first field.
+             // A line that continues, in the head and before its first field.
              "POST /a HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n Transfer-Encoding: chunked\r\n" + rest,
              "POST /a HTTP/1.1\r\n Host: x\r\n" + rest,
              "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n\tchunked\r\n" + rest,

@@ -158,7 +158,7 @@ TEST_F(ServerTest, WhatIsNoRequestIsA400) {
     }
 }
 
-// What a proxy before us takes off or sets in the head, a client must not say behind its body.
+// A client must not send after its body what a proxy removes or sets in the head.
 TEST_F(ServerTest, FieldsBehindTheBodyAreNoHeaders) {
     start();
     RawClient one(server_->port());

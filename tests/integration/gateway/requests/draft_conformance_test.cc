@@ -76,7 +76,7 @@ class DraftTest : public ::testing::TestWithParam<std::tuple<DraftRoute, DraftCa
         client.send(bytes);
         return client.receive().value();
     }
-    // Of a request that was carried out just now.
+    // The response of a request that was carried out just now.
     static void expect_first(const RawResponse& response, int status) {
         EXPECT_EQ(response.status, status);
         EXPECT_EQ(response.headers.at("idempotency-key"), written_key);

@@ -11,7 +11,7 @@ namespace {
 
 class RouteRetention : public RouteScene {
   protected:
-    // What the command tells of that ledger, behind what the step logs.
+    // What the command tells of that ledger, after what the step logs.
     static nlohmann::json ledger_in(const Outcome& outcome, const std::string& name) {
         const std::size_t begin = outcome.output.find("[\n");
         if (begin == std::string::npos) return {};

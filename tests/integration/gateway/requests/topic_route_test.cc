@@ -27,7 +27,7 @@ using testing::SizeIs;
 
 class TopicRouteTest : public ::testing::Test {
   protected:
-    // `route`: beside method, path and topic.
+    // `route`: in addition to method, path and topic.
     void start(const std::string& route = "", const std::string& servers = "",
                const std::string& kafka_options = "") {
         const std::string text =
@@ -88,7 +88,7 @@ TEST_F(TopicRouteTest, AnEventIsInTheLogWhenItIsAcknowledged) {
     EXPECT_THAT(found[0].headers, Contains(Pair("x-kind", std::optional<std::string>("made"))));
 }
 
-// Whoever reads the topic knows a repeat; in one partition they meet.
+// The topic's reader recognises a repeat; both are in one partition.
 TEST_F(TopicRouteTest, RepeatsOfAKeyGoToOnePartition) {
     kafka().create_topic(topic_, 3);
     start();
@@ -168,7 +168,7 @@ TEST_F(TopicRouteTest, HowLargeAnEventMayBeIsSetWithKafkasOwnProperty) {
     EXPECT_EQ(post("Idempotency-Key: large\r\n", std::string(1'040'000, 'x')).status, 202);
 }
 
-// Small ones that shared a batch with it are refused by the broker beside it, and sent again.
+// Small ones in the same batch are refused together with it, and sent again.
 TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheTopicAloneIsRefused) {
     kafka().create_topic(topic_, 1, {{"max.message.bytes", "20000"}});
     std::vector<std::size_t> sizes(30, 2'000);

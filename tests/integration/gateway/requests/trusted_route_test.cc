@@ -235,7 +235,7 @@ TEST_F(TrustedRouteTest, ATenantsRateIsItsOwn) {
     EXPECT_EQ(rows(), "7|1 7|1");
 }
 
-// Stripe signs each of its tries anew, with the time of the try; the event's id stays.
+// Stripe signs each of its tries again, with the time of the try; the event's id stays.
 TEST_F(TrustedRouteTest, AStripeEventIsOneEffectAndCountsNearItsSignedTimeAlone) {
     serve();
     const std::string event = R"({"id":"evt_1","amount":3})";

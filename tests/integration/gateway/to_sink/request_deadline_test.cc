@@ -1,5 +1,5 @@
 // Requests to a sink whose transaction does not end: a COMMIT waits for a standby that is gone, or
-// a server stands still and says nothing.
+// a server does not respond.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
     EXPECT_EQ(std::get<Problem>(stuck.get()).kind, ProblemKind::unavailable);
     EXPECT_EQ(std::get<Problem>(asked.get()).kind, ProblemKind::unavailable);
     EXPECT_EQ(running.state, KeyStatus::State::in_flight);
-    // It took effect, and whoever repeats it gets its answer.
+    // It took effect, and a repeat gets its answer.
     EXPECT_TRUE(eventually(30s, [&] {
         const KeyedOutcome again = submit("stuck").get();
         const auto* answer = std::get_if<KeyedAnswer>(&again);

@@ -1,5 +1,5 @@
-// Requests that wait for their turn behind a batch that hangs, behind another request of their key,
-// or behind an upstream's call; and those for which there is no place to wait.
+// Requests that wait for a batch that hangs, for another request of their key,
+// or for an upstream's call; and those for which there is no place to wait.
 
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
     holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
     std::future<KeyedOutcome> before = queued(batcher, "before");
     ASSERT_TRUE(batch_hangs(schema));
-    // Both stand behind the batch that hangs, and the repeat behind the mistake.
+    // Both wait for the batch that hangs, and the repeat waits for the mistake.
     std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
     std::future<KeyedOutcome> repeat = queued(batcher, "k");
     holder.execute("ROLLBACK");

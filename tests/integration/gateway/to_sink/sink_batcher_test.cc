@@ -175,7 +175,7 @@ TEST_P(SinkBatcherTest, WhoeverWaitsGetsTheStoredAnswerOrIsToldInTime) {
 }
 
 // The other one's transaction has claimed the key, and waits in its sink. In a table the claim of
-// the same key waits behind it; a log lets both run, and the first COMMIT decides.
+// the same key waits for it; a log lets both run, and the first COMMIT decides.
 TEST_P(SinkBatcherTest, AKeyThatAnotherProcessWorksOnKeepsNobodyElseWaiting) {
     const bool table = GetParam() == StoreKind::table;
     // Longer than anybody is waited for below.
@@ -233,7 +233,7 @@ TEST_P(SinkBatcherTest, AKeyIsUnknownThenInFlightThenCompleted) {
     EXPECT_EQ(look("a"), "201") << "another process knows it too";
 }
 
-// Nobody of them waits, and none of them is carried out beside the first.
+// None of them waits, and none of them is carried out together with the first.
 TEST_P(SinkBatcherTest, TenThousandAtOnceWithoutWaitingAreOneEffect) {
     start(options());
     ASSERT_EQ(ask("first"), "fresh made first");
@@ -351,7 +351,7 @@ TEST_P(SinkBatcherTest, AStopAnswersWhatWaits) {
     auto queued = submit("b", "body");
     SinkBatcher& batcher = *batcher_;
     std::thread stop([&] { batcher_.reset(); });
-    // It ends only behind the transaction that waits.
+    // It ends only after the transaction that waits.
     const auto refused = std::make_shared<std::atomic<bool>>(false);
     EXPECT_TRUE(eventually(10s, [&] {
         batcher.submit(only(order("b", "body")), [refused](std::size_t, KeyedOutcome outcome) {

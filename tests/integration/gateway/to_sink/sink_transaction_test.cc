@@ -24,7 +24,7 @@ class NeighboursClaims final : public ClaimStore {
             uuid_text(key_) + "', '', 'done', 201, '[]', 'made')");
         return Settlement::settled;
     }
-    // The lock is held from here on: whoever still reads results finds none.
+    // The lock is held from here on: a session that still reads results finds none.
     Settlement settle(Transaction& transaction) override {
         transaction.query("DELETE FROM {schema}.results_1_1", {});
         return Settlement::settled;

@@ -1,6 +1,6 @@
 // A slow target and a fast one: the slow one's clients hold as many connections as they may, and
-// the others go on. ONCEWARD_SLOW_CLIENTS=1500 runs the full load with a full pool of connections;
-// the default is a smaller load with a smaller pool.
+// the others continue. ONCEWARD_SLOW_CLIENTS=1500 runs the full load with a full pool of
+// connections; the default is a smaller load with a smaller pool.
 
 #include <gmock/gmock.h>
 

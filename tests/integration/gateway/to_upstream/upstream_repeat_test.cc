@@ -52,7 +52,7 @@ TEST_F(UpstreamRepeatTest, AKeyThatIsFreedElsewhereIsCalledWithinTheWait) {
     EXPECT_EQ(ask("a"), "201 made body");
 }
 
-// An answer that is looked at behind the call's time is none, and its key would be in doubt.
+// An answer that is read after the call's time would be ignored, and its key be in doubt.
 TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) {
     CuttingProxy proxy(
         CuttingProxy::Protocol::bytes,

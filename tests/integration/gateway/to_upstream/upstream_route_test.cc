@@ -194,7 +194,7 @@ TEST_F(UpstreamRouteTest, ALostAnswerHoldsTheKeyUnlessTheUpstreamKnowsIt) {
     EXPECT_EQ(ask("freed"), "504 upstream-unanswered");
     proxy.cut_nowhere();
     EXPECT_EQ(ask("freed"), "201 made body");
-    EXPECT_EQ(ask("held"), "in flight");  // its lease goes on
+    EXPECT_EQ(ask("held"), "in flight");  // its lease continues
     EXPECT_EQ(server_->counts()[key_header_value(order("freed", "").digest)], 2);
 }
 

@@ -17,7 +17,7 @@ using testing::Pair;
 
 class FunctionSinkTest : public testing::Test {
   protected:
-    // f(messages jsonb[]) that returns `returns` and does `body`, with these words behind it.
+    // f(messages jsonb[]) that returns `returns` and does `body`, with these words after it.
     void create(const std::string& returns, const std::string& body,
                 const std::string& words = "LANGUAGE sql") {
         schema_.database().execute("CREATE OR REPLACE FUNCTION f(messages jsonb[]) RETURNS " +
@@ -248,13 +248,13 @@ TEST_F(FunctionSinkTest, WhatDoesNotFitIsSaidBeforeAMessageIsTaken) {
         "CREATE FUNCTION f(message jsonb) RETURNS jsonb LANGUAGE sql AS 'SELECT message'");
     EXPECT_THAT(mismatch(), HasSubstr(".f(message jsonb)"));
     create("jsonb", "SELECT messages[1]");
-    EXPECT_THAT(mismatch(), HasSubstr("returns no set"));
+    EXPECT_THAT(mismatch(), HasSubstr("does not return a set"));
     const auto again = [&](const std::string& returns, const std::string& words) {
         schema_.database().execute("DROP FUNCTION f(jsonb[])");
         create(returns, "SELECT unnest(messages)", words);
         return mismatch();
     };
-    EXPECT_THAT(again("SETOF record", "LANGUAGE sql"), HasSubstr("says not which columns"));
+    EXPECT_THAT(again("SETOF record", "LANGUAGE sql"), HasSubstr("does not say which columns"));
     EXPECT_THAT(again("SETOF jsonb", "LANGUAGE sql STABLE"), HasSubstr("STABLE or IMMUTABLE"));
     EXPECT_THAT(again("SETOF jsonb", "LANGUAGE sql PARALLEL SAFE"), HasSubstr("PARALLEL UNSAFE"));
     EXPECT_EQ(again("SETOF jsonb", "LANGUAGE sql"), "");
@@ -262,7 +262,7 @@ TEST_F(FunctionSinkTest, WhatDoesNotFitIsSaidBeforeAMessageIsTaken) {
     EXPECT_THAT(mismatch(), HasSubstr("refuses EXECUTE"));
     schema_.database().execute("DROP FUNCTION f(jsonb[])");
     schema_.database().execute("CREATE PROCEDURE f(messages jsonb[]) LANGUAGE sql AS 'SELECT 1'");
-    EXPECT_THAT(mismatch(), HasSubstr("no plain function"));
+    EXPECT_THAT(mismatch(), HasSubstr("not a plain function"));
 }
 
 TEST_F(FunctionSinkTest, AChangeOfTheFunctionIsSeen) {

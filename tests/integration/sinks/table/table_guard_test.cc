@@ -55,7 +55,7 @@ TEST_F(FrozenSessionGuard, ARowThatNoLongerFitsAfterPrepareIsADataError) {
     EXPECT_EQ(sqlstate_of(messages_), "22000");
 }
 
-// The change is on its way when the write begins: looked at without the lock, the columns would
+// The change is on its way when the write begins: checked without the lock, the columns would
 // still be the old ones.
 TEST_F(FrozenSessionGuard, AChangeThatTheWriteWaitsForIsSeen) {
     Database other(schema_.server().dsn);

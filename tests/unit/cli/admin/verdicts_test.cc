@@ -75,7 +75,7 @@ TEST(Readiness, SaysWhatEachWorkerLacks) {
     EXPECT_THAT(readiness(process).reasons,
                 ElementsAre("worker 0: postgres: SQLSTATE 53300: too many connections",
                             "worker 1: kafka: not a member of the group yet",
-                            "worker 2: ended, and is made again: fenced instance id"));
+                            "worker 2: ended, and is being restarted: fenced instance id"));
 }
 
 TEST(Readiness, EndsWhereTheRoutesPostgresDoesNotAnswer) {

@@ -45,7 +45,7 @@ TEST(CheckCommand, TheStarterPassesAsItIs) {
     EXPECT_NE(answer.output.find("good, 1 warning"), std::string::npos) << answer.output;
 }
 
-// An editor takes the path of its first line as beside the file itself.
+// An editor resolves the path in its first line relative to the file itself.
 TEST(CheckCommand, TheStarterNamesASchemaThatItsNextLineWrites) {
     std::istringstream lines(run("init").output);
     std::string schema;

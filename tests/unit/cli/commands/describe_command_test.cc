@@ -232,7 +232,7 @@ TEST(DescribeCommandWithoutVariables, RefusesWhereTheContractHangsOnOne) {
     const Described answer =
         described(routes_with("host=localhost", "/${ONCEWARD_NOT_SET_PATH}"), "2>&1");
     EXPECT_EQ(answer.exit_code, 78) << answer.output;
-    EXPECT_THAT(answer.output, HasSubstr("http.routes[0].path: The contract hangs on this"));
+    EXPECT_THAT(answer.output, HasSubstr("http.routes[0].path: The contract depends on this"));
 }
 
 TEST(DescribeCommandWithoutRoutes, HasNoOpenApiToPrint) {

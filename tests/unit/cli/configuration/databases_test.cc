@@ -139,7 +139,7 @@ TEST(Databases, AServerWithoutTopicsHasNoPart) {
 
 TEST(Databases, AListIsWanted) {
     const LoadResult result = load(good_text("databases: {east: {dsn: host=east}}\n"));
-    EXPECT_NE(all_findings(result).find("a list of databases is wanted"), std::string::npos)
+    EXPECT_NE(all_findings(result).find("is not a list of databases"), std::string::npos)
         << all_findings(result);
 }
 

@@ -169,7 +169,7 @@ TEST(HttpConfiguration, TheStatusesThatFreeAKeyAreFailuresAndStandInTheContract)
     const LoadResult named = route("[429, 502]");
     for (const Finding& finding : named.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
     const std::string contract = contract_text(contract_of(named.configuration, "1"));
-    EXPECT_THAT(contract, HasSubstr("turned the request down (429, 502)"));
+    EXPECT_THAT(contract, HasSubstr("refused the request (429, 502)"));
     EXPECT_THAT(contract, HasSubstr("any other 5xx is passed on"));
     for (const char* statuses : {"[200]", "[600]", "[never]"}) {
         const LoadResult wrong = route(statuses);
@@ -204,7 +204,7 @@ TEST(HttpConfiguration, ARouteToAnUpstreamIsReadAndItsContractTold) {
     const Contract contract = contract_of(result.configuration, "1");
     EXPECT_EQ(contract.routes.at(0).ledger, "shop/POST /charges");
     EXPECT_THAT(contract_text(contract), HasSubstr("before the upstream is called, for 9 s"));
-    EXPECT_THAT(contract_text(contract), HasSubstr("GET /charge-keys with the same key tells"));
+    EXPECT_THAT(contract_text(contract), HasSubstr("GET /charge-keys with the same key returns"));
     EXPECT_THAT(open_api(contract), HasSubstr("upstream-unanswered"));
     const auto asked = nlohmann::json::parse(open_api(contract)).at("paths").at("/charge-keys");
     const auto& told = asked.at("get")
@@ -224,7 +224,7 @@ TEST(HttpConfiguration, NoHeaderOfTheClientsMayStandForItsTenantOrItsKey) {
             load("http: {routes: [{method: POST, path: /a, topic: t, forward_headers: [" +
                  std::string(name) + "]}]}\n");
         ASSERT_EQ(result.findings.size(), 1U) << name;
-        EXPECT_THAT(result.findings[0].message, HasSubstr("Onceward's own word"));
+        EXPECT_THAT(result.findings[0].message, HasSubstr("one of Onceward's own headers"));
     }
 }
 

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// `topic`: lines of a topic beside its name.
+// `topic`: lines of a topic in addition to its name.
 std::string configuration_of(const std::string& topic) {
     return "group: shop\nkafka: {bootstrap_servers: localhost}\npostgres: {dsn: host=localhost}\n"
            "topics:\n  - name: payments\n" +
@@ -48,7 +48,7 @@ TEST(TopicContract, ACallIsPromisedAtLeastOnceAndNotInATransactionWithItsKey) {
          {"before the call, in a transaction of its own, under a lease of 90 s",
           "at least once: again after 3xx, 5xx, 408, 425, 429, 409, where its answer was lost",
           "Idempotency-Key, derived from the key, the same on each try",
-          "(any other 4xx) is a dead letter, and the key's end",
+          "(any other 4xx) is a dead letter and ends the key",
           "until the dead letter is redriven", "one that comes meanwhile waits",
           "36 h of the log's time after its end"}) {
         EXPECT_THAT(text, HasSubstr(part));
@@ -57,7 +57,7 @@ TEST(TopicContract, ACallIsPromisedAtLeastOnceAndNotInATransactionWithItsKey) {
 
 TEST(TopicContract, ARefusedCallThatHaltsItsTopicIsNotItsKeysEnd) {
     const std::string text = contract_for(std::string(a_webhook) + "    on_reject: halt\n");
-    EXPECT_THAT(text, HasSubstr("halts the topic before the message and lets its key go"));
+    EXPECT_THAT(text, HasSubstr("halts the topic before the message and frees its key"));
     EXPECT_THAT(text, Not(HasSubstr("dead letter")));
 }
 

@@ -1,4 +1,4 @@
-// Workers whose consumer failed for good: made anew, later and later, and never at the cost of the
+// Workers whose consumer failed for good: restarted, later and later, and never at the cost of the
 // others.
 
 #include "cli/process/worker_slots.h"

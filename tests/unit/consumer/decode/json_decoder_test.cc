@@ -101,7 +101,7 @@ TEST(JsonDecoder, ScalarDocumentsHaveTheEmptyPointer) {
 
 TEST(JsonDecoder, WhatHasNoneOfTheWantedFieldsAndIsNoObjectIsRejected) {
     for (const char* document : {"5", "null", " [1]", "\"a\"", "true", "[]"}) {
-        EXPECT_NE(rejection_of(document).find("no JSON object"), std::string::npos) << document;
+        EXPECT_NE(rejection_of(document).find("not a JSON object"), std::string::npos) << document;
     }
     EXPECT_EQ(rejection_of("{}"), "");
 }

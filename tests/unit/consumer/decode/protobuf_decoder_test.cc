@@ -306,7 +306,7 @@ TEST_F(ProtobufDecoder, BadFilesAreSetUpErrorsThatNameThem) {
     options_.descriptor_set = path("missing.bin");
     EXPECT_NE(set_up_error().find("missing.bin"), std::string::npos);
     options_.descriptor_set = path("sample.proto");
-    EXPECT_NE(set_up_error().find("is no descriptor set"), std::string::npos);
+    EXPECT_NE(set_up_error().find("is not a descriptor set"), std::string::npos);
 }
 
 TEST_F(ProtobufDecoder, ADescriptorSetWorksInAnyOrderAndWithoutTheWellKnownTypes) {

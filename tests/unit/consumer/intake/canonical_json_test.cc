@@ -106,7 +106,7 @@ TEST(CanonicalJson, ANumberBelowEveryDoubleIsZero) {
     for (const std::string& large :
          {"1" + zeros, "-1" + zeros, "1" + zeros + "e-1", "0." + zeros + "1e800",
           std::string("1e+99999999999999999999")}) {
-        EXPECT_EQ(canonical(large), "fault: a number is beyond every double") << large;
+        EXPECT_EQ(canonical(large), "fault: a number is out of a double's range") << large;
     }
 }
 
@@ -123,7 +123,7 @@ TEST(CanonicalJson, ControlCharactersHaveTheShortestEscape) {
 // What two readers may take for different things has no form.
 TEST(CanonicalJson, WhatHasNoFormIsToldAndNotGuessed) {
     EXPECT_EQ(canonical(R"({"a":1,"\u0061":2})"), "fault: an object has one name twice");
-    EXPECT_EQ(canonical("1e400"), "fault: a number is beyond every double");
+    EXPECT_EQ(canonical("1e400"), "fault: a number is out of a double's range");
     for (const char* broken :
          {R"("\ud800")", R"("\udc00\ud800")", R"("\ud800\u0041")", "\"\xff\""}) {
         const std::string form = canonical(broken);

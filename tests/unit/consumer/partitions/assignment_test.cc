@@ -89,7 +89,7 @@ TEST_F(AssignmentTest, RecordsThatCannotBeReadLeaveThePartitionReadingForWhatCam
     assignment_.wait(partition_, now_ + 1s);
     EXPECT_TRUE(assignment_.unreadable().empty());
     read_from(9);
-    EXPECT_TRUE(assignment_.unreadable().empty()) << "it is read anew";
+    EXPECT_TRUE(assignment_.unreadable().empty()) << "it is read again";
 }
 
 TEST_F(AssignmentTest, AWokenPartitionHasAllItsTriesAgain) {

@@ -72,8 +72,8 @@ TEST(Csv, ALineBehindAQuotedLineBreakKeepsItsNumber) {
 TEST(Csv, BadTextIsAnErrorWithItsLine) {
     EXPECT_THAT(error_of("a,b\n1,2\n3\n"), HasSubstr("line 3: 1 fields"));
     EXPECT_THAT(error_of("a\n\"open\n"), HasSubstr("line 2: a quote is never closed"));
-    EXPECT_THAT(error_of("a\nx\"y\n"), HasSubstr("line 2: a quote stands in the middle"));
-    EXPECT_THAT(error_of("a\n\"x\"y\n"), HasSubstr("line 2: a quote stands in the middle"));
+    EXPECT_THAT(error_of("a\nx\"y\n"), HasSubstr("line 2: a quote is in the middle"));
+    EXPECT_THAT(error_of("a\n\"x\"y\n"), HasSubstr("line 2: a quote is in the middle"));
     EXPECT_THAT(error_of("a\n\xFF\n"), HasSubstr("line 2: this is not UTF-8"));
     EXPECT_THAT(error_of("a,a\n"), HasSubstr("column a is there twice"));
     EXPECT_THAT(error_of("a,\n"), HasSubstr("a column has no name"));

@@ -129,7 +129,7 @@ TEST(RelayBook, AHeldKeyIsTriedAgainAfterDoublingPauses) {
     book.delivered(1);
     EXPECT_THAT(sendable(book), ElementsAre(2));
     EXPECT_EQ(book.held_keys(), 0U);
-    EXPECT_TRUE(book.failed(2, SendFailure::record, now)->first) << "it begins anew";
+    EXPECT_TRUE(book.failed(2, SendFailure::record, now)->first) << "it starts again";
 }
 
 TEST(RelayBook, ATopicThatFailsHoldsAllOfItAndNoOtherTopic) {
@@ -160,7 +160,7 @@ TEST(RelayBook, OfAHeldTopicTheRowsUnderWayAreStillAnswered) {
     book.failed(1, SendFailure::topic, start);
     book.delivered(2);
     EXPECT_THAT(sent(book), ElementsAre(2));
-    EXPECT_THAT(sendable(book), IsEmpty()) << "what stood behind it is read again";
+    EXPECT_THAT(sendable(book), IsEmpty()) << "its later rows are read again";
     EXPECT_TRUE(book.empty());
 }
 

@@ -209,7 +209,7 @@ TEST(BelievedReason, NamesWhatTheWorkerKnows) {
     session.failure = "55P03";
     EXPECT_EQ(believed_reason(sight, session), "PostgreSQL refuses the batch: 55P03");
     session.connected = false;
-    EXPECT_EQ(believed_reason(sight, session), "PostgreSQL is not reached: 55P03");
+    EXPECT_EQ(believed_reason(sight, session), "PostgreSQL cannot be reached: 55P03");
     sight.phase = PartitionPhase::wants_seek;
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("seek"));
 }

@@ -40,7 +40,7 @@ TEST(MessageRetries, AreForgottenOnceTheFenceIsBehindTheMessage) {
     MessageRetries retries(1, 1s);
     retries.next(partition, offset);
     retries.passed(partition, offset);
-    EXPECT_EQ(retries.tried(partition, offset), 1) << "the fence stands before it";
+    EXPECT_EQ(retries.tried(partition, offset), 1) << "the fence is before it";
     retries.passed(partition, Offset{6});
     EXPECT_EQ(retries.tried(partition, offset), 0);
 }

@@ -100,7 +100,7 @@ TEST_F(TokenTest, AlgorithmNoneIsRefused) {
         read(test::base64url(R"({"typ":"JWT"})") + "." + test::base64url("{}") + ".").fault);
 }
 
-// Whoever has the public key could else sign with it, as if it were a secret.
+// Otherwise an owner of the public key could sign with it, as if it were a secret.
 TEST_F(TokenTest, APublicKeyIsNoSecret) {
     const SigningKey forged = SigningKey::symmetric(rsa().public_part().dump());
     EXPECT_EQ(read(forged.sign(claims(), "HS256")).fault, TokenFault::algorithm);
