@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +76,16 @@ class Connection {
     // once their answers have been read. REQUIRES: in a transaction, or the first begins one.
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
                                        const std::function<void()>& meanwhile = {});
+    // What became of one group: a result for each statement, or the error of the one that failed.
+    struct Answers {
+        std::vector<QueryResult> results;
+        std::optional<PostgresError> error;
+    };
+    // The same for many groups in one round trip. The statements of a group after the one that
+    // fails do not run; the next group does, in a failed transaction. Throws only if the session
+    // fails. REQUIRES: in a transaction.
+    std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
+                                 const std::function<void()>& meanwhile = {});
     // Forgets prepared statements, so that those of dropped tables do not gather.
     void forget_prepared();
     std::size_t prepared_statements() const { return prepared_.size(); }
@@ -102,6 +114,7 @@ class Connection {
 
   private:
     QueryResult take(pg_conn* connection, void* raw_result, bool committing);
+    Answers take_group(std::size_t statements);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };

@@ -19,6 +19,11 @@ class Transaction {
     // As Connection's; where the transaction is still to begin, it begins with these.
     std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
                                        const std::function<void()>& meanwhile = {});
+    // As Connection's. REQUIRES: the transaction has begun.
+    std::vector<Connection::Answers> grouped(
+        std::span<const std::vector<Connection::Statement>> groups) {
+        return connection_.grouped(groups);
+    }
     void copy_begin(std::string_view sql, const Connection::Names& names = {}) {
         connection_.copy_begin(sql, names);
     }
