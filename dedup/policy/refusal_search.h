@@ -1,6 +1,7 @@
 #pragma once
 // Finds the messages of a batch that the sink refuses. It tries parts of the batch in one
-// transaction, each under a savepoint, and halves the parts that are refused. The caller rolls that
+// transaction, each under a savepoint, and then those that were refused in smaller ones. If the
+// sink says its writes as statements, all parts are tried in one round trip. The caller rolls the
 // transaction back, and processes the batch again without the refused messages. One object for each
 // session, used by one thread. Borrows what it is given for one call.
 
@@ -44,14 +45,15 @@ class RefusalSearch {
     // Returns the messages that are refused on their own, in their order; empty if none is. Throws
     // what no single message caused: a PostgresError that is to be retried, one that every message
     // gets, or one whose action is `stop` and that more than a few messages get; SinkMismatch
-    // likewise. REQUIRES: a batch with these messages was refused just before; it may have had
-    // duplicates as well, so that a single message is left. Their keys are claimed in this
-    // transaction, which the caller rolls back.
+    // likewise. REQUIRES: their keys are claimed in this transaction, which the caller rolls back.
     std::vector<Refusal> run(Transaction& transaction, const Target& target,
                              std::span<const Message* const> messages);
+    // Whether at least one of so many messages is refused, if as many are as in the last search:
+    // then a search before the first write costs less than one after it.
+    bool expects_one_of(std::size_t messages) const;
 
   private:
-    std::size_t part_ = 0;  // the size of the first parts; 0: half of the batch
+    std::size_t part_ = 0;  // the size of the first parts; 0: not known
 };
 
 }  // namespace onceward

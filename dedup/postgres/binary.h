@@ -21,6 +21,13 @@ inline void put64(std::string& out, std::uint64_t value) {
     put32(out, static_cast<std::uint32_t>(value));
 }
 
+// REQUIRES: four bytes at least.
+inline std::uint32_t get32(std::string_view bytes) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+}
+
 // A field's length, and the field.
 inline void put_field(std::string& out, std::string_view bytes) {
     put32(out, static_cast<std::uint32_t>(bytes.size()));

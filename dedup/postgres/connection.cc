@@ -33,8 +33,8 @@ void commit_notice(void*, const PGresult* result) {
 // The first version that knows every setting of session_settings.sql.
 constexpr int oldest_settings = 140000;
 
-[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing,
-                       const std::source_location& where, int statement = 0) {
+PostgresError failure(PGconn* connection, const PGresult* result, bool committing,
+                      const std::source_location& where, int statement = 0) {
     PostgresError::Diagnosis diagnosis{
         .sqlstate = field(result, PG_DIAG_SQLSTATE),
         .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
@@ -53,7 +53,12 @@ constexpr int oldest_settings = 140000;
         const char* role = PQuser(connection);
         if (role != nullptr) diagnosis.message += " (asked as role " + std::string(role) + ")";
     }
-    throw PostgresError(std::move(diagnosis), where);
+    return PostgresError(std::move(diagnosis), where);
+}
+
+[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing,
+                       const std::source_location& where) {
+    throw failure(connection, result, committing, where);
 }
 
 // For use while answers are on their way: nothing is thrown before they are off the line, as what
@@ -223,49 +228,64 @@ QueryResult Connection::prepared(std::string_view sql, const Parameters& paramet
 std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& statements,
                                                const std::function<void()>& meanwhile,
                                                Where where) {
+    std::optional<Meanwhile> work;
+    Answers answers =
+        std::move(grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where).front());
+    if (answers.error) throw PostgresError(*answers.error);
+    work->rethrow();
+    return std::move(answers.results);
+}
+
+std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector<Statement>> groups,
+                                                     const std::function<void()>& meanwhile,
+                                                     Where where) {
     // A lost session has no status; the statement says so.
     expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
-                (!statements.empty() && statements.front().sql == sql::begin),
+                (!groups.empty() && !groups.front().empty() &&
+                 groups.front().front().sql == sql::begin),
             "statements in one round trip are in a transaction", where);
-    std::vector<std::string> names;
-    for (const Statement& statement : statements) {
-        names.push_back(prepare(statement.sql, statement.parameters, statement.names, where));
-    }
-    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false, where);
-    for (std::size_t i = 0; i < statements.size(); ++i) {
-        const Parameters& parameters = statements[i].parameters;
-        const Parameters::View view = parameters.view();
-        if (PQsendQueryPrepared(raw(), names[i].c_str(), parameters.size(), view.values.data(),
-                                view.lengths.data(), view.formats.data(), 1) != 1) {
-            fail(raw(), nullptr, false, where);
+    // All of them before the first is sent: in a failed transaction none can be prepared.
+    std::vector<const std::string*> names;
+    for (const auto& group : groups) {
+        for (const Statement& one : group) {
+            names.push_back(&prepare(one.sql, one.parameters, one.names, where));
         }
     }
-    if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false, where);
-    const Meanwhile work(meanwhile);
-    std::vector<PGresult*> answers;
-    for (std::size_t i = 0; i < statements.size(); ++i) {
-        answers.push_back(PQgetResult(raw()));
+    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false, where);
+    auto name = names.begin();
+    for (const auto& group : groups) {
+        for (const Statement& one : group) {
+            const Parameters::View view = one.parameters.view();
+            if (PQsendQueryPrepared(raw(), (*name++)->c_str(), one.parameters.size(),
+                                    view.values.data(), view.lengths.data(), view.formats.data(),
+                                    1) != 1) {
+                fail(raw(), nullptr, false, where);
+            }
+        }
+        if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false, where);
+    }
+    if (meanwhile) meanwhile();
+    std::vector<Answers> answers;
+    for (const auto& group : groups) answers.push_back(take_group(group.size(), where));
+    PQexitPipelineMode(raw());
+    return answers;
+}
+
+Connection::Answers Connection::take_group(std::size_t statements, Where where) {
+    Answers answers;
+    for (std::size_t i = 0; i < statements; ++i) {
+        PGresult* answer = PQgetResult(raw());
         while (PGresult* rest = PQgetResult(raw())) {
             PQclear(rest);
             if (PQstatus(raw()) != CONNECTION_OK) break;
         }
+        answers.results.emplace_back(answer);
+        const ExecStatusType status = PQresultStatus(answer);
+        if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || answers.error) continue;
+        answers.error = failure(raw(), answer, false, where, static_cast<int>(i));
     }
-    PQclear(PQgetResult(raw()));  // of the end of the pipeline
-    PQexitPipelineMode(raw());
-    std::vector<QueryResult> results;
-    std::size_t failed = answers.size();
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        const ExecStatusType status = PQresultStatus(answers[i]);
-        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && failed == answers.size()) {
-            failed = i;
-        }
-        results.emplace_back(answers[i]);
-    }
-    if (failed < answers.size()) {
-        fail(raw(), answers[failed], false, where, static_cast<int>(failed));
-    }
-    work.rethrow();
-    return results;
+    PQclear(PQgetResult(raw()));  // of the end of the group
+    return answers;
 }
 
 void Connection::forget_prepared(Where where) {

@@ -9,7 +9,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +81,17 @@ class Connection {
     std::vector<QueryResult> pipelined(const std::vector<Statement>& statements,
                                        const std::function<void()>& meanwhile = {},
                                        Where where = Where::current());
+    // What became of one group: a result for each statement, or the error of the one that failed.
+    struct Answers {
+        std::vector<QueryResult> results;
+        std::optional<PostgresError> error;
+    };
+    // The same for many groups in one round trip. The statements of a group after the one that
+    // fails do not run; the next group does, in a failed transaction. Throws only if the session
+    // fails. REQUIRES: in a transaction.
+    std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
+                                 const std::function<void()>& meanwhile = {},
+                                 Where where = Where::current());
     // Forgets prepared statements, so that those of dropped tables do not accumulate.
     void forget_prepared(Where where = Where::current());
     std::size_t prepared_statements() const { return prepared_.size(); }
@@ -107,6 +120,7 @@ class Connection {
 
   private:
     QueryResult take(void* raw_result, bool committing, Where where);
+    Answers take_group(std::size_t statements, Where where);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };

@@ -90,6 +90,10 @@ Parameters& Parameters::byte_strings(std::span<const std::optional<std::string_v
     return binary_array(binary::bytea_array_type, binary::bytea_type, values);
 }
 
+Parameters& Parameters::binary(std::uint32_t type, const std::optional<std::string_view>& value) {
+    return add(type, value ? std::optional(std::string(*value)) : std::nullopt, 1);
+}
+
 Parameters& Parameters::binary_array(std::uint32_t array_type, std::uint32_t element_type,
                                      std::span<const std::optional<std::string_view>> elements) {
     std::string out = array_header(element_type, elements.size(), true);

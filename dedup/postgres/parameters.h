@@ -36,6 +36,8 @@ class Parameters {
     Parameters& small_integers(std::span<const std::int32_t> values);                   // int4[]
     Parameters& texts(std::span<const std::optional<std::string_view>> values);         // text[]
     Parameters& byte_strings(std::span<const std::optional<std::string_view>> values);  // bytea[]
+    // A value of any type, already in its binary form.
+    Parameters& binary(std::uint32_t type, const std::optional<std::string_view>& value);
     // An array of any element type, already in its binary form: `elements[i]` is the i-th one's
     // bytes.
     Parameters& binary_array(std::uint32_t array_type, std::uint32_t element_type,

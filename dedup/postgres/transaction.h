@@ -22,6 +22,12 @@ class Transaction {
     std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
                                        const std::function<void()>& meanwhile = {},
                                        Where where = Where::current());
+    // As Connection's. REQUIRES: the transaction has begun.
+    std::vector<Connection::Answers> grouped(
+        std::span<const std::vector<Connection::Statement>> groups,
+        Where where = Where::current()) {
+        return connection_.grouped(groups, {}, where);
+    }
     void copy_begin(std::string_view sql, const Connection::Names& names = {},
                     Where where = Where::current()) {
         connection_.copy_begin(sql, names, where);

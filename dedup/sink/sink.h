@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dedup/message/message.h"
@@ -38,6 +39,13 @@ struct BatchContext {
 };
 
 class Effects;
+
+// `names` may be views of the sink's own; they last until the next prepare().
+struct SinkStatement {
+    std::string_view sql;
+    Parameters parameters;
+    Connection::Names names = {};
+};
 
 class Sink {
   public:
@@ -70,6 +78,20 @@ class Sink {
     // The results of the messages of the last write(), one for each in its order; empty if the sink
     // has none. Called once after a successful write(), if the topic stores results.
     virtual std::vector<MessageResult> take_results() { return {}; }
+
+    // The next three are for the search of refused messages, which tries many parts of a batch. A
+    // sink that has them says what write() would do as statements, and all parts are tried in one
+    // round trip. Without them write() is called for each part.
+    //
+    // Called once in the search's transaction; what write() does first belongs here. Returns false
+    // if the sink has no statements.
+    virtual bool begin_parts(Transaction&) { return false; }
+    // The statements that write these messages, for the same rows as write(). May throw as write().
+    virtual std::vector<SinkStatement> part(const BatchContext&, std::span<const Message* const>) {
+        return {};
+    }
+    // Their results, if all passed; take_results() may be called then. May throw as write().
+    virtual void part_written(std::span<const QueryResult>, std::span<const Message* const>) {}
 };
 
 }  // namespace onceward

@@ -61,7 +61,8 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
         if (waiting->elsewhere) parts.push_back({waiting});
     }
     patience_ = parts.front().empty() ? short_patience : usual_patience;
-    searching_ = false;
+    searching_ = search_.expects_one_of(parts.front().size());
+    refused_ = false;
     int failures = 0;
     while (!parts.empty()) {
         give_up_overdue(parts.front());

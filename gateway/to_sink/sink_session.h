@@ -123,6 +123,7 @@ class SinkSession {
     std::chrono::milliseconds patience_{0};  // with another's claim
     RefusalSearch search_;
     bool searching_ = false;  // the next attempt searches for what the sink refuses
+    bool refused_ = false;    // a batch of the first part's requests, since the last search
 };
 
 }  // namespace onceward

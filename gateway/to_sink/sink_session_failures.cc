@@ -2,6 +2,7 @@
 // sink refuses, or smaller batches.
 
 #include <algorithm>
+#include <utility>
 
 #include "dedup/base/logging.h"
 #include "gateway/to_sink/sink_session.h"
@@ -18,6 +19,7 @@ constexpr std::string_view statement_cancelled = "57014";
 // refuses. False if it is a single request or was searched just before.
 bool SinkSession::begin_search(const Parts& parts) {
     searching_ = !searching_ && parts.front().size() > 1;
+    refused_ = searching_;
     return searching_;
 }
 
@@ -31,7 +33,7 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     if (const auto step = reconsidered()) return *step;
     if (refusals->empty()) {
         // They are refused only together, or no longer at all.
-        halve(parts);
+        if (std::exchange(refused_, false)) halve(parts);
         return Step::next;
     }
     auto next = refusals->begin();

@@ -196,36 +196,57 @@ std::optional<Rejection> FunctionSink::encode(Message& message,
     return std::nullopt;
 }
 
-void FunctionSink::write(Transaction& transaction, const BatchContext&,
+void FunctionSink::write(Transaction& transaction, const BatchContext& context,
                          std::span<const Message* const> messages) {
     results_.clear();
-    if (messages.empty()) return;
+    for (const SinkStatement& call : part(context, messages)) {
+        take_answer(transaction.prepared(call.sql, call.parameters, call.names, true),
+                    in_a_call(messages.size()));
+    }
+}
+
+// How many of these messages go in one call.
+std::size_t FunctionSink::in_a_call(std::size_t messages) const {
     // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
     // would be stored and given under another message's key.
     const bool together =
         numbers_its_rows_ || !options_.answers || mutant(Mutant::answers_by_the_order_of_rows);
-    const std::size_t step = together ? messages.size() : 1;
-    for (std::size_t at = 0; at < messages.size(); at += step) {
-        call(transaction, messages.subspan(at, step));
-    }
+    return together ? messages : 1;
 }
 
-void FunctionSink::call(Transaction& transaction, std::span<const Message* const> messages) {
+std::vector<SinkStatement> FunctionSink::part(const BatchContext&,
+                                              std::span<const Message* const> messages) {
+    std::vector<SinkStatement> calls;
     std::vector<std::optional<std::string_view>> documents;
-    documents.reserve(messages.size());
-    for (const Message* message : messages) documents.emplace_back(message->encoded);
-    const QueryResult rows = transaction.prepared(
-        sql::sink_function_call, Parameters{}.binary_array(jsonb_array_type, jsonb_type, documents),
-        {{"function", function_}, {"unless", numbers_its_rows_ ? "-- " : ""}}, true);
+    for (const Message* message : messages) {
+        documents.emplace_back(message->encoded);
+        if (documents.size() < in_a_call(messages.size())) continue;
+        calls.push_back(
+            {sql::sink_function_call,
+             std::move(Parameters{}.binary_array(jsonb_array_type, jsonb_type, documents)),
+             {{"function", function_}, {"unless", numbers_its_rows_ ? "-- " : ""}}});
+        documents.clear();
+    }
+    return calls;
+}
+
+void FunctionSink::part_written(std::span<const QueryResult> answers,
+                                std::span<const Message* const> messages) {
+    results_.clear();
+    for (const QueryResult& rows : answers) take_answer(rows, in_a_call(messages.size()));
+}
+
+// The rows of a call with so many messages.
+void FunctionSink::take_answer(const QueryResult& rows, std::size_t messages) {
     const auto refuse = [&](const std::string& what) {
         return ResultMismatch("function " + function_ + " " + what + " for " +
-                              std::to_string(messages.size()) +
+                              std::to_string(messages) +
                               " messages; it has to return one row for each");
     };
-    if (rows.rows() != static_cast<int>(messages.size())) {
+    if (rows.rows() != static_cast<int>(messages)) {
         throw refuse("returned " + std::to_string(rows.rows()) + " rows");
     }
-    std::vector<std::optional<MessageResult>> by_message(messages.size());
+    std::vector<std::optional<MessageResult>> by_message(messages);
     for (int row = 0; row < rows.rows(); ++row) {
         const std::int64_t number = rows.is_null(row, 0) ? 0 : rows.binary_integer(row, 0);
         const bool known = number >= 1 && number <= rows.rows();

@@ -23,9 +23,15 @@ class FunctionSink final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     std::vector<MessageResult> take_results() override;
+    bool begin_parts(Transaction&) override { return true; }
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override;
+    void part_written(std::span<const QueryResult> answers,
+                      std::span<const Message* const> messages) override;
 
   private:
-    void call(Transaction& transaction, std::span<const Message* const> messages);
+    std::size_t in_a_call(std::size_t messages) const;
+    void take_answer(const QueryResult& rows, std::size_t messages);
     const FunctionSinkOptions options_;
     // of the last look
     std::string function_;  // quoted, with its schema

@@ -28,6 +28,11 @@ Digest outbox_id(std::string_view topic, OutboxPlace place, const Digest& key) {
 void insert_outbox_rows(Transaction& transaction, const std::string& group,
                         std::span<const OutboxRow> rows) {
     if (rows.empty()) return;
+    const SinkStatement statement = outbox_statement(group, rows);
+    transaction.prepared(statement.sql, statement.parameters);
+}
+
+SinkStatement outbox_statement(const std::string& group, std::span<const OutboxRow> rows) {
     std::vector<std::optional<std::string_view>> topics, order_keys, keys, payloads, headers,
         tenants;
     std::vector<Digest> ids;
@@ -40,15 +45,15 @@ void insert_outbox_rows(Transaction& transaction, const std::string& group,
         headers.emplace_back(row.headers);
         tenants.push_back(row.tenant);
     }
-    transaction.prepared(sql::outbox_insert, Parameters{}
-                                                 .text(group)
-                                                 .texts(topics)
-                                                 .digests(ids)
-                                                 .byte_strings(order_keys)
-                                                 .byte_strings(keys)
-                                                 .byte_strings(payloads)
-                                                 .byte_strings(headers)
-                                                 .byte_strings(tenants));
+    return {sql::outbox_insert, std::move(Parameters{}
+                                              .text(group)
+                                              .texts(topics)
+                                              .digests(ids)
+                                              .byte_strings(order_keys)
+                                              .byte_strings(keys)
+                                              .byte_strings(payloads)
+                                              .byte_strings(headers)
+                                              .byte_strings(tenants))};
 }
 
 void OutboxReplies::write(Transaction& transaction, std::span<const Reply> replies) {

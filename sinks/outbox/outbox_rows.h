@@ -11,6 +11,7 @@
 #include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/results/replies.h"
+#include "dedup/sink/sink.h"
 
 namespace onceward {
 
@@ -38,6 +39,8 @@ Digest outbox_id(std::string_view topic, OutboxPlace place, const Digest& key);
 
 void insert_outbox_rows(Transaction& transaction, const std::string& group,
                         std::span<const OutboxRow> rows);
+// The same as a statement. REQUIRES: there are rows.
+SinkStatement outbox_statement(const std::string& group, std::span<const OutboxRow> rows);
 
 // Replies by the outbox, each in the order of its record's key.
 class OutboxReplies final : public Replies {

@@ -155,18 +155,31 @@ std::optional<Rejection> OutboxSink::encode(Message& message, std::pmr::memory_r
 void OutboxSink::write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) {
     std::pmr::monotonic_buffer_resource arena;
+    insert_outbox_rows(transaction, context.consumer_group, make_rows(messages, arena));
+}
+
+std::vector<SinkStatement> OutboxSink::part(const BatchContext& context,
+                                            std::span<const Message* const> messages) {
+    std::pmr::monotonic_buffer_resource arena;
+    std::vector<SinkStatement> statements;
+    statements.push_back(outbox_statement(context.consumer_group, make_rows(messages, arena)));
+    return statements;
+}
+
+std::vector<OutboxRow> OutboxSink::make_rows(std::span<const Message* const> messages,
+                                             std::pmr::memory_resource& arena) const {
     std::vector<OutboxRow> rows;
     rows.reserve(messages.size());
     for (const Message* message : messages) {
         if (const auto rejection = make_row(*message, arena, rows.emplace_back())) {
-            // A data exception, so that halving finds this message and the dead letters get it.
+            // A data exception, so that the search finds this message and the dead letters get it.
             PostgresError::Diagnosis diagnosis;
             diagnosis.sqlstate = "22000";
             diagnosis.message = rejection->reason;
             throw PostgresError(std::move(diagnosis));
         }
     }
-    insert_outbox_rows(transaction, context.consumer_group, rows);
+    return rows;
 }
 
 AlsoPublishSink::AlsoPublishSink(std::unique_ptr<Sink> sink, OutboxOptions options)
@@ -190,6 +203,18 @@ void AlsoPublishSink::write(Transaction& transaction, const BatchContext& contex
                             std::span<const Message* const> messages) {
     sink_->write(transaction, context, messages);
     outbox_.write(transaction, context, messages);
+}
+
+std::vector<SinkStatement> AlsoPublishSink::part(const BatchContext& context,
+                                                 std::span<const Message* const> messages) {
+    std::vector<SinkStatement> statements = sink_->part(context, messages);
+    for (SinkStatement& one : outbox_.part(context, messages)) statements.push_back(std::move(one));
+    return statements;
+}
+
+void AlsoPublishSink::part_written(std::span<const QueryResult> answers,
+                                   std::span<const Message* const> messages) {
+    sink_->part_written(answers.first(answers.size() - 1), messages);
 }
 
 }  // namespace onceward

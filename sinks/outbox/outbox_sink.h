@@ -24,8 +24,13 @@ class OutboxSink final : public Sink {
                                     std::pmr::memory_resource& arena) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+    bool begin_parts(Transaction&) override { return true; }
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override;
 
   private:
+    std::vector<OutboxRow> make_rows(std::span<const Message* const> messages,
+                                     std::pmr::memory_resource& arena) const;
     std::optional<Rejection> make_row(const Message& message, std::pmr::memory_resource& arena,
                                       OutboxRow& row) const;
     const OutboxOptions options_;
@@ -47,6 +52,11 @@ class AlsoPublishSink final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     std::vector<MessageResult> take_results() override { return sink_->take_results(); }
+    bool begin_parts(Transaction& transaction) override { return sink_->begin_parts(transaction); }
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override;
+    void part_written(std::span<const QueryResult> answers,
+                      std::span<const Message* const> messages) override;
 
   private:
     std::unique_ptr<Sink> sink_;

@@ -166,6 +166,21 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     return action;
 }
 
+// For one row up to the most of one statement. Each number of rows is a statement to be prepared.
+std::vector<std::string> lists_of_values(std::size_t columns) {
+    constexpr std::size_t most_rows = 16;
+    std::vector<std::string> lists;
+    std::string list;
+    std::size_t number = 0;
+    while (lists.size() < most_rows) {
+        std::vector<std::string> row;
+        while (row.size() < columns) row.push_back("$" + std::to_string(++number));
+        list.append(list.empty() ? "(" : ", (").append(joined(row)).append(")");
+        lists.push_back(list);
+    }
+    return lists;
+}
+
 void write_pieces(const TableSinkOptions& options, const CatalogTable& table, TablePlan& plan) {
     std::vector<std::string> aliases, columns, incoming, keys, target_keys, target;
     for (std::size_t at = 0; at < table.columns.size(); ++at) {
@@ -194,6 +209,7 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     plan.target_keys = joined(target_keys);
     plan.target = joined(target);
     plan.action = update_action(options, plan);
+    plan.values = lists_of_values(columns.size());
 }
 
 }  // namespace

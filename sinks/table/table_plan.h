@@ -42,6 +42,8 @@ struct TablePlan {
     std::string target;       // "a"
     std::string newest;       // the order in which the first of a row's messages is the one to keep
     std::string action;       // UPDATE SET ... or NOTHING
+    // ($1, $2), ($3, $4) in the order of column_list: at its place 1 for two rows.
+    std::vector<std::string> values;
 };
 
 TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table);

@@ -42,6 +42,15 @@ std::string not_found(Connection& connection, const std::string& table) {
            (names.empty() ? "its schema holds none that this role can see" : "there are: " + names);
 }
 
+std::vector<EncodedRow> rows_of(std::span<const Message* const> messages) {
+    std::vector<EncodedRow> rows;
+    rows.reserve(messages.size());
+    for (const Message* message : messages) {
+        rows.push_back({message->encoded, message->operation == Operation::remove});
+    }
+    return rows;
+}
+
 // What the message's row is under a newer plan than the one that it was encoded by.
 std::string encoded_anew(const TablePlan& plan, const Message& message) {
     std::string row;
@@ -53,6 +62,23 @@ std::string encoded_anew(const TablePlan& plan, const Message& message) {
         throw PostgresError(std::move(diagnosis));
     }
     return row;
+}
+
+// Takes the number of the plan from each row. `anew` holds the rows that another plan made.
+void take_numbers(std::uint32_t number, const TablePlan& plan,
+                  std::span<const Message* const> messages, std::vector<EncodedRow>& rows,
+                  std::deque<std::string>& anew) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::string_view& bytes = rows[i].bytes;
+        // DANGER: rows that wait in a queue while the table changes were encoded for its old
+        // columns, and guard_table() compares the new ones. COPY would take an int8 of theirs for
+        // a float8.
+        if (number_of(bytes) != number) {
+            bytes = anew.emplace_back(encoded_anew(plan, *messages[i]));
+        } else {
+            bytes.remove_prefix(number_bytes);
+        }
+    }
 }
 
 }  // namespace
@@ -104,25 +130,24 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     if (messages.empty()) return;
     const auto plan = current();
     std::vector<EncodedRow> rows;
-    guard_table(transaction, plan->plan, [&] {
-        rows.reserve(messages.size());
-        for (const Message* message : messages) {
-            rows.push_back({message->encoded, message->operation == Operation::remove});
-        }
-    });
+    guard_table(transaction, plan->plan, [&] { rows = rows_of(messages); });
     std::deque<std::string> anew;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::string_view& bytes = rows[i].bytes;
-        // DANGER: rows that wait in a queue while the table changes were encoded for its old
-        // columns, and the guard above compares the new ones. COPY would take an int8 of theirs for
-        // a float8.
-        if (number_of(bytes) != plan->number) {
-            bytes = anew.emplace_back(encoded_anew(plan->plan, *messages[i]));
-        } else {
-            bytes.remove_prefix(number_bytes);
-        }
-    }
+    take_numbers(plan->number, plan->plan, messages, rows, anew);
     write_rows(transaction, plan->plan, rows);
+}
+
+bool TableSink::begin_parts(Transaction& transaction) {
+    guard_table(transaction, current()->plan, {});
+    return true;
+}
+
+std::vector<SinkStatement> TableSink::part(const BatchContext&,
+                                           std::span<const Message* const> messages) {
+    const auto plan = current();
+    std::vector<EncodedRow> rows = rows_of(messages);
+    std::deque<std::string> anew;
+    take_numbers(plan->number, plan->plan, messages, rows, anew);
+    return row_statements(plan->plan, rows);
 }
 
 }  // namespace onceward

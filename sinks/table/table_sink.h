@@ -26,6 +26,9 @@ class TableSink final : public Sink {
                                     std::pmr::memory_resource& arena) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+    bool begin_parts(Transaction& transaction) override;
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override;
 
   private:
     // A plan with its number, which precedes every row that it made.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dedup/postgres/binary.h"
-#include "dedup/sink/sink.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -36,6 +35,41 @@ void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const 
     transaction.copy_end();
 }
 
+// Appends the fields of a COPY tuple as a statement's values.
+void append_values(const TablePlan& plan, std::string_view tuple, Parameters& values) {
+    tuple.remove_prefix(2);  // their number
+    for (const PlannedColumn& column : plan.columns) {
+        const std::uint32_t length = binary::get32(tuple);
+        tuple.remove_prefix(4);
+        if (length == binary::null_length) {
+            values.binary(column.type.oid, std::nullopt);
+            continue;
+        }
+        values.binary(column.type.oid, tuple.substr(0, length));
+        tuple.remove_prefix(length);
+    }
+}
+
+std::vector<SinkStatement> values_statements(const TablePlan& plan,
+                                             std::span<const EncodedRow> rows) {
+    std::vector<SinkStatement> statements;
+    while (!rows.empty()) {
+        const std::size_t count = std::min(rows.size(), plan.values.size());
+        SinkStatement& one =
+            statements.emplace_back(SinkStatement{sql::sink_insert_row,
+                                                  {},
+                                                  {{"fingerprint", plan.fingerprint},
+                                                   {"table", plan.table},
+                                                   {"columns", plan.column_list},
+                                                   {"values", plan.values[count - 1]}}});
+        for (const EncodedRow& row : rows.first(count)) {
+            append_values(plan, row.bytes, one.parameters);
+        }
+        rows = rows.subspan(count);
+    }
+    return statements;
+}
+
 }  // namespace
 
 void guard_table(Transaction& transaction, const TablePlan& plan,
@@ -55,27 +89,36 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
 
 void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
     if (plan.copies) return copy_rows(transaction, plan, rows);
+    for (const SinkStatement& statement : row_statements(plan, rows)) {
+        transaction.prepared(statement.sql, statement.parameters, statement.names);
+    }
+}
+
+std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows) {
+    if (plan.copies) return values_statements(plan, rows);
+    const Connection::Names names = names_of(plan);
+    std::vector<SinkStatement> statements;
     std::vector<std::optional<std::string_view>> values;
     values.reserve(rows.size());
     for (const EncodedRow& row : rows) values.emplace_back(row.bytes);
-    const auto names = names_of(plan);
     Parameters parameters;
     parameters.binary_array(plan.row_array_type, plan.row_type, values);
     if (!plan.upserts) {
-        transaction.prepared(sql::sink_insert, parameters, names);
-        return;
+        statements.push_back({sql::sink_insert, std::move(parameters), names});
+        return statements;
     }
     if (std::ranges::none_of(rows, &EncodedRow::removes)) {
-        transaction.prepared(sql::sink_upsert, parameters, names);
-        return;
+        statements.push_back({sql::sink_upsert, std::move(parameters), names});
+        return statements;
     }
     std::vector<std::int32_t> removes;
     removes.reserve(rows.size());
     for (const EncodedRow& row : rows) removes.push_back(row.removes ? 1 : 0);
-    transaction.prepared(sql::sink_lock_rows, parameters, names);
+    statements.push_back({sql::sink_lock_rows, parameters, names});
     parameters.small_integers(removes);
-    transaction.prepared(sql::sink_remove, parameters, names);
-    transaction.prepared(sql::sink_upsert_after_removal, parameters, names);
+    statements.push_back({sql::sink_remove, parameters, names});
+    statements.push_back({sql::sink_upsert_after_removal, std::move(parameters), names});
+    return statements;
 }
 
 }  // namespace onceward

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dedup/postgres/transaction.h"
+#include "dedup/sink/sink.h"
 #include "sinks/table/table_plan.h"
 
 namespace onceward {
@@ -24,5 +25,8 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
 
 // REQUIRES: guard_table() in the same transaction, just before.
 void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows);
+
+// The same as statements alone: rows that COPY would take are inserted by VALUES.
+std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows);
 
 }  // namespace onceward

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <thread>
 
+#include "dedup/policy/refusal_search.h"
+
 namespace onceward::support {
 namespace {
 
@@ -111,6 +113,28 @@ TEST_P(SinkConformance, BadDataIsAPostgresErrorWithItsSqlstateAndLeavesNothing) 
         transaction.commit();
     }
     EXPECT_EQ(harness_->effects(), (std::vector<int>{1, 3}));
+}
+
+TEST_P(SinkConformance, ASearchFindsTheBadMessagesAndLeavesNothing) {
+    for (int number = 10; number < 70; ++number) {
+        harness_->add_message(messages_, number);
+        if (number == 30 || number == 31 || number == 69) harness_->add_poison(messages_);
+    }
+    ASSERT_EQ(messages_.encode(*sink_), 0);
+    const auto all = messages_.all();
+    RefusalSearch search;
+    for (int round = 0; round < 2; ++round) {
+        OwnedTransaction transaction(*connection_);
+        const std::vector<Refusal> found =
+            search.run(transaction, {.sink = *sink_, .context = context_}, all);
+        ASSERT_EQ(found.size(), 3U);
+        EXPECT_EQ(found[0].message, all[21]);
+        EXPECT_EQ(found[1].message, all[23]);
+        EXPECT_EQ(found[2].message, all[62]);
+        EXPECT_EQ(found[0].action, FailureAction::reject);
+        EXPECT_FALSE(connection_->in_failed_transaction());
+    }
+    EXPECT_TRUE(harness_->effects().empty());
 }
 
 TEST_P(SinkConformance, WritingLeavesTheTransactionOpen) {

@@ -1,0 +1,2 @@
+-- Where each round of a search begins.
+SAVEPOINT onceward_search
