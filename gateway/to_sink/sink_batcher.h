@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gateway/requests/asking.h"
+#include "gateway/requests/key_turns.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/status_questions.h"
 #include "gateway/to_sink/batch_size.h"
@@ -38,14 +38,6 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
-    // Waits for the answer of the running one; with a request, for its turn after another one with
-    // its key.
-    struct Waiting {
-        Asking asking;
-        std::optional<KeyedRequest> request{};
-        std::uint64_t group = 0;
-        Clock::time_point arrived{};
-    };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     std::optional<Clock::time_point> next_deadline() const;
@@ -54,10 +46,9 @@ class SinkBatcher final : public RequestTarget {
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
-    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      std::uint64_t group, Clock::time_point arrived);
+    void admit(KeyTurns::Turn turn, ToldLater& told);
     void tell_originals(std::span<const Digest> keys);
-    void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome);
+    void answer(Queued& queued, KeyedOutcome outcome);
     static void tell(const std::vector<StatusQuestions::Pointer>& questions, SinkSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
@@ -72,8 +63,7 @@ class SinkBatcher final : public RequestTarget {
     // The deadline of the first of them that was not answered.
     std::optional<Clock::time_point> running_deadline_;
     StatusQuestions questions_;
-    KeysInFlight in_flight_;
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
+    KeyTurns turns_;
     std::unordered_map<Digest, std::uint64_t> groups_;  // of the keys that are worked on
     std::uint64_t last_group_ = 0;
     bool stopping_ = false;

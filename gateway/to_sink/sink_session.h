@@ -22,6 +22,7 @@
 #include "dedup/postgres/connection.h"
 #include "dedup/server/migration.h"
 #include "dedup/sink/message_result.h"
+#include "gateway/requests/request_state.h"
 #include "gateway/to_sink/sink_transaction.h"
 
 namespace onceward {
@@ -70,9 +71,9 @@ struct WaitingRequest {
     std::chrono::steady_clock::time_point deadline;
     // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};
-    bool decoded = false;
-    bool elsewhere = false;  // another process works on its key, or did so just now
-    bool done = false;       // its outcome is final
+    // Between two batches the batcher's; within one its session's. held: another process works on
+    // its key, or did so just now.
+    RequestState state = RequestState::queued;
 };
 
 class SinkSession {
@@ -87,8 +88,8 @@ class SinkSession {
     SinkSession(const SinkSession&) = delete;
     SinkSession& operator=(const SinkSession&) = delete;
 
-    // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
-    // to be given again.
+    // Each of them is decided then, but for those `held` that may wait longer: these are to be
+    // given again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
     // What became of these keys, as far as it is committed; nullopt if PostgreSQL does not answer.
     std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);

@@ -12,10 +12,9 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "gateway/requests/asking.h"
+#include "gateway/requests/key_turns.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/to_upstream/upstream_session.h"
 #include "gateway/to_upstream/upstream_status.h"
@@ -44,18 +43,11 @@ class UpstreamRequests final : public RequestTarget {
         // For a request whose key another process has in flight.
         Clock::time_point next_try{};
         KeyedOutcome known{};  // its answer at the last try
-    };
-    // Waits for the answer of the running one; with a request, for its turn after another one with
-    // its key.
-    struct Waiting {
-        Asking asking;
-        std::optional<KeyedRequest> request{};
-        Clock::time_point arrived{};
+        RequestState state = RequestState::queued;
     };
     static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
-    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      Clock::time_point arrived);
-    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried);
+    void admit(KeyTurns::Turn turn, ToldLater& told);
+    void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried);
     void run(const std::stop_token& stop);
     // Neither of the two where a stop is requested.
     struct Work {
@@ -83,8 +75,7 @@ class UpstreamRequests final : public RequestTarget {
     // Claims whose call never began: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_;
     Clock::time_point next_let_go_{};
-    KeysInFlight in_flight_;
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_;
+    KeyTurns turns_;
     bool stopping_ = false;
     std::unique_ptr<UpstreamStatus> status_;  // made for the first question
     std::vector<std::jthread> workers_;
