@@ -22,7 +22,7 @@ const Assignment::Entry* Assignment::find(const TopicPartition& partition) const
 }
 
 bool Assignment::apply(PartitionEvent event, const TopicPartition& partition, Entry& entry) {
-    const std::optional<PartitionPhase> next = next_phase(entry.phase, event);
+    const std::optional<PartitionPhase> next = partition_machine.after(entry.phase, event);
     if (!next) {
         if (refused_) refused_(partition, entry.phase, event);
         return false;
@@ -36,7 +36,7 @@ void Assignment::follow_pause(const TopicPartition& partition, Entry& entry) con
     const auto paused = paused_.find(partition.topic);
     const bool pauses = paused != paused_.end();
     const auto event = pauses ? PartitionEvent::pause : PartitionEvent::resume;
-    entry.phase = next_phase(entry.phase, event).value_or(entry.phase);
+    entry.phase = partition_machine.after(entry.phase, event).value_or(entry.phase);
     if (pauses) entry.pause = paused->second;
 }
 

@@ -27,8 +27,8 @@ std::set<Partition> not_reading(const Assignment& assignment, const std::string&
 void report_refused(const TopicPartition& partition, PartitionPhase phase, PartitionEvent event) {
     log_error("partition.wrong_event", {{"topic", partition.topic},
                                         {"partition", partition.partition.raw()},
-                                        {"phase", std::string(to_text(phase))},
-                                        {"event", std::string(to_text(event))}});
+                                        {"phase", partition_machine.text(phase)},
+                                        {"event", partition_machine.text(event)}});
 }
 
 // Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle

@@ -1,10 +1,10 @@
 #pragma once
-// The phases of an assigned partition, and what may lead from one to another: the table of
-// next_phase(). docs/states.md draws it, and a test compares the two. Pure; thread-safe.
+// The phases of an assigned partition, and what leads from one to another. docs/states.md has the
+// meaning of each, and the diagram. Pure; thread-safe.
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
+
+#include "dedup/base/state_machine.h"
 
 namespace onceward {
 
@@ -16,8 +16,6 @@ enum class PartitionPhase : std::uint8_t {
     waiting,  // until a message may be tried again; then the fence is taken first
     paused,   // nothing is read until the operator resumes the topic
 };
-inline constexpr int partition_phases = 6;
-std::string_view to_text(PartitionPhase phase);
 
 enum class PartitionEvent : std::uint8_t {
     fence_taken,
@@ -31,12 +29,31 @@ enum class PartitionEvent : std::uint8_t {
     pause,
     resume,
 };
-inline constexpr int partition_events = 10;
-std::string_view to_text(PartitionEvent event);
 
-// The phase after the event; the same phase if the event changes nothing there, such as news that
-// the other thread has made out of date. nullopt if the event must never happen in this phase: the
-// caller keeps the phase and reports it.
-std::optional<PartitionPhase> next_phase(PartitionPhase phase, PartitionEvent event);
+// What changes nothing may be news that the other thread has made out of date.
+inline constexpr auto partition_machine = [] {
+    constexpr auto fence = PartitionPhase::wants_fence;
+    constexpr auto seek = PartitionPhase::wants_seek;
+    constexpr auto read = PartitionPhase::reading;
+    constexpr auto halt = PartitionPhase::halted;
+    constexpr auto wait = PartitionPhase::waiting;
+    constexpr auto pause = PartitionPhase::paused;
+    constexpr std::nullopt_t no = std::nullopt;
+    return StateMachine<PartitionPhase, PartitionEvent, 6, 10>{
+        {"wants_fence", "wants_seek", "reading", "halted", "waiting", "paused"},
+        {{
+            // wants_fence, wants_seek, reading, halted, waiting, paused
+            {"fence_taken", {seek, no, no, no, seek, pause}},  // paused: assigned again meanwhile
+            {"sought", {fence, read, read, halt, wait, pause}},
+            {"fence_missed", {fence, fence, fence, halt, fence, pause}},
+            {"wait", {wait, wait, wait, halt, wait, pause}},
+            {"halt", {halt, halt, halt, halt, halt, halt}},
+            {"out_of_range", {fence, fence, fence, halt, fence, pause}},
+            {"session_lost", {fence, fence, fence, halt, wait, pause}},
+            {"wake", {fence, seek, read, fence, wait, pause}},
+            {"pause", {pause, pause, pause, halt, pause, pause}},
+            {"resume", {fence, seek, read, halt, wait, fence}},
+        }}};
+}();
 
 }  // namespace onceward

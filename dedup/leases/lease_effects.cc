@@ -18,6 +18,12 @@ constexpr auto never = std::chrono::hours(24 * 365);
 // Beyond that the other side's wish is taken for a mistake.
 constexpr milliseconds longest_wish = 3600s;
 
+LeaseStep step_of(EffectOutcome::Kind kind, RejectPolicy::Action action) {
+    if (kind == EffectOutcome::Kind::again) return LeaseStep::try_again;
+    const bool stops = kind == EffectOutcome::Kind::failed && action == RejectPolicy::Action::halt;
+    return stops ? LeaseStep::refuse : LeaseStep::end;
+}
+
 }  // namespace
 
 std::optional<milliseconds> next_try(const EffectRetries& retries, int tried,
@@ -39,10 +45,10 @@ void LeaseProcessor::extend(Connection& connection) {
     std::vector<LeaseTries> tries;
     bool due = false;
     for (Item& item : items_) {
-        if (item.stage != Stage::mine && item.stage != Stage::under_way) continue;
-        const bool again = item.stage == Stage::mine && item.unmade == 0 &&
-                           item.not_before <= asked && !stands(item.partition());
-        const bool too_short = item.stage == Stage::mine && item.not_before <= asked &&
+        if (!is_held(item.state)) continue;
+        const bool paused = item.state == LeaseState::pausing && item.not_before <= asked;
+        const bool again = paused && !stands(item.partition());
+        const bool too_short = (paused || item.state == LeaseState::ready) &&
                                asked + parts_.effects.longest() > item.held_until;
         const bool low = item.held_until - asked < leases_.lease() * 2 / 3;
         due = due || again || too_short || low;
@@ -56,28 +62,25 @@ void LeaseProcessor::extend(Connection& connection) {
         Item& item = *held[i];
         if (mine.contains(item.message->digest)) {
             item.held_until = asked + leases_.lease();
-            item.unmade += tries[i].tries;
             item.attempts += tries[i].tries;
+            if (tries[i].tries > 0) change(item, LeaseStep::write_try);
             continue;
         }
-        lost(item);
-        if (item.stage == Stage::under_way) parts_.effects.cancel(item.number);
-        item.stage = Stage::open;
-        item.unmade = 0;
+        if (item.state == LeaseState::called) parts_.effects.cancel(item.number);
+        lose(item);
     }
 }
 
 void LeaseProcessor::begin_effects() {
     const auto now = Clock::now();
-    auto under_way = static_cast<std::size_t>(
-        std::ranges::count(items_, Stage::under_way, [](const Item& item) { return item.stage; }));
+    auto under_way =
+        static_cast<std::size_t>(std::ranges::count(items_, LeaseState::called, &Item::state));
     for (Item& item : items_) {
         if (under_way >= parts_.effects.concurrency()) return;
-        if (item.stage != Stage::mine || item.unmade == 0 || item.not_before > now) continue;
+        if (item.state != LeaseState::ready) continue;
         // The whole of the try has to be within the lease: extend() is to see to it first.
         if (stands(item.partition()) || now + parts_.effects.longest() > item.held_until) continue;
-        item.stage = Stage::under_way;
-        item.unmade = 0;
+        if (!change(item, LeaseStep::begin)) continue;
         parts_.effects.begin({item.number, item.message});
         ++under_way;
     }
@@ -89,12 +92,12 @@ milliseconds LeaseProcessor::patience() const {
     milliseconds least = longest_wait;
     bool waiting = false;
     for (const Item& item : items_) {
-        if (item.stage == Stage::ended && !item.stored) return 0ms;
-        if (item.stage == Stage::under_way) waiting = true;
-        if (item.stage != Stage::mine || stands(item.partition())) continue;
+        if (item.state == LeaseState::ended) return 0ms;
+        if (item.state == LeaseState::called) waiting = true;
+        if (!is_held(item.state) || stands(item.partition())) continue;
         waiting = true;
-        const auto left = std::chrono::ceil<milliseconds>(item.not_before - now);
-        if (item.not_before > now) least = std::min(least, left);
+        if (item.state != LeaseState::pausing || item.not_before <= now) continue;
+        least = std::min(least, std::chrono::ceil<milliseconds>(item.not_before - now));
     }
     return waiting ? least : 0ms;
 }
@@ -102,10 +105,11 @@ milliseconds LeaseProcessor::patience() const {
 void LeaseProcessor::collect() {
     for (EffectOutcome& outcome : parts_.effects.wait(patience())) {
         const auto found = std::ranges::find(items_, outcome.number, &Item::number);
-        if (found == items_.end() || found->stage != Stage::under_way) continue;
+        if (found == items_.end()) continue;
+        if (!change(*found, step_of(outcome.kind, policy_.action))) continue;
         found->outcome = std::move(outcome);
         switch (found->outcome.kind) {
-            case EffectOutcome::Kind::done: end(*found, MessageEnd::applied); break;
+            case EffectOutcome::Kind::done: close(*found, MessageEnd::applied); break;
             case EffectOutcome::Kind::failed: failed(*found); break;
             case EffectOutcome::Kind::again: again(*found); break;
         }
@@ -121,21 +125,14 @@ void LeaseProcessor::failed(Item& item) {
                                      {"error", item.outcome.reason}});
     item.message->rejection =
         Rejection{Rejection::Kind::sink, item.outcome.reason, "", item.attempts};
-    if (policy_.action == RejectPolicy::Action::dead_letter) {
-        end(item, MessageEnd::dead_lettered);
-        return;
-    }
-    // Its key is let go, so that it is tried again when the topic is.
-    item.stage = Stage::mine;
-    item.not_before = Clock::now() + never;
-    item.halts = true;
+    // A topic that stops releases the key, so that it is tried again when the topic is.
+    if (item.state == LeaseState::ended) close(item, MessageEnd::dead_lettered);
 }
 
 void LeaseProcessor::again(Item& item) {
     const auto& asked = item.outcome.not_before;
     std::optional<milliseconds> delay =
         next_try(parts_.retries, item.tries, asked, leases_.lease());
-    item.stage = Stage::mine;
     if (delay) {
         // Never sooner than the other side asked for.
         *delay = spread(*delay, 1.0, 1.25, roll());

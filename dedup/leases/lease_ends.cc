@@ -62,7 +62,7 @@ LeaseProcessor::Ends LeaseProcessor::gather(const std::set<Partition>& missed) {
     for (Item& item : items_) {
         const bool passing = passed.contains({item.partition(), item.offset()});
         if (passing) ends.passing.push_back(&item);
-        if (item.stage == Stage::ended && !item.stored) {
+        if (item.state == LeaseState::ended) {
             const bool failed = item.ending == MessageEnd::dead_lettered;
             ends.ended.push_back(&item);
             ends.rows.push_back({item.message->digest, failed, passing, item.outcome.result.status,
@@ -73,7 +73,7 @@ LeaseProcessor::Ends LeaseProcessor::gather(const std::set<Partition>& missed) {
                 item.message->rejection->earlier = &*item.earlier;
             }
             if (item.message->rejection) ends.letters.push_back(item.message);
-            if (item.count_later) ends.counted.push_back(item.message->digest);
+            if (item.state == LeaseState::written) ends.counted.push_back(item.message->digest);
             if (item.ending == MessageEnd::duplicate) ends.duplicates.push_back(item.message);
         }
     }
@@ -90,11 +90,10 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
         for (Item* item : ends.ended) {
             if (mine.contains(item->message->digest)) continue;
             all = false;
-            lost(*item);
+            lose(*item);
             prefixes_.at(item->partition()).reopen(item->offset());
             item->message->rejection.reset();
             item->ending.reset();
-            item->stage = Stage::open;
         }
         if (!all) return false;
     }
@@ -118,8 +117,7 @@ void LeaseProcessor::landed(const Ends& ends) {
     failures_.ended();
     if (parts_.answers != nullptr) parts_.answers->committed();
     for (Item* item : ends.ended) {
-        item->stored = true;
-        item->count_later = true;
+        change(*item, LeaseStep::write_end);
         item->message->rejection.reset();  // its dead letter exists
     }
     rejections_.record(RejectionWindow::Clock::now(),
@@ -150,7 +148,7 @@ void LeaseProcessor::look_for_halt() {
         const std::optional<Offset> open = prefix.first_open();
         if (!open) continue;
         const Item& item = item_at(partition, *open);
-        if (!item.halts) continue;
+        if (!stops(item.state)) continue;
         const Rejection& rejection = item.message->rejection.value();
         const bool conflict = rejection.kind == Rejection::Kind::conflict;
         halting_.emplace(partition, *open,
@@ -190,18 +188,18 @@ void LeaseProcessor::give_back(Connection& connection) {
 }
 
 void LeaseProcessor::release(Connection& connection, const std::set<Partition>& partitions) {
+    std::vector<Item*> released;
     std::vector<LeaseTries> mine;
-    for (const Item& item : items_) {
-        if (item.stage != Stage::mine || !partitions.contains(item.partition())) continue;
-        mine.push_back({item.message->digest, item.unmade});
+    for (Item& item : items_) {
+        if (!is_held(item.state) || item.state == LeaseState::called) continue;
+        if (!partitions.contains(item.partition())) continue;
+        released.push_back(&item);
+        // A try that was written down and is not made.
+        mine.push_back({item.message->digest, item.state == LeaseState::ready ? 1 : 0});
     }
     if (mine.empty()) return;
     leases_.release(connection, mine);
-    for (Item& item : items_) {
-        if (item.stage != Stage::mine || !partitions.contains(item.partition())) continue;
-        item.stage = Stage::open;
-        item.unmade = 0;
-    }
+    for (Item* item : released) change(*item, LeaseStep::release);
 }
 
 }  // namespace onceward

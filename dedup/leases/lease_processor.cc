@@ -56,14 +56,12 @@ void LeaseProcessor::start(Batch batch) {
             prefixes_.at(item.partition()).add(item.offset(), message.record.leader_epoch);
             const bool halts = policy_.action == RejectPolicy::Action::halt;
             if (message.rejection && halts) {
-                item.halts = true;
-                item.stage = Stage::ended;
+                change(item, LeaseStep::halt);
             } else if (message.rejection) {
-                end(item, MessageEnd::dead_lettered);
+                end(item, LeaseStep::settle, MessageEnd::dead_lettered);
             } else if (message.skipped) {
-                end(item, MessageEnd::skipped);
+                end(item, LeaseStep::settle, MessageEnd::skipped);
             }
-            item.stored = item.stage == Stage::ended;
             items_.push_back(std::move(item));
         }
     }
@@ -95,7 +93,7 @@ std::set<Partition> LeaseProcessor::run(Connection& connection) {
 
 void LeaseProcessor::abandon() {
     for (const Item& item : items_) {
-        if (item.stage == Stage::under_way) parts_.effects.cancel(item.number);
+        if (item.state == LeaseState::called) parts_.effects.cancel(item.number);
     }
     items_.clear();
     prefixes_.clear();
@@ -108,7 +106,7 @@ void LeaseProcessor::abandon(const std::set<Partition>& partitions) {
     if (partitions.empty()) return;
     std::erase_if(items_, [&](const Item& item) {
         if (!partitions.contains(item.partition())) return false;
-        if (item.stage == Stage::under_way) parts_.effects.cancel(item.number);
+        if (item.state == LeaseState::called) parts_.effects.cancel(item.number);
         return true;
     });
     for (const Partition partition : partitions) {
@@ -134,12 +132,30 @@ bool LeaseProcessor::stands(Partition partition) const {
 bool LeaseProcessor::quiet(Partition partition) const {
     return std::ranges::none_of(items_, [&](const Item& item) {
         return item.partition() == partition &&
-               (item.stage == Stage::under_way || (item.stage == Stage::ended && !item.stored));
+               (item.state == LeaseState::called || item.state == LeaseState::ended);
     });
 }
 
-void LeaseProcessor::end(Item& item, MessageEnd ending) {
-    item.stage = Stage::ended;
+bool LeaseProcessor::change(Item& item, LeaseStep step) const {
+    const std::optional<LeaseState> next = lease_machine.after(item.state, step);
+    if (next) {
+        item.state = *next;
+        return true;
+    }
+    log_error("lease.wrong_event", {{"topic", context_.topic},
+                                    {"partition", item.partition().raw()},
+                                    {"offset", item.offset().raw()},
+                                    {"digest", hex(item.message->digest)},
+                                    {"state", lease_machine.text(item.state)},
+                                    {"event", lease_machine.text(step)}});
+    return false;
+}
+
+void LeaseProcessor::end(Item& item, LeaseStep step, MessageEnd ending) {
+    if (change(item, step)) close(item, ending);
+}
+
+void LeaseProcessor::close(Item& item, MessageEnd ending) {
     item.ending = ending;
     prefixes_.at(item.partition()).finish(item.offset(), ending);
 }
@@ -149,7 +165,8 @@ void LeaseProcessor::tell(LeaseEvent event) const {
 }
 
 // The new owner says how it ends.
-void LeaseProcessor::lost(const Item& item) const {
+void LeaseProcessor::lose(Item& item) const {
+    change(item, LeaseStep::lose);
     tell(LeaseEvent::lost);
     log_warning("lease.lost", {{"topic", context_.topic},
                                {"partition", item.partition().raw()},
@@ -169,20 +186,18 @@ std::vector<LeaseProcessor::Item*> LeaseProcessor::next_claims() {
     std::set<std::pair<Partition, std::string_view>> record_keys;
     std::set<Digest> digests;
     std::set<Partition> walls;  // the topic will stop there
-    const auto held = std::ranges::count_if(items_, [](const Item& item) {
-        return item.stage == Stage::mine || item.stage == Stage::under_way;
-    });
+    const auto held = std::ranges::count_if(items_, is_held, &Item::state);
     std::size_t room = claimed_ahead * parts_.effects.concurrency();
     room -= std::min(room, static_cast<std::size_t>(held));
     for (Item& item : items_) {
         if (wanted.size() == room) break;
-        if (item.halts) walls.insert(item.partition());
-        if (item.stored || item.halts) continue;
+        if (stops(item.state)) walls.insert(item.partition());
+        if (is_closed(item.state)) continue;
         const auto& key = item.message->record.key;
         const bool first = !key || record_keys.emplace(item.partition(), *key).second;
         const bool only = digests.insert(item.message->digest).second;
         const bool free = !stands(item.partition()) && !walls.contains(item.partition());
-        if (item.stage == Stage::open && first && only && free) wanted.push_back(&item);
+        if (item.state == LeaseState::open && first && only && free) wanted.push_back(&item);
     }
     return wanted;
 }
@@ -242,11 +257,9 @@ void LeaseProcessor::take(Item& item, LeaseAnswer answer, Clock::time_point aske
     const bool mine_before = answer.own_place && !answer.counted;
     switch (answer.verdict) {
         case LeaseVerdict::mine:
-            item.stage = Stage::mine;
+            if (!change(item, LeaseStep::claim)) return;
             item.attempts = answer.attempts;
             item.tries = 0;
-            item.unmade = 1;
-            item.not_before = {};
             item.held_until = asked + leases_.lease();
             if (answer.taken_over) {
                 tell(LeaseEvent::taken_over);
@@ -265,21 +278,19 @@ void LeaseProcessor::take(Item& item, LeaseAnswer answer, Clock::time_point aske
             return;
         }
         case LeaseVerdict::done:
-            end(item, mine_before ? MessageEnd::applied : MessageEnd::duplicate);
-            break;
-        case LeaseVerdict::failed:
-            // Its dead letter was written with its end.
-            end(item, mine_before ? MessageEnd::dead_lettered : MessageEnd::duplicate);
-            break;
-        case LeaseVerdict::conflict: conflict(item, std::move(answer.earlier)); return;
+        case LeaseVerdict::failed: {
+            if (!mine_before) return end(item, LeaseStep::settle, MessageEnd::duplicate);
+            // The dead letter of a failed one was written with its end.
+            const bool failed = answer.verdict == LeaseVerdict::failed;
+            return end(item, LeaseStep::find_end,
+                       failed ? MessageEnd::dead_lettered : MessageEnd::applied);
+        }
+        case LeaseVerdict::conflict: return conflict(item, std::move(answer.earlier));
     }
-    item.stored = true;
-    item.count_later = mine_before;
 }
 
 void LeaseProcessor::conflict(Item& item, std::optional<EarlierClaim> earlier) {
     using OnConflict = RejectPolicy::OnConflict;
-    item.stored = true;
     item.earlier = std::move(earlier);
     log_warning("messages.conflict", {{"topic", context_.topic},
                                       {"messages", 1},
@@ -292,11 +303,8 @@ void LeaseProcessor::conflict(Item& item, std::optional<EarlierClaim> earlier) {
     }
     switch (action) {
         case OnConflict::ignore:
-        case OnConflict::dead_letter: end(item, MessageEnd::conflict); return;
-        case OnConflict::halt:
-            item.stage = Stage::ended;
-            item.halts = true;
-            return;
+        case OnConflict::dead_letter: return end(item, LeaseStep::settle, MessageEnd::conflict);
+        case OnConflict::halt: change(item, LeaseStep::halt); return;
     }
 }
 

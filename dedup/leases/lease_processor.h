@@ -15,6 +15,7 @@
 #include "dedup/base/step_observer.h"
 #include "dedup/leases/finished_prefix.h"
 #include "dedup/leases/lease_event.h"
+#include "dedup/leases/lease_state.h"
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
 #include "dedup/policy/failure_series.h"
@@ -74,26 +75,15 @@ class LeaseProcessor final : public BatchProcessor {
 
   private:
     using Clock = std::chrono::steady_clock;
-    enum class Stage : std::uint8_t {
-        open,       // to be claimed
-        mine,       // claimed; to be begun when its turn and its time has come
-        under_way,  //
-        ended,
-    };
     struct Item {
         Message* message = nullptr;
         std::uint64_t number = 0;
-        Stage stage = Stage::open;
-        int attempts = 0;  // as the ledger has them
-        int tries = 0;     // again, in this lease
-        int unmade = 0;    // written down, and not begun
-        Clock::time_point not_before{};
+        LeaseState state = LeaseState::open;
+        int attempts = 0;                // as the ledger has them
+        int tries = 0;                   // again, in this lease
+        Clock::time_point not_before{};  // while it pauses
         Clock::time_point held_until{};  // by my clock, from before the ledger was asked
         std::optional<MessageEnd> ending{};
-        // It has ended, and nothing is left to write down.
-        bool stored = false;
-        bool count_later = false;  // its row is to be marked when the fence passes
-        bool halts = false;        // the topic stops before it
         EffectOutcome outcome{};
         std::optional<EarlierClaim> earlier{};
 
@@ -122,9 +112,12 @@ class LeaseProcessor final : public BatchProcessor {
     Item& item_at(Partition partition, Offset offset);
     bool stands(Partition partition) const;
     bool quiet(Partition partition) const;
-    void end(Item& item, MessageEnd ending);
+    // Each change of an item's state. False, and reported, if it must never come in that state.
+    bool change(Item& item, LeaseStep step) const;
+    void end(Item& item, LeaseStep step, MessageEnd ending);
+    void close(Item& item, MessageEnd ending);
     void tell(LeaseEvent event) const;
-    void lost(const Item& item) const;
+    void lose(Item& item) const;
     void wait(const Item& item, int tried, std::chrono::milliseconds pause,
               const std::string& reason);
 

@@ -1,6 +1,7 @@
 #include "gateway/to_sink/sink_batcher.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dedup/base/logging.h"
 #include "gateway/requests/request_digest.h"
@@ -20,10 +21,9 @@ constexpr int batches = 20;
 
 struct SinkBatcher::Queued {
     WaitingRequest request;
-    Asking asking;
+    std::optional<Asking> asking;  // nullopt once it was answered
     std::uint64_t group = 0;
     Clock::time_point next_try{};
-    bool told = false;  // at its deadline, in a batch that has not ended
 };
 
 namespace {
@@ -33,7 +33,7 @@ template <class Batch>
 std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
     std::optional<std::chrono::steady_clock::time_point> first;
     for (const auto* queued : batch) {
-        if (queued->told || (first && *first <= queued->request.deadline + grace)) continue;
+        if (!queued->asking || (first && *first <= queued->request.deadline + grace)) continue;
         first = queued->request.deadline + grace;
     }
     return first;
@@ -63,8 +63,8 @@ SinkBatcher::~SinkBatcher() {
     watcher_.join();
     for (auto* left : {&queue_, &held_}) {
         for (auto& queued : *left) {
-            answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
-                   ask_again_soon());
+            change(queued->request.state, RequestEvent::decide);
+            answer(*queued, ask_again_soon());
         }
     }
     tell(questions_.take_all(), nullptr);
@@ -72,7 +72,7 @@ SinkBatcher::~SinkBatcher() {
 
 void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto shared = std::make_shared<const Then>(std::move(then));
-    std::vector<std::pair<Asking, KeyedOutcome>> refused;
+    ToldLater told;
     {
         const MutexLock lock(mutex_);
         const std::uint64_t group = ++last_group_;
@@ -81,54 +81,40 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
             !stopping_ && queue_.size() + held_.size() + requests.size() <= options_.waiting;
         for (std::size_t place = 0; place < requests.size(); ++place) {
             const Asking asking{shared, place};
-            std::optional<KeyedOutcome> outcome = ask_again_soon();
-            if (room) outcome = admit(std::move(requests[place]), asking, group, now);
-            if (outcome) refused.emplace_back(asking, std::move(*outcome));
+            if (room) {
+                admit({asking, std::move(requests[place]), group, now}, told);
+            } else {
+                told.emplace_back(asking, ask_again_soon());
+            }
         }
     }
-    for (auto& [asking, outcome] : refused) asking.tell(std::move(outcome));
+    onceward::tell(told);
 }
 
-// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
-// of its arrival.
-std::optional<KeyedOutcome> SinkBatcher::admit(KeyedRequest request, const Asking& asking,
-                                               std::uint64_t group, Clock::time_point arrived) {
+// A request that waited for another one has the deadline of its arrival. REQUIRES: the mutex is
+// held.
+void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto now = Clock::now();
     // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
-    const auto known = groups_.find(request.digest);
-    const bool own = known != groups_.end() && known->second == group;
-    const auto until = arrived + std::min(options_.wait, options_.longest_request);
-    const auto deadline = arrived + options_.longest_request;
+    const auto known = groups_.find(turn.request->digest);
+    const bool own = known != groups_.end() && known->second == turn.group;
+    const auto until = turn.arrived + std::min(options_.wait, options_.longest_request);
+    const auto deadline = turn.arrived + options_.longest_request;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
-    const KeysInFlight::Admission admission =
-        in_flight_.admit(request.digest, request.fingerprint, wait, now);
-    switch (admission.kind) {
-        case KeysInFlight::Admission::Kind::run: {
-            groups_[request.digest] = group;
-            auto queued = std::make_unique<Queued>();
-            queued->request.at.request = std::move(request);
-            queued->request.at.attempt = random_digest();
-            queued->asking = asking;
-            queued->group = group;
-            queued->request.deadline = deadline;
-            queued->request.wait_until = until;
-            queue_.push_back(std::move(queued));
-            wake_.notify_one();
-            if (queue_.size() == 1) wake_watch_.notify_one();
-            return std::nullopt;
-        }
-        case KeysInFlight::Admission::Kind::wait:
-            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
-            wake_watch_.notify_one();
-            return std::nullopt;
-        case KeysInFlight::Admission::Kind::behind:
-            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), group, arrived});
-            wake_watch_.notify_one();
-            return std::nullopt;
-        case KeysInFlight::Admission::Kind::in_flight:
-            return KeyedAnswer{.state = KeyState::in_flight};
-    }
-    return std::nullopt;
+    std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
+    if (!next) return wake_watch_.notify_one();
+    groups_[next->request->digest] = next->group;
+    auto queued = std::make_unique<Queued>();
+    queued->request.at.request = std::move(*next->request);
+    queued->request.at.attempt = random_digest();
+    queued->request.state = next->state;
+    queued->asking = std::move(next->asking);
+    queued->group = next->group;
+    queued->request.deadline = deadline;
+    queued->request.wait_until = until;
+    queue_.push_back(std::move(queued));
+    wake_.notify_one();
+    if (queue_.size() == 1) wake_watch_.notify_one();
 }
 
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
@@ -174,7 +160,7 @@ void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
     {
         const MutexLock lock(mutex_);
         for (auto& queued : batch) {
-            if (queued->request.done) continue;
+            if (queued->request.state == RequestState::decided) continue;
             std::erase(running_, queued.get());
             queued->next_try = Clock::now() + held_for;
             elsewhere.push_back(queued->request.at.request.digest);
@@ -191,7 +177,7 @@ void SinkBatcher::tell_originals(std::span<const Digest> keys) {
     {
         const MutexLock lock(mutex_);
         for (const Digest& key : keys) {
-            take_for_original(in_flight_, waiting_, key, Clock::now(), told);
+            turns_.original(key, Clock::now(), told);
         }
     }
     onceward::tell(told);
@@ -233,11 +219,11 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
             bool runs = false;
             {
                 const MutexLock running(mutex_);
-                runs = in_flight_.runs(key);
+                runs = turns_.keys().runs(key);
             }
             then(runs ? while_looked_up(std::move(known)) : std::move(known));
         };
-        if (in_flight_.runs_original(key)) {
+        if (turns_.keys().runs_original(key)) {
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
         } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
                                                 options_.waiting)) {
@@ -273,43 +259,39 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
         running_deadline_.reset();
     }
     for (auto& queued : requests) {
-        if (!queued->request.done) queued->request.at.outcome = ask_again_later();
-        answer(queued->request.at.request.digest, queued->told ? nullptr : &queued->asking,
-               std::move(queued->request.at.outcome));
+        if (queued->request.state != RequestState::decided) {
+            change(queued->request.state, RequestEvent::decide);
+            queued->request.at.outcome = ask_again_later();
+        }
+        answer(*queued, std::move(queued->request.at.outcome));
     }
 }
 
 // Those that waited get the same answer: to them it is a repeat. The next ones get their turn.
-// `asking`: null if it was already answered otherwise.
-void SinkBatcher::answer(const Digest& key, const Asking* asking, KeyedOutcome outcome) {
-    std::vector<Asking> waited;
-    std::vector<std::pair<Asking, KeyedOutcome>> refused;
-    {
-        const MutexLock lock(mutex_);
-        groups_.erase(key);
-        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
-            Waiting one = std::move(waiting_.extract(waiter).mapped());
-            if (!one.request) {
-                waited.push_back(std::move(one.asking));
-                continue;
-            }
-            std::optional<KeyedOutcome> told = ask_again_soon();
-            if (!stopping_)
-                told = admit(std::move(*one.request), one.asking, one.group, one.arrived);
-            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
-        }
-    }
+void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
+    const Digest key = queued.request.at.request.digest;
     KeyedOutcome repeated = outcome;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
-    if (asking != nullptr) asking->tell(std::move(outcome));
-    for (const Asking& other : waited) other.tell(repeated);
-    for (auto& [other, told] : refused) other.tell(std::move(told));
+    ToldLater told;
+    if (queued.asking) told.emplace_back(std::move(*queued.asking), std::move(outcome));
+    {
+        const MutexLock lock(mutex_);
+        groups_.erase(key);
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, told)) {
+            if (stopping_) {
+                told.emplace_back(std::move(turn.asking), ask_again_soon());
+            } else {
+                admit(std::move(turn), told);
+            }
+        }
+    }
+    onceward::tell(told);
 }
 
 std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const {
-    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    std::optional<Clock::time_point> next = turns_.keys().next_deadline();
     if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
         next = queue_.front()->request.deadline;
     }
@@ -325,9 +307,8 @@ std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
     if (!running_deadline_ || *running_deadline_ > now) return late;
     for (Queued* queued : running_) {
-        if (queued->told || queued->request.deadline + grace > now) continue;
-        queued->told = true;
-        late.push_back(queued->asking);
+        if (!queued->asking || queued->request.deadline + grace > now) continue;
+        late.push_back(*std::exchange(queued->asking, std::nullopt));
     }
     running_deadline_ = first_deadline(running_);
     return late;
@@ -357,7 +338,7 @@ void SinkBatcher::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
+        ToldLater late = turns_.late(Clock::now());
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
@@ -366,7 +347,8 @@ void SinkBatcher::watch(const std::stop_token& stop) {
         for (const Asking& one : of_batch) one.tell(ask_again_later());
         tell(questions, nullptr);
         for (const auto& one : overdue) {
-            answer(one->request.at.request.digest, &one->asking, ask_again_soon());
+            change(one->request.state, RequestEvent::decide);
+            answer(*one, ask_again_soon());
         }
         lock.lock();
     }

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "dedup/base/mutex.h"
-#include "gateway/requests/asking.h"
+#include "gateway/requests/key_turns.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/status_questions.h"
 #include "gateway/to_sink/batch_size.h"
@@ -38,14 +38,6 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
-    // Waits for the answer of the running one; with a request, for its turn after another one with
-    // its key.
-    struct Waiting {
-        Asking asking;
-        std::optional<KeyedRequest> request{};
-        std::uint64_t group = 0;
-        Clock::time_point arrived{};
-    };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     std::optional<Clock::time_point> next_deadline() const ONCEWARD_REQUIRES(mutex_);
@@ -55,12 +47,9 @@ class SinkBatcher final : public RequestTarget {
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
-    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      std::uint64_t group, Clock::time_point arrived)
-        ONCEWARD_REQUIRES(mutex_);
+    void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
     void tell_originals(std::span<const Digest> keys) ONCEWARD_EXCLUDES(mutex_);
-    void answer(const Digest& key, const Asking* asking, KeyedOutcome outcome)
-        ONCEWARD_EXCLUDES(mutex_);
+    void answer(Queued& queued, KeyedOutcome outcome) ONCEWARD_EXCLUDES(mutex_);
     static void tell(const std::vector<StatusQuestions::Pointer>& questions, SinkSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
@@ -77,8 +66,7 @@ class SinkBatcher final : public RequestTarget {
     // The deadline of the first of them that was not answered.
     std::optional<Clock::time_point> running_deadline_ ONCEWARD_GUARDED_BY(mutex_);
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
-    KeysInFlight in_flight_ ONCEWARD_GUARDED_BY(mutex_);
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     // The keys that are worked on.
     std::unordered_map<Digest, std::uint64_t> groups_ ONCEWARD_GUARDED_BY(mutex_);
     std::uint64_t last_group_ ONCEWARD_GUARDED_BY(mutex_) = 0;

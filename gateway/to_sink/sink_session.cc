@@ -55,10 +55,12 @@ SinkSession::SinkSession(const SinkBatcherOptions& options, const std::stop_toke
 void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     Parts parts(1);
     for (WaitingRequest* waiting : requests) {
-        if (!waiting->elsewhere) parts.front().push_back(waiting);
-    }
-    for (WaitingRequest* waiting : requests) {
-        if (waiting->elsewhere) parts.push_back({waiting});
+        change(waiting->state, RequestEvent::take);
+        if (waiting->state == RequestState::held) {
+            parts.push_back({waiting});
+        } else {
+            parts.front().push_back(waiting);
+        }
     }
     patience_ = parts.front().empty() ? short_patience : usual_patience;
     searching_ = search_.expects_one_of(parts.front().size());
@@ -153,26 +155,25 @@ bool SinkSession::decode(WaitingRequest& waiting) {
     at.outcome = Problem{.kind = ProblemKind::rejected,
                          .detail = unreadable ? message.rejection->reason
                                               : "A value is missing, or is not of its type."};
-    waiting.done = true;
+    change(waiting.state, RequestEvent::decide);
     return false;
 }
 
 void SinkSession::decode_all(std::vector<WaitingRequest*>& part) {
     std::erase_if(part, [this](WaitingRequest* waiting) {
-        if (waiting->decoded) return false;
-        waiting->decoded = true;
-        return !decode(*waiting);
+        return waiting->at.chunk.messages.empty() && !decode(*waiting);
     });
 }
 
 void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(part, [&](WaitingRequest* waiting) {
-        const bool waited = waiting->elsewhere && waiting->wait_until <= now;
+        const bool waited = waiting->state == RequestState::held && waiting->wait_until <= now;
         if (!waited && waiting->deadline > now && !stop_.stop_requested()) return false;
         waiting->at.outcome = ask_again_soon();
         if (waited) waiting->at.outcome = KeyedAnswer{.state = KeyState::in_flight};
-        return waiting->done = true;
+        change(waiting->state, RequestEvent::decide);
+        return true;
     });
 }
 
@@ -190,7 +191,7 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
     if (transaction_->attempt(*session_, requests, patience_) == Settlement::again) {
         return Step::next;
     }
-    for (WaitingRequest* waiting : parts.front()) waiting->done = true;
+    for (WaitingRequest* waiting : parts.front()) change(waiting->state, RequestEvent::decide);
     parts.pop_front();
     failures_.ended();
     return Step::next;

@@ -21,6 +21,7 @@
 #include "dedup/policy/failure_series.h"
 #include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
+#include "gateway/requests/request_state.h"
 #include "gateway/to_sink/sink_transaction.h"
 
 namespace onceward {
@@ -67,9 +68,9 @@ struct WaitingRequest {
     std::chrono::steady_clock::time_point deadline;
     // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};
-    bool decoded = false;
-    bool elsewhere = false;  // another process works on its key, or did so just now
-    bool done = false;       // its outcome is final
+    // Between two batches the batcher's; within one its session's. held: another process works on
+    // its key, or did so just now.
+    RequestState state = RequestState::queued;
 };
 
 class SinkSession {
@@ -81,8 +82,8 @@ class SinkSession {
     // Both outlive it. Once a stop is requested what is not in a transaction is given up.
     SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
 
-    // Each of them has its outcome then, but for those `elsewhere` that may wait longer: these are
-    // to be given again.
+    // Each of them is decided then, but for those `held` that may wait longer: these are to be
+    // given again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
     // What became of these keys, as far as it is committed; nullopt if PostgreSQL does not answer.
     std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);

@@ -40,7 +40,8 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     std::erase_if(parts.front(), [&](WaitingRequest* waiting) {
         if (next == refusals->end() || next->message != &waiting->at.message()) return false;
         refuse(*waiting, *next++);
-        return waiting->done = true;
+        change(waiting->state, RequestEvent::decide);
+        return true;
     });
     return Step::next;
 }
@@ -103,7 +104,7 @@ SinkSession::Step SinkSession::held_up(Parts& parts) {
     patience_ = short_patience;
     if (halve(parts)) return Step::next;
     WaitingRequest& alone = *parts.front().front();
-    alone.elsewhere = true;
+    change(alone.state, RequestEvent::hold);
     // The claim in its way may be its own: the server may still be working on its COMMIT.
     if (alone.at.in_doubt) alone.wait_until = alone.deadline;
     give_up_overdue(parts.front());
@@ -141,7 +142,7 @@ SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) 
     parts.pop_front();
     refuse(alone, {&alone.at.message(), FailureAction::reject, error.sqlstate(),
                    error.diagnosis().message, error.summary()});
-    alone.done = true;
+    change(alone.state, RequestEvent::decide);
     return Step::next;
 }
 
@@ -156,7 +157,7 @@ SinkSession::Step SinkSession::stopped(const std::string& why, Parts& parts) {
     log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
     for (WaitingRequest* waiting : parts.front()) {
         waiting->at.outcome = ask_again_later();
-        waiting->done = true;
+        change(waiting->state, RequestEvent::decide);
     }
     parts.pop_front();
     session_.end();
@@ -169,7 +170,7 @@ SinkSession::Step SinkSession::mismatched(const std::string& why, Parts& parts) 
     searching_ = false;
     for (WaitingRequest* waiting : parts.front()) {
         refuse(*waiting, {&waiting->at.message(), FailureAction::stop, "", why, why});
-        waiting->done = true;
+        change(waiting->state, RequestEvent::decide);
     }
     parts.pop_front();
     return Step::next;

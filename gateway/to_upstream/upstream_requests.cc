@@ -35,11 +35,10 @@ UpstreamRequests::~UpstreamRequests() {
     for (std::jthread& worker : workers_) worker.join();
     watcher_.request_stop();
     watcher_.join();
-    for (const Queued& queued : queue_) {
-        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
-    }
-    for (const Queued& queued : held_) {
-        answer(queued.request.digest, queued.asking, {.outcome = ask_again_soon()});
+    for (auto* left : {&queue_, &held_}) {
+        for (Queued& queued : *left) {
+            answer(queued.request.digest, queued, {.outcome = ask_again_soon()});
+        }
     }
 }
 
@@ -48,16 +47,15 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto now = Clock::now();
     for (std::size_t place = 0; place < requests.size(); ++place) {
         const Asking asking{shared, place};
-        std::optional<KeyedOutcome> outcome;
+        ToldLater told;
         if (may_go_on(requests[place].request.target)) {
             const MutexLock lock(mutex_);
-            outcome = admit(std::move(requests[place]), asking, now);
+            admit({asking, std::move(requests[place]), 0, now}, told);
         } else {
-            outcome =
-                Problem{.kind = ProblemKind::malformed_request, .detail = "The path is not "
-                                                                          "accepted."};
+            told.emplace_back(asking, Problem{.kind = ProblemKind::malformed_request,
+                                              .detail = "The path is not accepted."});
         }
-        if (outcome) asking.tell(std::move(*outcome));
+        onceward::tell(told);
     }
 }
 
@@ -69,8 +67,8 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
         const MutexLock lock(mutex_);
         if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
         if (!stopping_) status = status_.get();
-        running = in_flight_.runs(key);
-        original = in_flight_.runs_original(key);
+        running = turns_.keys().runs(key);
+        original = turns_.keys().runs_original(key);
     }
     if (status == nullptr) return then(ask_again_soon());
     status->look(key, [running, original, then = std::move(then)](StatusOutcome known) {
@@ -79,34 +77,24 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
     });
 }
 
-// Returns nullopt if the answer comes later. A request that waited for another one has the deadline
-// of its arrival.
-std::optional<KeyedOutcome> UpstreamRequests::admit(KeyedRequest request, const Asking& asking,
-                                                    Clock::time_point arrived) {
+// A request that waited for another one has the deadline of its arrival.
+void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto now = Clock::now();
-    if (stopping_ || queue_.size() >= options_.waiting) return ask_again_soon();
-    const auto until = arrived + std::min(options_.wait, options_.patience);
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-    const KeysInFlight::Admission admission =
-        in_flight_.admit(request.digest, request.fingerprint, wait, now);
-    switch (admission.kind) {
-        case KeysInFlight::Admission::Kind::run:
-            queue_.push_back({std::move(request), asking, arrived + options_.patience, until});
-            wake_.notify_one();
-            if (queue_.size() == 1) wake_watch_.notify_one();
-            return std::nullopt;
-        case KeysInFlight::Admission::Kind::wait:
-            waiting_.emplace(admission.waiter, Waiting{.asking = asking});
-            wake_watch_.notify_one();
-            return std::nullopt;
-        case KeysInFlight::Admission::Kind::behind:
-            waiting_.emplace(admission.waiter, Waiting{asking, std::move(request), arrived});
-            wake_watch_.notify_one();
-            return std::nullopt;
-        case KeysInFlight::Admission::Kind::in_flight:
-            return KeyedAnswer{.state = KeyState::in_flight};
+    if (stopping_ || queue_.size() >= options_.waiting) {
+        told.emplace_back(std::move(turn.asking), ask_again_soon());
+        return;
     }
-    return std::nullopt;
+    const auto until = turn.arrived + std::min(options_.wait, options_.patience);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+    std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
+    if (!next) return wake_watch_.notify_one();
+    queue_.push_back({.request = std::move(*next->request),
+                      .asking = std::move(next->asking),
+                      .deadline = next->arrived + options_.patience,
+                      .wait_until = until,
+                      .state = next->state});
+    wake_.notify_one();
+    if (queue_.size() == 1) wake_watch_.notify_one();
 }
 
 // Held ones first if they are due: they are few, and a check is short.
@@ -128,6 +116,7 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
         if (ready != nullptr) {
             Work work{.request = std::move(ready->front())};
             ready->pop_front();
+            change(work.request->state, RequestEvent::take);
             // From now on this thread may be in a call, after it was notified for another request.
             if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
             return work;
@@ -150,7 +139,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
     ToldLater told;
     {
         const MutexLock lock(mutex_);
-        take_for_original(in_flight_, waiting_, key, Clock::now(), told);
+        turns_.original(key, Clock::now(), told);
     }
     onceward::tell(told);
 }
@@ -167,6 +156,7 @@ void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
 bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     const auto next = Clock::now() + looked_for_again;
     if (!carried.elsewhere || next >= queued.wait_until) return false;
+    change(queued.state, RequestEvent::hold);
     queued.request = std::move(*carried.elsewhere);
     queued.known = std::move(carried.outcome);
     queued.next_try = next;
@@ -198,7 +188,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
         const Digest key = queued->request.digest;
         // DANGER: its client has given up, or is being asked to send it again right now.
         if (queued->deadline <= Clock::now()) {
-            answer(key, queued->asking, came_too_late());
+            answer(key, *queued, came_too_late());
             continue;
         }
         UpstreamSession::Carried carried{.outcome = ask_again_later()};
@@ -211,40 +201,30 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             session.reset();
         }
         const std::optional<ClaimInDoubt> in_doubt = carried.in_doubt;
-        if (!hold(*queued, carried)) answer(key, queued->asking, std::move(carried));
+        if (!hold(*queued, carried)) answer(key, *queued, std::move(carried));
         if (in_doubt) let_go_later(*in_doubt);
     }
 }
 
 // Those that waited get the same answer: a stored answer is a repeat to them. The next ones get
 // their turn.
-void UpstreamRequests::answer(const Digest& key, const Asking& asking,
-                              UpstreamSession::Carried carried) {
-    std::vector<Asking> waited;
-    std::vector<std::pair<Asking, KeyedOutcome>> refused;
-    {
-        const MutexLock lock(mutex_);
-        for (const KeysInFlight::Waiter waiter : in_flight_.end(key)) {
-            Waiting one = std::move(waiting_.extract(waiter).mapped());
-            if (!one.request) {
-                waited.push_back(std::move(one.asking));
-                continue;
-            }
-            auto told = admit(std::move(*one.request), one.asking, one.arrived);
-            if (told) refused.emplace_back(std::move(one.asking), std::move(*told));
-        }
-    }
+void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried) {
+    change(queued.state, RequestEvent::decide);
     KeyedOutcome repeated = carried.outcome;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (carried.stored) answered->state = KeyState::replayed;
     }
-    asking.tell(std::move(carried.outcome));
-    for (const Asking& other : waited) other.tell(repeated);
-    for (auto& [other, told] : refused) other.tell(std::move(told));
+    ToldLater told;
+    told.emplace_back(std::move(queued.asking), std::move(carried.outcome));
+    {
+        const MutexLock lock(mutex_);
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, told)) admit(std::move(turn), told);
+    }
+    onceward::tell(told);
 }
 
 std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadline() const {
-    std::optional<Clock::time_point> next = in_flight_.next_deadline();
+    std::optional<Clock::time_point> next = turns_.keys().next_deadline();
     if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
         next = queue_.front().deadline;
     }
@@ -281,13 +261,13 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
         } else {
             wake_watch_.wait(lock, stop, changed);
         }
-        ToldLater late = take_late(in_flight_, waiting_, Clock::now());
+        ToldLater late = turns_.late(Clock::now());
         std::vector<Queued> overdue = take_overdue(Clock::now());
         if (late.empty() && overdue.empty()) continue;
         lock.unlock();
         onceward::tell(late);
         for (Queued& one : overdue) {
-            answer(one.request.digest, one.asking, {.outcome = std::move(one.known)});
+            answer(one.request.digest, one, {.outcome = std::move(one.known)});
         }
         lock.lock();
     }

@@ -11,11 +11,10 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "dedup/base/mutex.h"
-#include "gateway/requests/asking.h"
+#include "gateway/requests/key_turns.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/to_upstream/upstream_session.h"
 #include "gateway/to_upstream/upstream_status.h"
@@ -44,18 +43,11 @@ class UpstreamRequests final : public RequestTarget {
         // For a request whose key another process has in flight.
         Clock::time_point next_try{};
         KeyedOutcome known{};  // its answer at the last try
-    };
-    // Waits for the answer of the running one; with a request, for its turn after another one with
-    // its key.
-    struct Waiting {
-        Asking asking;
-        std::optional<KeyedRequest> request{};
-        Clock::time_point arrived{};
+        RequestState state = RequestState::queued;
     };
     static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
-    std::optional<KeyedOutcome> admit(KeyedRequest request, const Asking& asking,
-                                      Clock::time_point arrived) ONCEWARD_REQUIRES(mutex_);
-    void answer(const Digest& key, const Asking& asking, UpstreamSession::Carried carried)
+    void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
+    void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried)
         ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
     // Neither of the two where a stop is requested.
@@ -86,8 +78,7 @@ class UpstreamRequests final : public RequestTarget {
     // Claims whose call never began: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
     Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};
-    KeysInFlight in_flight_ ONCEWARD_GUARDED_BY(mutex_);
-    std::unordered_map<KeysInFlight::Waiter, Waiting> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
     // Made for the first question.
     std::unique_ptr<UpstreamStatus> status_ ONCEWARD_GUARDED_BY(mutex_);

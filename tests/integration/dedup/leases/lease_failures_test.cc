@@ -25,6 +25,31 @@ TEST_F(LeaseTest, WhatMayPassIsTriedAgainAndEachTryIsWrittenDownBefore) {
     EXPECT_EQ(leases("state = 'done' AND attempts = 3"), 3);
 }
 
+TEST_F(LeaseTest, AnOutcomeThatIsReportedTwiceIsRefusedAndLogged) {
+    struct Twice : ScriptedEffects {
+        using ScriptedEffects::ScriptedEffects;
+        std::vector<EffectOutcome> wait(std::chrono::milliseconds most) override {
+            std::vector<EffectOutcome> outcomes = ScriptedEffects::wait(most);
+            for (const EffectOutcome& one : std::vector(outcomes)) outcomes.push_back(one);
+            for (auto& one : std::span(outcomes).last(outcomes.size() / 2)) {
+                one.kind = EffectOutcome::Kind::failed;
+            }
+            return outcomes;
+        }
+    };
+    ScriptedLog log(1);
+    log.append(0, {.key = "a"});
+    Twice effects(always_done);
+    testing::internal::CaptureStderr();
+    LeaseWorker(*this, log, effects).run_all();
+    const std::string lines = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(lines, testing::AllOf(testing::HasSubstr("lease.wrong_event"),
+                                      testing::HasSubstr(R"(state="ended")"),
+                                      testing::HasSubstr(R"(event="end")")));
+    EXPECT_EQ(lease("a"), "done 1 t") << "the first outcome counts";
+    EXPECT_EQ(totals(), "1 0 0 0 0");
+}
+
 TEST_F(LeaseTest, WhatDoesNotPassLetsGoOfItsKeyAndItsPartitionWaits) {
     ScriptedLog log(2);
     append_keys(log, 0, "a", 2);

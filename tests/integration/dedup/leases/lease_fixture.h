@@ -16,7 +16,7 @@ namespace onceward::support {
 // Thrown out of a run that would wait for what does not come.
 struct Enough {};
 
-class ScriptedEffects final : public Effects {
+class ScriptedEffects : public Effects {
   public:
     // What becomes of a call, `call` being 1 for the first one of its key; none: not yet.
     using Script = std::function<std::optional<EffectOutcome>(const std::string& key, int call)>;

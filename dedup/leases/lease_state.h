@@ -1,0 +1,75 @@
+#pragma once
+// The states of a message whose effect is under a lease, and what leads from one to another.
+// docs/states.md has the meaning of each, and the diagram. Pure; thread-safe.
+
+#include <cstdint>
+
+#include "dedup/base/state_machine.h"
+
+namespace onceward {
+
+enum class LeaseState : std::uint8_t {
+    open,     // to be claimed
+    ready,    // mine; its next try is written down
+    pausing,  // mine; its next try is not written down yet
+    called,   // mine; the effect is under way
+    ended,    // how the effect ended is to be written down
+    written,  // its row has the end, and is to be counted when the fence passes
+    settled,  // no row of its own is left to be counted
+    refused,  // mine; the topic stops before it
+    halted,   // the topic stops before it
+};
+
+enum class LeaseStep : std::uint8_t {
+    claim,
+    begin,
+    end,
+    refuse,     // the effect has failed, and the topic is to stop
+    try_again,  // it may do later
+    write_try,
+    write_end,
+    find_end,  // the ledger has this very message's end
+    settle,
+    halt,
+    lose,  // another worker has its key
+    release,
+};
+
+inline constexpr auto lease_machine = [] {
+    using enum LeaseState;
+    constexpr std::nullopt_t no = std::nullopt;
+    return StateMachine<LeaseState, LeaseStep, 9, 12>{
+        {"open", "ready", "pausing", "called", "ended", "written", "settled", "refused", "halted"},
+        {{
+            // open, ready, pausing, called, ended, written, settled, refused, halted
+            {"claim", {ready, no, no, no, no, no, no, no, no}},
+            {"begin", {no, called, no, no, no, no, no, no, no}},
+            {"end", {no, no, no, ended, no, no, no, no, no}},
+            {"refuse", {no, no, no, refused, no, no, no, no, no}},
+            {"try_again", {no, no, no, pausing, no, no, no, no, no}},
+            {"write_try", {no, no, ready, no, no, no, no, no, no}},
+            {"write_end", {no, no, no, no, written, no, no, no, no}},
+            {"find_end", {written, no, no, no, no, no, no, no, no}},
+            {"settle", {settled, no, no, no, no, no, no, no, no}},
+            {"halt", {halted, no, no, no, no, no, no, no, no}},
+            {"lose", {no, open, open, open, open, no, no, halted, no}},
+            {"release", {no, open, open, no, no, no, no, halted, no}},
+        }}};
+}();
+
+// Whether the worker has to keep the lease.
+constexpr bool is_held(LeaseState state) {
+    using enum LeaseState;
+    return state == ready || state == pausing || state == called || state == refused;
+}
+// Whether nothing more is to be called or written down for it.
+constexpr bool is_closed(LeaseState state) {
+    using enum LeaseState;
+    return state == written || state == settled || state == refused || state == halted;
+}
+// Whether the topic stops before it.
+constexpr bool stops(LeaseState state) {
+    return state == LeaseState::refused || state == LeaseState::halted;
+}
+
+}  // namespace onceward
