@@ -34,8 +34,9 @@ void check_call_address(const CallTarget& target, const Section& at) {
     const std::string& url = target.url.reveal();
     const auto address = call_address(url);
     if (!address || (!target.with_query && url.find_first_of("?#") != std::string::npos)) {
-        at.error("url", "This is not an address to call (not shown, because it may hold a token). Write " +
-                            std::string(target.advice));
+        at.error("url",
+                 "This is not an address to call (not shown, because it may hold a token). Write " +
+                     std::string(target.advice));
         return;
     }
     const auto network = parse_network(address->host);

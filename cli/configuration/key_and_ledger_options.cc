@@ -68,9 +68,9 @@ const std::vector<OptionSpec> key_and_ledger_options = {
                 "difference is a conflict, which is neither applied nor a duplicate. With `none` "
                 "any message with the same key is a duplicate.",
      .cost = "16 bytes more for each claim, with `store: log` 32 to 64 in memory until it is "
-             "sealed. `fields` have each payload read, a duplicate's too. Another fingerprint than "
-             "before makes a conflict of each repeat of a key that is claimed: write `none` for "
-             "one retention between the two.",
+             "sealed. With `fields` each payload is read, a duplicate's too. If you change the "
+             "fingerprint, each repeat of a claimed key is a conflict: write `none` for one "
+             "retention in between.",
      .bind = into([](To& to) { return &to.topic->key.fingerprint; })},
     {.path = "topics[].key.on_conflict",
      .default_text = "<as on_reject>",

@@ -42,9 +42,10 @@ const std::vector<OptionSpec> process_options = {
      .meaning = "Makes the members static (KIP-345): `group.instance.id` is this, `.`, eight "
                 "digits that stand for the worker's topics, `-` and the worker's number. Each "
                 "process needs a name of its own, such as `${HOSTNAME}`.",
-     .cost = "A restart within the session timeout then moves no partition; a process that is "
-             "gone for good is noticed only after that timeout, and so are the members from before "
-             "a change of the topics. Rebalances are eager ones (`roundrobin`): each moves all.",
+     .cost = "A restart within the session timeout then moves no partition. A process that ended "
+             "for good is noticed only after that timeout, and so are the members from before a "
+             "change of the topics. Rebalances are eager (`roundrobin`): each moves all "
+             "partitions.",
      .bind = into([](To& to) { return &to.configuration.kafka.instance_id; })},
     {.path = "kafka.properties",
      .meaning = "librdkafka's properties, passed on as they are: SASL, TLS, time-outs, fetch "
@@ -133,9 +134,9 @@ const std::vector<OptionSpec> process_options = {
      .limits = {1024, std::int64_t{1} << 30}},
     {.path = "memory.budget",
      .default_text = "<80% of the cgroup's limit, or of the machine's memory>",
-     .meaning = "Where the process has more in memory than this it drains, notes the partition "
-                "that it was most likely fetching, and ends with exit code 75; that partition "
-                "halts at the next start. `0B` watches nothing. A small batch may inflate to "
+     .meaning = "If the process uses more memory than this, it drains, stores which partition it "
+                "was most likely fetching, and ends with exit code 75; that partition halts at the "
+                "next start. `0B` switches this off. A small batch may inflate to "
                 "hundreds of megabytes, which librdkafka does not cap.",
      .cost = "If it is too little for the queues of the partitions (16 MiB each at most) and the "
              "batches, innocent partitions halt. If it is too close to the limit, the kernel ends "

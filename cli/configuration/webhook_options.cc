@@ -45,7 +45,7 @@ const std::vector<OptionSpec> webhook_options = {
      .default_text = "3",
      .meaning = "How often a call is made again in a row. After that the key is freed, and its "
                 "partition is read again from there after a pause: a second at first, doubled up "
-                "to five minutes. `Retry-After` is honoured, here and there.",
+                "to five minutes. `Retry-After` is honoured in both cases.",
      .bind = into([](To& to) { return &to.webhook->retries.attempts; }),
      .limits = {0, 100}},
     {.path = "topics[].sink.webhook.backoff",
@@ -79,7 +79,7 @@ const std::vector<OptionSpec> webhook_options = {
          "Networks that may be called though they are not public, such as `[10.1.0.0/16, "
          "\"::1\"]`. Addresses of loopback, link-local, private and other special ranges are "
          "otherwise refused when the connection is made, whatever the name resolved to before.",
-     .cost = "What a message's address leads to there can be reached.",
+     .cost = "The webhook's name may then lead to any address in these networks.",
      .bind = into([](To& to) { return &to.webhook->allow_private; })},
     {.path = "topics[].sink.webhook.ca_file",
      .meaning = "A file of PEM certificates to trust in place of the system's; relative to this "

@@ -363,14 +363,6 @@ std::string Connection::quote_identifier(std::string_view name) const {
     return text;
 }
 
-std::string Connection::quote_literal(std::string_view value) const {
-    char* quoted = PQescapeLiteral(connection_.get(), value.data(), value.size());
-    if (quoted == nullptr) fail(connection_.get(), nullptr, false, Where::current());
-    std::string text(quoted);
-    PQfreemem(quoted);
-    return text;
-}
-
 std::string Connection::expand(std::string_view sql, const Names& names) const {
     std::string text;
     text.reserve(sql.size() + 64);

@@ -115,7 +115,6 @@ class Connection {
     // time. REQUIRES: no transaction is open. Throws PostgresError where the session is gone.
     bool notified(std::chrono::milliseconds wait, Where where = Where::current());
     std::string quote_identifier(std::string_view name) const;
-    std::string quote_literal(std::string_view text) const;
     pg_conn* raw() { return connection_.get(); }
 
   private:

@@ -62,7 +62,7 @@ TEST_F(ContractTest, ACallInsideATransactionDoesNothing) {
                 once(connection_, {"pay", "", "a"}, ledger, count);
             },
             Throws<BrokenContract>());
-        EXPECT_FALSE(connection_.in_failed_transaction()) << "the caller's own goes on";
+        EXPECT_FALSE(connection_.in_failed_transaction()) << "the caller's own continues";
     }
     EXPECT_EQ(calls, 0);
     EXPECT_EQ(once(connection_, {"pay", "", "a"}, ledger, count).kind, OnceAnswer::Kind::applied);
@@ -76,7 +76,7 @@ TEST_F(ContractTest, StatementsOfOneRoundTripNeedATransaction) {
         },
         ThrowsMessage<BrokenContract>(HasSubstr("dedup/contract_test.cc:")))
         << "it names the caller";
-    EXPECT_EQ(connection_.query("SELECT 1", none).integer(0, 0), 1) << "the session goes on";
+    EXPECT_EQ(connection_.query("SELECT 1", none).integer(0, 0), 1) << "the session continues";
 }
 
 }  // namespace

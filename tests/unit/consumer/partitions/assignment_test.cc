@@ -268,8 +268,8 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
     std::vector<std::string> refused;
     Assignment assignment({1000ms, 5000ms}, [&](const TopicPartition& partition,
                                                 PartitionPhase phase, PartitionEvent event) {
-        refused.push_back(partition.topic + " " + std::string(to_text(phase)) + " " +
-                          std::string(to_text(event)));
+        refused.push_back(partition.topic + " " + std::string(partition_machine.text(phase)) + " " +
+                          std::string(partition_machine.text(event)));
     });
     assignment.assigned(partition_);
     assignment.taken(partition_, fence(7));
