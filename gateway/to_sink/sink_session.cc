@@ -21,7 +21,6 @@ constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 // while it does all others of this batch wait as well, and the route's next ones.
 constexpr std::chrono::milliseconds usual_patience = 50ms;
 
-// 50 ms, doubled each time, jittered.
 // Where a session counts its requests from: anywhere, so that no other has the same numbers, and
 // far enough from the end.
 std::int64_t random_number() {

@@ -34,7 +34,6 @@ class CallUnderWay {
     std::atomic<std::int64_t>* calls_;
 };
 
-// A stop does not wait for the whole pause.
 }  // namespace
 
 UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop)
