@@ -31,7 +31,6 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
 
 std::optional<int> evict(Connection& connection, int ledger, std::span<const Digest> digests,
                          const std::string& reason, std::chrono::milliseconds lock_timeout) {
-    expects(!reason.empty(), "an eviction has a reason");
     const std::optional<QueryResult> evicted =
         in_one_try(connection, sql::evict_claims,
                    Parameters{}.integer(ledger).digests(digests).text(reason), lock_timeout);
@@ -42,7 +41,7 @@ std::optional<int> evict(Connection& connection, int ledger, std::span<const Dig
 std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                                           std::string_view tenant, const std::string& reason,
                                           std::chrono::milliseconds lock_timeout) {
-    expects(!reason.empty() && !tenant.empty(), "results are erased of a tenant, for a reason");
+    expects(!tenant.empty(), "results are erased of a tenant");
     const std::optional<QueryResult> erased =
         in_one_try(connection, sql::results_erase,
                    Parameters{}.integer(ledger).bytes(tenant).text(reason), lock_timeout);

@@ -17,13 +17,14 @@ namespace onceward {
 
 // Returns how many claims there were; nullopt if it must be tried again, because the ledger's lock
 // was not available within `lock_timeout`: all claims of the ledger queue while somebody waits for
-// the lock, and while a log's open generation is searched. REQUIRES: a reason that is not empty.
+// the lock, and while a log's open generation is searched. Throws PostgresError (23514) if the
+// reason is empty.
 std::optional<int> evict(Connection& connection, int ledger, std::span<const Digest> digests,
                          const std::string& reason, std::chrono::milliseconds lock_timeout);
 
 // Deletes the stored results of a tenant, and leaves the claims. Returns how many; nullopt if it
 // must be tried again, as above. While it waits and works, no result can be stored in the ledger.
-// REQUIRES: a reason and a tenant that are not empty.
+// Throws PostgresError (23514) if the reason is empty. REQUIRES: a tenant that is not empty.
 std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                                           std::string_view tenant, const std::string& reason,
                                           std::chrono::milliseconds lock_timeout);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "schemas/migrations.h"
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/request_log.h"
 #include "tests/support/eventually.h"
@@ -23,6 +24,28 @@ constexpr int nothing_there = 3;
 constexpr int looks_at_rest = 25;
 constexpr milliseconds between_looks{100};
 constexpr std::uint64_t longest_range = 40;
+
+// The functions of the last migration once more, between two changes of the fences' table.
+std::string upgrade_of(const std::string& schema) {
+    std::string text =
+        "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL statement_timeout = '25s'; "
+        "ALTER TABLE {schema}.fences ADD COLUMN of_an_upgrade integer; ";
+    const std::string_view up = migrations().back().up;
+    const std::string_view create = "CREATE FUNCTION";
+    const std::string_view end = "$$;";
+    for (auto at = up.find(create); at != std::string_view::npos; at = up.find(create, at)) {
+        const auto after = up.find(end, at) + end.size();
+        text += "CREATE OR REPLACE FUNCTION";
+        text += up.substr(at + create.size(), after - at - create.size());
+        at = after;
+    }
+    text += " ALTER TABLE {schema}.fences DROP COLUMN of_an_upgrade; COMMIT";
+    const std::string mark = "{schema}";
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+        text.replace(at, mark.size(), schema);
+    }
+    return text;
+}
 
 // The offset where the fence stands, once it has not moved for a while; -1 where it does not rest.
 std::int64_t resting_fence(const std::string& dsn, const std::string& sql) {
@@ -230,11 +253,20 @@ void Injector::say_again() {
     again_.clear();
 }
 
-// While workers are at work: it takes the migrations' lock, finds nothing to do and grants again.
+// What an upgrade does while workers run, in one transaction: it changes the hottest table, and
+// replaces every function. Then the program's own `migrate up` grants again, and sees nothing new.
 void Injector::migrate_again(const FaultPlan& fault) {
     parts_.tally.write("migrate_again begins");
-    by_a_stranger(fault, [by = operator_] {
-        return by.until({"migrate", "up", "--grant-to", support::worker_role}, {done}) &&
+    by_a_stranger(fault, [by = operator_, text = upgrade_of(parts_.names.schema), dsn = dsn()] {
+        const bool upgraded = eventually(patience, [&] {
+            try {
+                Database(dsn).execute(text);
+            } catch (const std::exception&) {
+                return false;
+            }
+            return true;
+        });
+        return upgraded && by.until({"migrate", "up", "--grant-to", support::worker_role}, {done}) &&
                by.until({"migrate", "status"}, {done});
     });
 }
