@@ -75,7 +75,7 @@ class CalledKey {
         if (is_outcome_unknown(answer)) {
             if (promise_.honours_key) complain("left in doubt, and its upstream honours the key");
         } else if (is_problem(answer, "key-reused")) {
-            // It is told so too while another body of the key is under way: which of the two
+            // It is answered so too while another body of the key is under way: which of the two
             // landed is not known then.
             if (answer.amount == first_amount && !evidence_.reused.contains(key_)) {
                 complain("a conflict with nothing");

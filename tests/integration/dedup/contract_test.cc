@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Throws;
 using testing::ThrowsMessage;
 
-// Waits for a notification in the batch's transaction, as no sink may, as long as it is told to.
+// Waits for a notification in the batch's transaction while the test asks for it. No sink may.
 class CarelessSink final : public Sink {
   public:
     explicit CarelessSink(Sink& inner) : inner_(inner) {}
