@@ -58,7 +58,7 @@ enum class FaultKind : std::uint8_t {
     operator_forget,      // of keys that were applied
     operator_replay,      // `onceward replay`, killed, and said again at the end
     operator_redrive,     // `onceward dlq redrive`, killed, and said again at the end
-    migrate_again,        // an upgrade: DDL on the fences, all functions anew, and `migrate up`
+    migrate_again,        // an upgrade: DDL on the fences, all functions replaced, `migrate up`
     trouble_lock,         // of several topics one's table is locked; the others are to continue
     trouble_rights,       // the same, by a right that is taken away for a while
     trouble_retry,        // the same, by a trigger that says 55P03 of each row

@@ -266,7 +266,8 @@ void Injector::migrate_again(const FaultPlan& fault) {
             }
             return true;
         });
-        return upgraded && by.until({"migrate", "up", "--grant-to", support::worker_role}, {done}) &&
+        return upgraded &&
+               by.until({"migrate", "up", "--grant-to", support::worker_role}, {done}) &&
                by.until({"migrate", "status"}, {done});
     });
 }
