@@ -88,7 +88,8 @@ class Connection {
     };
     // The same for many groups in one round trip. The statements of a group after the one that
     // fails do not run; the next group does, in a failed transaction. Throws only if the session
-    // fails. REQUIRES: in a transaction.
+    // fails. REQUIRES: in a transaction. DANGER: `meanwhile` must not throw. The answers would stay
+    // unread, and the next statement would get them as its own.
     std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
                                  const std::function<void()>& meanwhile = {},
                                  Where where = Where::current());
