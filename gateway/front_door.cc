@@ -5,7 +5,6 @@
 
 #include "dedup/base/logging.h"
 #include "dedup/sink/http_header_rules.h"
-#include "gateway/http/problem_page.h"
 #include "gateway/request_visit.h"
 #include "gateway/requests/request_digest.h"
 
@@ -43,11 +42,6 @@ std::string kept_from_the_upstream(const HttpRequest& request, const RouteOption
     return {};
 }
 
-bool in_bulk(const RouteOptions& route) {
-    const auto* sink = std::get_if<SinkTarget>(&route.target);
-    return sink != nullptr && sink->bulk;
-}
-
 // The text or the whole number at a pointer of a JSON body.
 std::optional<std::string> field_of(const std::string& body, const std::string& pointer) {
     const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
@@ -63,18 +57,15 @@ std::optional<std::string> field_of(const std::string& body, const std::string& 
 KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route) {
     if (!route.signature && !values_of(request.headers, route.key.header).empty()) {
         // Its client believes in it. Providers, who sign, may send one to everybody.
-        return {.key = std::nullopt, .fault = KeyFault::not_expected};
+        return {.fault = KeyFault::not_expected};
     }
     std::optional<std::string> text = field_of(request.body, route.key_field);
     if (!text) {
         if (route.key.use != KeyUse::required) return {};
-        return {.key = std::nullopt, .fault = KeyFault::missing};
+        return {.fault = KeyFault::missing};
     }
-    if (const auto fault = check_key_text(*text, route.key)) {
-        return {.key = std::nullopt, .fault = fault};
-    }
-    return {.key = RequestKey{.text = canonical_key(std::move(*text), route.key), .written = {}},
-            .fault = {}};
+    if (const auto fault = check_key_text(*text, route.key)) return {.fault = fault};
+    return {.key = RequestKey{.text = canonical_key(std::move(*text), route.key), .written = {}}};
 }
 
 template <class Visit, class Step>
@@ -139,8 +130,8 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
 // At once: one slow target must not take the connections of all routes.
 void FrontDoor::refuse_as_full(Visit& visit) {
     if (const auto kept_back = visit.route->full_lines.pass()) {
-        log_warning("http.route_full", {{"route", operation_of(visit.route->pattern())},
-                                        {"kept_back", *kept_back}});
+        log_warning("http.route_full",
+                    {{"route", operation_of(visit.route->pattern())}, {"kept_back", *kept_back}});
     }
     Problem problem = ask_again_soon();
     problem.detail = "Too many requests of this operation are under way; nothing was carried out.";
@@ -215,16 +206,16 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
 void FrontDoor::go_on(const VisitPointer& visit) {
     const std::string kept = kept_from_the_upstream(visit->request, visit->options());
     if (!kept.empty()) {
-        return visit->refuse({.kind = ProblemKind::malformed_request,
-                              .detail = "Connection names " + kept +
-                                        ", which has to reach the upstream."});
+        return visit->refuse(
+            {.kind = ProblemKind::malformed_request,
+             .detail = "Connection names " + kept + ", which has to reach the upstream."});
     }
     if (!read_tenant(*visit) || !read_key(*visit) || !within_rates(*visit)) return;
     if (visit->route->asks_status) {
         to_status(visit);
     } else if (const auto* topic = std::get_if<TopicTarget>(&visit->options().target)) {
         to_topic(visit, *topic);
-    } else if (in_bulk(visit->options())) {
+    } else if (takes_bulk(visit->options())) {
         to_sink_in_bulk(visit);
     } else if (std::holds_alternative<UpstreamTarget>(visit->options().target)) {
         submit(visit, *parts_.upstreams);
@@ -266,7 +257,7 @@ bool FrontDoor::read_key(Visit& visit) const {
         KeyHeaderOptions header = options.key;
         header.use = KeyUse::required;
         reading = onceward::read_key(visit.request.headers, header);
-    } else if (in_bulk(options)) {
+    } else if (takes_bulk(options)) {
         // Each item has its own.
         place.kind = KeyPlace::Kind::item;
         KeyHeaderOptions none = options.key;

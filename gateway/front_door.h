@@ -5,19 +5,14 @@
 // in the log, never an exception.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "gateway/checks/key_set_cache.h"
-#include "gateway/requests/answers.h"
-#include "gateway/requests/key_status.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/route_options.h"
 #include "gateway/requests/route_traffic.h"
-#include "gateway/requests/topic_writer.h"
 
 namespace onceward {
 

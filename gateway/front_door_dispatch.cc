@@ -6,7 +6,6 @@
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 #include "gateway/requests/bulk_request.h"
-#include "gateway/requests/record_headers.h"
 #include "gateway/requests/request_digest.h"
 
 namespace onceward {
@@ -38,7 +37,7 @@ KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, Ht
 // The function that responds adds the key itself.
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
-    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), std::nullopt, options.key.header);
+    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), options.key.header);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "dedup/base/mutex.h"
 #include "gateway/front_door.h"
 #include "gateway/http/log_gate.h"
-#include "gateway/http/problem.h"
 
 namespace onceward {
 

@@ -15,7 +15,7 @@
 
 #include "consumer/produce/producer.h"
 #include "dedup/base/mutex.h"
-#include "gateway/requests/topic_writer.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 

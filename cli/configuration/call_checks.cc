@@ -5,7 +5,6 @@
 #include "cli/configuration/checks.h"
 #include "cli/configuration/units.h"
 #include "dedup/sink/http_header_rules.h"
-#include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {

@@ -23,12 +23,6 @@ bool begins_as_variable(std::string_view name, std::string_view prefix) {
     return name.size() >= prefix.size() && same_variable(name.substr(0, prefix.size()), prefix);
 }
 
-std::string_view without_blanks(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace
 
 bool same_header(std::string_view left, std::string_view right) {
@@ -37,6 +31,12 @@ bool same_header(std::string_view left, std::string_view right) {
 
 bool same_variable(std::string_view left, std::string_view right) {
     return std::ranges::equal(left, right, {}, variable_letter, variable_letter);
+}
+
+std::string_view without_blanks(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 bool valid_header_name(std::string_view name) {
@@ -90,21 +90,32 @@ bool is_never_forwarded(std::string_view name) {
 }
 
 bool is_a_proxys_word(std::string_view name) {
-    constexpr std::array<std::string_view, 13> families{
-        "cf-",         "x-amzn-oidc-",          "x-auth-request-", "x-azure-",
-        "x-client-cert", "x-envoy-",            "x-forwarded",     "x-goog-authenticated-",
-        "x-goog-iap-", "x-ms-client-principal", "x-original-",     "x-remote-",
-        "x-ssl-"};
+    constexpr std::array<std::string_view, 13> families{"cf-",
+                                                        "x-amzn-oidc-",
+                                                        "x-auth-request-",
+                                                        "x-azure-",
+                                                        "x-client-cert",
+                                                        "x-envoy-",
+                                                        "x-forwarded",
+                                                        "x-goog-authenticated-",
+                                                        "x-goog-iap-",
+                                                        "x-ms-client-principal",
+                                                        "x-original-",
+                                                        "x-remote-",
+                                                        "x-ssl-"};
     const auto begins = [&](std::string_view one) { return begins_as_variable(name, one); };
     return std::ranges::any_of(families, begins) ||
-           is_any_variable(
-               name,
-               {"client-cert", "client-cert-chain", "client-ip", "fastly-client-ip",
-                "fly-client-ip", "forwarded", "forwarded-for", "remote-addr", "remote-user",
-                "ssl-client-cert", "ssl-client-verify", "true-client-ip", "x-appengine-user-ip",
-                "x-client-ip", "x-cluster-client-ip", "x-host", "x-http-method",
-                "x-http-method-override", "x-method-override", "x-proxyuser-ip", "x-real-ip",
-                "x-rewrite-url"});
+           is_any_variable(name, {"client-cert",         "client-cert-chain",
+                                  "client-ip",           "fastly-client-ip",
+                                  "fly-client-ip",       "forwarded",
+                                  "forwarded-for",       "remote-addr",
+                                  "remote-user",         "ssl-client-cert",
+                                  "ssl-client-verify",   "true-client-ip",
+                                  "x-appengine-user-ip", "x-client-ip",
+                                  "x-cluster-client-ip", "x-host",
+                                  "x-http-method",       "x-http-method-override",
+                                  "x-method-override",   "x-proxyuser-ip",
+                                  "x-real-ip",           "x-rewrite-url"});
 }
 
 bool is_own_header(std::string_view name) {

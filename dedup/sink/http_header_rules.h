@@ -15,6 +15,9 @@ bool same_header(std::string_view left, std::string_view right);
 // `_` are one.
 bool same_variable(std::string_view left, std::string_view right);
 
+// Without the blanks and tabs around it.
+std::string_view without_blanks(std::string_view text);
+
 // Whether this is a header's name (RFC 9110, 5.6.2), and a value that cannot begin another header.
 bool valid_header_name(std::string_view name);
 bool valid_header_value(std::string_view value);

@@ -19,14 +19,6 @@ using Json = nlohmann::json;
 constexpr std::size_t fewest_rsa_bits = 2048;
 constexpr std::size_t longest_token = 16 * 1024;
 
-struct ReleaseKey {
-    void operator()(cjose_jwk_t* key) const { cjose_jwk_release(key); }
-};
-struct ReleaseToken {
-    void operator()(cjose_jws_t* token) const { cjose_jws_release(token); }
-};
-using Token = std::unique_ptr<cjose_jws_t, ReleaseToken>;
-
 std::string text_member(const Json& object, const char* name) {
     const auto found = object.find(name);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -74,19 +66,49 @@ bool names_extensions(std::string_view token) {
     return header.is_object() && header.contains("crit");
 }
 
+// Without an id only where there is one key that fits: else anybody's would be tried.
+const KeySet::Key* key_for(const KeySet& keys, std::string_view algorithm, std::string_view id) {
+    const KeySet::Key* found = nullptr;
+    for (const KeySet::Key& key : keys.keys) {
+        if (key.algorithm != algorithm || (!id.empty() && key.id != id)) continue;
+        if (found != nullptr) return nullptr;
+        found = &key;
+    }
+    return found;
+}
+
+// The header as cjose has read it, so that no two readers can take it for two things.
+std::optional<TokenFault> verify(cjose_jws_t& token, const KeySet& keys) {
+    cjose_err error{};
+    cjose_header_t* header = cjose_jws_get_protected(&token);
+    const char* algorithm = cjose_header_get(header, CJOSE_HDR_ALG, &error);
+    if (algorithm == nullptr) return TokenFault::algorithm;
+    const std::string_view wanted = algorithm;
+    if (wanted != "RS256" && wanted != "ES256") return TokenFault::algorithm;
+    const char* id = cjose_header_get(header, CJOSE_HDR_KID, &error);
+    const KeySet::Key* key = key_for(keys, wanted, id == nullptr ? "" : id);
+    if (key == nullptr) return TokenFault::unknown_key;
+    if (!cjose_jws_verify(&token, key->key.get(), &error)) return TokenFault::signature;
+    return std::nullopt;
+}
+
+std::optional<TokenFault> judge(const Json& claims, const TokenOptions& options,
+                                std::chrono::seconds now) {
+    bool bad = false;
+    const auto expires = time_member(claims, "exp", bad);
+    const auto begins = time_member(claims, "nbf", bad);
+    if (bad) return TokenFault::malformed;
+    // A token without an end would be good for ever once it is lost.
+    if (!expires || now >= *expires + options.leeway) return TokenFault::expired;
+    if (begins && now + options.leeway < *begins) return TokenFault::not_yet;
+    if (!options.issuer.empty() && text_member(claims, "iss") != options.issuer) {
+        return TokenFault::issuer;
+    }
+    if (!has_audience(claims, options.audiences)) return TokenFault::audience;
+    return std::nullopt;
+}
+
 }  // namespace
-
-struct KeySet::Key {
-    std::string id;
-    std::string algorithm;  // RS256 or ES256
-    std::unique_ptr<cjose_jwk_t, ReleaseKey> key;
-};
-
-KeySet::KeySet() = default;
-KeySet::~KeySet() = default;
-KeySet::KeySet(KeySet&&) noexcept = default;
-KeySet& KeySet::operator=(KeySet&&) noexcept = default;
-std::size_t KeySet::size() const { return keys_.size(); }
 
 std::optional<KeySet> KeySet::parse(std::string_view json) {
     const Json document = Json::parse(json, nullptr, false);
@@ -105,96 +127,14 @@ std::optional<KeySet> KeySet::parse(std::string_view json) {
         if (entry.contains("alg") && text_member(entry, "alg") != algorithm) continue;
         const std::string text = entry.dump();
         cjose_err error{};
-        auto key = std::make_unique<Key>();
-        key->id = text_member(entry, "kid");
-        key->algorithm = algorithm;
-        key->key.reset(cjose_jwk_import(text.data(), text.size(), &error));
-        if (!key->key) continue;
-        if (!curve && cjose_jwk_get_keysize(key->key.get(), &error) < fewest_rsa_bits) continue;
-        set.keys_.push_back(std::move(key));
+        cjose_jwk_t* imported = cjose_jwk_import(text.data(), text.size(), &error);
+        if (imported == nullptr) continue;
+        const std::shared_ptr<cjose_jwk_t> key(imported, &cjose_jwk_release);
+        if (!curve && cjose_jwk_get_keysize(imported, &error) < fewest_rsa_bits) continue;
+        set.keys.push_back({text_member(entry, "kid"), algorithm, key});
     }
     return set;
 }
-
-class TokenVerifier {
-  public:
-    TokenVerifier(const KeySet& keys, const TokenOptions& options, std::chrono::seconds now)
-        : keys_(keys), options_(options), now_(now) {}
-
-    TokenReading read(std::string_view text) const {
-        TokenReading reading;
-        // A JWS is written without padding (RFC 7515, 2), which cjose takes all the same.
-        // Extensions must be understood, and none is (RFC 7515, 4.1.11).
-        if (text.size() > longest_token || text.find('=') != std::string_view::npos ||
-            names_extensions(text)) {
-            return {.fault = TokenFault::malformed};
-        }
-        cjose_err error{};
-        const Token token(cjose_jws_import(text.data(), text.size(), &error));
-        if (!token) return {.fault = TokenFault::malformed};
-        if (const auto fault = verify(*token)) return {.fault = fault};
-        std::uint8_t* bytes = nullptr;  // the token's own
-        std::size_t size = 0;
-        if (!cjose_jws_get_plaintext(token.get(), &bytes, &size, &error)) {
-            return {.fault = TokenFault::malformed};
-        }
-        const Json claims = Json::parse(
-            std::string_view(reinterpret_cast<const char*>(bytes), size), nullptr, false);
-        if (!claims.is_object()) return {.fault = TokenFault::malformed};
-        if (const auto fault = judge(claims)) return {.fault = fault};
-        for (const auto& [name, value] : claims.items()) {
-            if (value.is_string()) reading.claims[name] = value.get<std::string>();
-            if (value.is_number_integer()) reading.claims[name] = value.dump();
-        }
-        return reading;
-    }
-
-  private:
-    // The header as cjose has read it, so that no two readers can take it for two things.
-    std::optional<TokenFault> verify(cjose_jws_t& token) const {
-        cjose_err error{};
-        cjose_header_t* header = cjose_jws_get_protected(&token);
-        const char* algorithm = cjose_header_get(header, CJOSE_HDR_ALG, &error);
-        if (algorithm == nullptr) return TokenFault::algorithm;
-        const std::string_view wanted = algorithm;
-        if (wanted != "RS256" && wanted != "ES256") return TokenFault::algorithm;
-        const char* id = cjose_header_get(header, CJOSE_HDR_KID, &error);
-        const KeySet::Key* key = find(wanted, id == nullptr ? "" : id);
-        if (key == nullptr) return TokenFault::unknown_key;
-        if (!cjose_jws_verify(&token, key->key.get(), &error)) return TokenFault::signature;
-        return std::nullopt;
-    }
-
-    // Without an id only where there is one key that fits: else anybody's would be tried.
-    const KeySet::Key* find(std::string_view algorithm, std::string_view id) const {
-        const KeySet::Key* found = nullptr;
-        for (const auto& key : keys_.keys_) {
-            if (key->algorithm != algorithm || (!id.empty() && key->id != id)) continue;
-            if (found != nullptr) return nullptr;
-            found = key.get();
-        }
-        return found;
-    }
-
-    std::optional<TokenFault> judge(const Json& claims) const {
-        bool bad = false;
-        const auto expires = time_member(claims, "exp", bad);
-        const auto begins = time_member(claims, "nbf", bad);
-        if (bad) return TokenFault::malformed;
-        // A token without an end would be good for ever once it is lost.
-        if (!expires || now_ >= *expires + options_.leeway) return TokenFault::expired;
-        if (begins && now_ + options_.leeway < *begins) return TokenFault::not_yet;
-        if (!options_.issuer.empty() && text_member(claims, "iss") != options_.issuer) {
-            return TokenFault::issuer;
-        }
-        if (!has_audience(claims, options_.audiences)) return TokenFault::audience;
-        return std::nullopt;
-    }
-
-    const KeySet& keys_;
-    const TokenOptions& options_;
-    std::chrono::seconds now_;
-};
 
 std::string_view to_text(TokenFault fault) {
     switch (fault) {
@@ -210,9 +150,33 @@ std::string_view to_text(TokenFault fault) {
     return {};
 }
 
-TokenReading read_token(std::string_view token, const KeySet& keys, const TokenOptions& options,
+TokenReading read_token(std::string_view text, const KeySet& keys, const TokenOptions& options,
                         std::chrono::seconds now) {
-    return TokenVerifier(keys, options, now).read(token);
+    // A JWS is written without padding (RFC 7515, 2), which cjose takes all the same.
+    // Extensions must be understood, and none is (RFC 7515, 4.1.11).
+    if (text.size() > longest_token || text.find('=') != std::string_view::npos ||
+        names_extensions(text)) {
+        return {.fault = TokenFault::malformed};
+    }
+    cjose_err error{};
+    const std::unique_ptr<cjose_jws_t, decltype(&cjose_jws_release)> token(
+        cjose_jws_import(text.data(), text.size(), &error), &cjose_jws_release);
+    if (!token) return {.fault = TokenFault::malformed};
+    if (const auto fault = verify(*token, keys)) return {.fault = fault};
+    std::uint8_t* bytes = nullptr;  // the token's own
+    std::size_t size = 0;
+    if (!cjose_jws_get_plaintext(token.get(), &bytes, &size, &error)) {
+        return {.fault = TokenFault::malformed};
+    }
+    const Json claims = Json::parse(bytes, bytes + size, nullptr, false);
+    if (!claims.is_object()) return {.fault = TokenFault::malformed};
+    if (const auto fault = judge(claims, options, now)) return {.fault = fault};
+    TokenReading reading;
+    for (const auto& [name, value] : claims.items()) {
+        if (value.is_string()) reading.claims[name] = value.get<std::string>();
+        if (value.is_number_integer()) reading.claims[name] = value.dump();
+    }
+    return reading;
 }
 
 std::optional<std::string_view> bearer_token(std::string_view authorization) {

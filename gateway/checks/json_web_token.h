@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+struct _cjose_jwk_int;
+
 namespace onceward {
 
 struct TokenOptions {
@@ -36,22 +38,17 @@ enum class TokenFault : std::uint8_t {
 };
 std::string_view to_text(TokenFault fault);
 
-class KeySet {
-  public:
+struct KeySet {
+    struct Key {
+        std::string id;
+        std::string algorithm;  // RS256 or ES256
+        std::shared_ptr<_cjose_jwk_int> key;
+    };
     // Keys that are not for RS256 or ES256 signatures, or too weak (RSA below 2048 bits), are left
     // out. Returns nullopt if the text is not a key set.
     static std::optional<KeySet> parse(std::string_view json);
-    ~KeySet();
-    KeySet(KeySet&&) noexcept;
-    KeySet& operator=(KeySet&&) noexcept;
 
-    std::size_t size() const;
-
-  private:
-    friend class TokenVerifier;
-    struct Key;
-    KeySet();
-    std::vector<std::unique_ptr<Key>> keys_;
+    std::vector<Key> keys;
 };
 
 struct TokenReading {

@@ -29,35 +29,24 @@ std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
     return std::nullopt;
 }
 
-std::string key_name_at(const KeyHeaderOptions& options, const KeyPlace& place) {
-    switch (place.kind) {
-        case KeyPlace::Kind::header: return options.header;
-        case KeyPlace::Kind::field: return "The key at " + place.field;
-        case KeyPlace::Kind::item: return "`key`";
-    }
-    return {};
-}
+// How a fault is said of a key at its place. `elsewhere`: a header that came; where the keys are
+// elsewhere, its client has to know.
+struct PlaceWords {
+    std::string name, missing, elsewhere;
+};
 
-std::string missing_at(const KeyHeaderOptions& options, const KeyPlace& place) {
+PlaceWords words_at(const KeyHeaderOptions& options, const KeyPlace& place) {
     switch (place.kind) {
         case KeyPlace::Kind::header:
-            return "This operation needs the header " + options.header + ".";
-        case KeyPlace::Kind::field: return "The body has no key at " + place.field + ".";
-        case KeyPlace::Kind::item: return "Each item needs a member `key`.";
+            return {options.header, "This operation needs the header " + options.header + ".", ""};
+        case KeyPlace::Kind::field:
+            return {"The key at " + place.field, "The body has no key at " + place.field + ".",
+                    "The key is in the body, at " + place.field + "."};
+        case KeyPlace::Kind::item:
+            return {"`key`", "Each item needs a member `key`.",
+                    "The keys are in the body: each item's `key`."};
     }
     return {};
-}
-
-// A header that came; where the keys are elsewhere, its client has to know.
-std::string not_expected_beside(const KeyHeaderOptions& options, const KeyPlace& place) {
-    if (options.use != KeyUse::forbidden) {
-        switch (place.kind) {
-            case KeyPlace::Kind::header: break;
-            case KeyPlace::Kind::field: return "The key is in the body, at " + place.field + ".";
-            case KeyPlace::Kind::item: return "The keys are in the body: each item's `key`.";
-        }
-    }
-    return "This operation takes no " + options.header + "; nothing would be kept under it.";
 }
 
 // Each byte of an ASCII header is a character.
@@ -93,31 +82,28 @@ std::optional<KeyFault> check_key_for_header(std::string_view text,
 
 KeyReading read_key(const HttpHeaders& headers, const KeyHeaderOptions& options) {
     const std::vector<std::string_view> values = values_of(headers, options.header);
-    if (options.use == KeyUse::forbidden) {
-        if (values.empty()) return {};
-        return {.key = std::nullopt, .fault = KeyFault::not_expected};
-    }
     if (values.empty()) {
-        if (options.use == KeyUse::optional) return {};
-        return {.key = std::nullopt, .fault = KeyFault::missing};
+        if (options.use != KeyUse::required) return {};
+        return {.fault = KeyFault::missing};
     }
-    if (values.size() > 1) return {.key = std::nullopt, .fault = KeyFault::repeated};
-    if (values.front().empty()) return {.key = std::nullopt, .fault = KeyFault::malformed};
+    if (options.use == KeyUse::forbidden) return {.fault = KeyFault::not_expected};
+    if (values.size() > 1) return {.fault = KeyFault::repeated};
+    if (values.front().empty()) return {.fault = KeyFault::malformed};
     std::optional<std::string> text = text_of(values.front(), options.format);
-    if (!text) return {.key = std::nullopt, .fault = KeyFault::malformed};
-    if (const auto fault = check_key_text(*text, options)) {
-        return {.key = std::nullopt, .fault = fault};
-    }
+    if (!text) return {.fault = KeyFault::malformed};
+    if (const auto fault = check_key_text(*text, options)) return {.fault = fault};
     return {.key = RequestKey{.text = canonical_key(std::move(*text), options),
-                              .written = std::string(values.front())},
-            .fault = {}};
+                              .written = std::string(values.front())}};
 }
 
 std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyPlace& place) {
-    const std::string name = key_name_at(options, place);
+    const auto [name, missing, elsewhere] = words_at(options, place);
     switch (fault) {
-        case KeyFault::missing: return missing_at(options, place);
-        case KeyFault::not_expected: return not_expected_beside(options, place);
+        case KeyFault::missing: return missing;
+        case KeyFault::not_expected:
+            if (options.use != KeyUse::forbidden && !elsewhere.empty()) return elsewhere;
+            return "This operation takes no " + options.header +
+                   "; nothing would be kept under it.";
         case KeyFault::repeated: return name + " was sent more than once.";
         case KeyFault::malformed:
             // JSON has quotes of its own; its one fault is a character that is no text here.

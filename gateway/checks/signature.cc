@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <stdexcept>
@@ -48,10 +49,7 @@ std::string_view without_prefix(std::string_view value) {
 // is right.
 bool equal(std::string_view expected, std::string_view given) {
     if (given.size() != expected.size()) return false;
-    std::string lower(given);
-    for (char& c : lower) {
-        if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-    }
+    const std::string lower = lower_case(std::string(given));
     return CRYPTO_memcmp(expected.data(), lower.data(), expected.size()) == 0;
 }
 
@@ -100,24 +98,32 @@ std::string hmac_sha256(std::string_view secret, std::string_view text) {
     return hex({reinterpret_cast<const char*>(raw.data()), length});
 }
 
+std::string_view signature_header(const SignatureOptions& options) {
+    switch (options.scheme) {
+        case SignatureOptions::Scheme::stripe: return "Stripe-Signature";
+        case SignatureOptions::Scheme::github: return "X-Hub-Signature-256";
+        case SignatureOptions::Scheme::hmac: break;
+    }
+    return options.header;
+}
+
+std::string signed_time_header(const SignatureOptions& options) {
+    return options.scheme == SignatureOptions::Scheme::hmac ? options.time_header : "";
+}
+
 SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
                                   std::string_view body, std::chrono::seconds now) {
     using Scheme = SignatureOptions::Scheme;
-    std::string_view name = options.header;
-    if (options.scheme == Scheme::stripe) name = "Stripe-Signature";
-    if (options.scheme == Scheme::github) name = "X-Hub-Signature-256";
-    const std::vector<std::string_view> values = values_of(headers, name);
+    const std::vector<std::string_view> values = values_of(headers, signature_header(options));
     if (values.empty()) return SignatureVerdict::missing;
     if (values.size() > 1) return SignatureVerdict::malformed;
 
     Signed found;
     switch (options.scheme) {
-        case Scheme::stripe: {
-            std::optional<Signed> read = read_stripe(values.front());
-            if (!read) return SignatureVerdict::malformed;
-            found = std::move(*read);
+        case Scheme::stripe:
+            if (auto read = read_stripe(values.front())) found = std::move(*read);
+            if (found.time.empty()) return SignatureVerdict::malformed;
             break;
-        }
         case Scheme::github:
             if (!values.front().starts_with("sha256=")) return SignatureVerdict::malformed;
             found.signatures = {without_prefix(values.front())};
@@ -131,9 +137,8 @@ SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHea
             }
             break;
     }
-    for (const std::string_view signature : found.signatures) {
-        if (signature.size() != hex_length) return SignatureVerdict::malformed;
-    }
+    const auto whole = [](std::string_view signature) { return signature.size() == hex_length; };
+    if (!std::ranges::all_of(found.signatures, whole)) return SignatureVerdict::malformed;
     return judge(options, found, body, now);
 }
 

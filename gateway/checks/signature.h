@@ -38,6 +38,10 @@ enum class SignatureVerdict : std::uint8_t {
     wrong,
 };
 
+// The headers that have the signature and its time; '': no time is signed in a header of its own.
+std::string_view signature_header(const SignatureOptions& options);
+std::string signed_time_header(const SignatureOptions& options);
+
 SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
                                   std::string_view body, std::chrono::seconds now);
 

@@ -33,4 +33,17 @@ std::string open_api(const Contract& contract);
 // Such as `24 h`, `90 min`, `45 s`.
 std::string duration_words(std::chrono::seconds duration);
 
+struct ContractSentence {
+    std::string name;  // such as `claimed`
+    std::string text;
+};
+
+// Each point once, and only those that the route has.
+std::vector<ContractSentence> contract_sentences(const RouteContract& contract);
+// What every route refuses, and within which limits.
+std::vector<ContractSentence> common_lines(const ServerOptions& server);
+
+// What the client may rely on, by the kind of target.
+std::string promise_of(const RouteOptions& route);
+
 }  // namespace onceward

@@ -1,10 +1,8 @@
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/text.h"
-#include "gateway/contract/contract_sentences.h"
-#include "gateway/contract/describe.h"
-#include "gateway/contract/open_api_contract.h"
 #include "gateway/contract/open_api_responses.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/bulk_request.h"
@@ -21,7 +19,7 @@ constexpr std::size_t uuid_length = 36;
 OrderedJson text_schema() { return {{"type", "string"}}; }
 
 OrderedJson parameter(const std::string& name, const char* in, bool required,
-                      const std::string& meaning, OrderedJson schema) {
+                      const std::string& meaning, OrderedJson schema = text_schema()) {
     return {{"name", name},
             {"in", in},
             {"required", required},
@@ -33,35 +31,15 @@ OrderedJson key_schema(const KeyHeaderOptions& key) {
     // Quotes are no part of the key, and are there, may be there or must not be.
     const std::size_t least_quotes = key.format == KeyFormat::structured ? 2 : 0;
     const std::size_t most_quotes = key.format == KeyFormat::plain ? 0 : 2;
-    if (key.uuid) {
-        OrderedJson uuid = {{"type", "string"},
-                            {"minLength", uuid_length + least_quotes},
-                            {"maxLength", uuid_length + most_quotes}};
-        if (least_quotes == 0) uuid["format"] = "uuid";
-        return uuid;
-    }
-    // In quotes each character may need a backslash.
-    const std::size_t written = most_quotes == 0 ? key.length_max : 2 * key.length_max;
-    return {{"type", "string"},
-            {"minLength", key.length_min + least_quotes},
-            {"maxLength", written + most_quotes}};
-}
-
-void add_signature(const SignatureOptions& signature, OrderedJson& parameters) {
-    const auto add = [&](const std::string& name, const char* meaning) {
-        parameters.push_back(parameter(name, "header", true, meaning, text_schema()));
-    };
-    const char* const meaning = "An HMAC-SHA256 over the raw body.";
-    switch (signature.scheme) {
-        case SignatureOptions::Scheme::stripe: add("Stripe-Signature", meaning); break;
-        case SignatureOptions::Scheme::github: add("X-Hub-Signature-256", meaning); break;
-        case SignatureOptions::Scheme::hmac:
-            add(signature.header, meaning);
-            if (!signature.time_header.empty()) {
-                add(signature.time_header, "When it was signed, in seconds since 1970 UTC.");
-            }
-            break;
-    }
+    const std::size_t least = key.uuid ? uuid_length : key.length_min;
+    const std::size_t most = key.uuid ? uuid_length : key.length_max;
+    // In quotes each character of another key may need a backslash.
+    const std::size_t written = key.uuid || most_quotes == 0 ? most : 2 * most;
+    OrderedJson schema = {{"type", "string"},
+                          {"minLength", least + least_quotes},
+                          {"maxLength", written + most_quotes}};
+    if (key.uuid && least_quotes == 0) schema["format"] = "uuid";
+    return schema;
 }
 
 OrderedJson parameters_of(const RouteOptions& route) {
@@ -70,7 +48,7 @@ OrderedJson parameters_of(const RouteOptions& route) {
     while (rest.find('{') != std::string_view::npos) {
         rest.remove_prefix(rest.find('{') + 1);
         parameters.push_back(parameter(std::string(rest.substr(0, rest.find('}'))), "path", true,
-                                       "Part of the path.", text_schema()));
+                                       "Part of the path."));
     }
     if (route.key_field.empty() && route.key.use != KeyUse::forbidden && !takes_bulk(route)) {
         parameters.push_back(
@@ -80,10 +58,15 @@ OrderedJson parameters_of(const RouteOptions& route) {
     }
     if (route.tenant.kind == TenantSource::Kind::header) {
         parameters.push_back(parameter(route.tenant.name, "header", true,
-                                       "The tenant within which the key is unique.",
-                                       text_schema()));
+                                       "The tenant within which the key is unique."));
     }
-    if (route.signature) add_signature(*route.signature, parameters);
+    if (!route.signature) return parameters;
+    parameters.push_back(parameter(std::string(signature_header(*route.signature)), "header", true,
+                                   "An HMAC-SHA256 over the raw body."));
+    if (const std::string& time = signed_time_header(*route.signature); !time.empty()) {
+        parameters.push_back(
+            parameter(time, "header", true, "When it was signed, in seconds since 1970 UTC."));
+    }
     return parameters;
 }
 
@@ -95,21 +78,17 @@ bool takes_body(const RouteOptions& route) {
 }
 
 OrderedJson items_schema(const KeyHeaderOptions& key) {
-    OrderedJson item;
-    item["type"] = "object";
-    item["properties"]["key"] = text_schema();
-    if (key.uuid) {
-        item["properties"]["key"]["format"] = "uuid";
-        item["properties"]["key"]["minLength"] = uuid_length;
-        item["properties"]["key"]["maxLength"] = uuid_length;
-    } else {
-        item["properties"]["key"]["minLength"] = key.length_min;
-        item["properties"]["key"]["maxLength"] = key.length_max;
-    }
-    item["properties"]["body"]["description"] = "The operation's input.";
-    item["required"] = OrderedJson::array({"body"});
-    if (key.use == KeyUse::required) item["required"].push_back("key");
-    item["additionalProperties"] = false;
+    OrderedJson text = text_schema();
+    if (key.uuid) text["format"] = "uuid";
+    text["minLength"] = key.uuid ? uuid_length : key.length_min;
+    text["maxLength"] = key.uuid ? uuid_length : key.length_max;
+    OrderedJson required = {"body"};
+    if (key.use == KeyUse::required) required.push_back("key");
+    const OrderedJson item = {
+        {"type", "object"},
+        {"properties", {{"key", text}, {"body", {{"description", "The operation's input."}}}}},
+        {"required", required},
+        {"additionalProperties", false}};
     return {{"type", "array"}, {"items", item}, {"minItems", 1}, {"maxItems", most_bulk_items}};
 }
 
@@ -132,9 +111,88 @@ OrderedJson request_body(const RouteContract& contract) {
 
 void add_token(const RouteOptions& route, OrderedJson& operation) {
     if (!route.token) return;
-    OrderedJson bearer;
-    bearer["bearer"] = OrderedJson::array();
-    operation["security"] = OrderedJson::array({bearer});
+    operation["security"] = OrderedJson::array({{{"bearer", OrderedJson::array()}}});
+}
+
+OrderedJson sentences(const std::vector<ContractSentence>& lines) {
+    OrderedJson made = OrderedJson::object();
+    for (const ContractSentence& line : lines) {
+        std::string name = line.name;
+        std::ranges::replace(name, ' ', '_');
+        made[name] = line.text;
+    }
+    return made;
+}
+
+const char* format_name(KeyFormat format) {
+    switch (format) {
+        case KeyFormat::either: return "either";
+        case KeyFormat::structured: return "structured";
+        case KeyFormat::plain: return "plain";
+    }
+    return "";
+}
+
+OrderedJson key_values(const RouteOptions& route) {
+    const bool field = !route.key_field.empty();
+    if (!field && route.key.use == KeyUse::forbidden) return nullptr;
+    OrderedJson key;
+    key["minted_by"] = field ? "sender" : "client";
+    key["in"] = field ? "body" : takes_bulk(route) ? "item" : "header";
+    key["name"] = field ? route.key_field : takes_bulk(route) ? "key" : route.key.header;
+    key["required"] = route.key.use == KeyUse::required;
+    if (!field && !takes_bulk(route)) key["format"] = format_name(route.key.format);
+    if (route.key.uuid) {
+        key["uuid"] = true;
+    } else {
+        key["bytes"] = {{"least", route.key.length_min}, {"most", route.key.length_max}};
+    }
+    return key;
+}
+
+OrderedJson tenant_values(const TenantSource& tenant) {
+    switch (tenant.kind) {
+        case TenantSource::Kind::none: return nullptr;
+        case TenantSource::Kind::header: return {{"in", "header"}, {"name", tenant.name}};
+        case TenantSource::Kind::claim: return {{"in", "token"}, {"name", tenant.name}};
+    }
+    return nullptr;
+}
+
+const char* target_name(const RouteTarget& target) {
+    if (std::holds_alternative<TopicTarget>(target)) return "topic";
+    return std::holds_alternative<UpstreamTarget>(target) ? "upstream" : "sink";
+}
+
+OrderedJson values_of_route(const RouteContract& contract) {
+    const RouteOptions& route = contract.route;
+    OrderedJson values;
+    values["target"] = target_name(route.target);
+    values["key"] = key_values(route);
+    if (values["key"].is_null()) return values;
+    values["operation"] = operation_of(route.pattern);
+    values["tenant"] = tenant_values(route.tenant);
+    if (std::holds_alternative<TopicTarget>(route.target)) return values;
+    values["conflict"] = route.fingerprint;
+    values["wait_milliseconds"] = route.wait.count();
+    values["ledger"] = contract.ledger;
+    values["retention_seconds"] = contract.retention.count();
+    if (const auto* upstream = std::get_if<UpstreamTarget>(&route.target)) {
+        const bool release = upstream->on_unknown == UpstreamTarget::OnUnknown::release;
+        values["lease_seconds"] = contract.lease.count();
+        values["downstream_key"] = "Idempotency-Key";
+        values["honours_key"] = upstream->honours_key;
+        values["on_unknown"] = release ? "release" : "hold";
+    }
+    return values;
+}
+
+// The extension `x-onceward`, which says what OpenAPI's own fields cannot say of a key: the
+// sentences of the contract's text under their names, and under `values` what tools compare.
+OrderedJson contract_object(const RouteContract& contract) {
+    OrderedJson made = sentences(contract_sentences(contract));
+    made["values"] = values_of_route(contract);
+    return made;
 }
 
 OrderedJson operation(const RouteContract& contract) {
@@ -155,10 +213,10 @@ OrderedJson operation(const RouteContract& contract) {
 }
 
 OrderedJson status_schema(const RouteOptions& route) {
-    OrderedJson states = OrderedJson::array({"in-flight", "completed"});
-    OrderedJson properties;
-    properties["state"] = {{"type", "string"}};
-    properties["status"] = {{"type", "integer"}, {"description", "The stored answer's status."}};
+    OrderedJson states = {"in-flight", "completed"};
+    OrderedJson properties = {
+        {"state", text_schema()},
+        {"status", {{"type", "integer"}, {"description", "The stored answer's status."}}}};
     if (std::holds_alternative<UpstreamTarget>(route.target)) {
         states.push_back("outcome-unknown");
         properties["retry_after"] = {
@@ -167,9 +225,7 @@ OrderedJson status_schema(const RouteOptions& route) {
             {"description", "In flight: seconds until its lease ends, unless it is extended."}};
     }
     properties["state"]["enum"] = states;
-    return {{"type", "object"},
-            {"properties", properties},
-            {"required", OrderedJson::array({"state"})}};
+    return {{"type", "object"}, {"properties", properties}, {"required", {"state"}}};
 }
 
 // What became of a key, for its owner.
@@ -179,10 +235,10 @@ OrderedJson status_operation(const RouteContract& contract) {
     route.key_field.clear();
     route.key.use = KeyUse::required;
     if (takes_bulk(route)) route.target = SinkTarget{};
-    OrderedJson known;
-    known["description"] = "The request is under way, or was carried out.";
-    known["content"]["application/json"]["schema"] = status_schema(route);
-    OrderedJson responses = {{"200", known}};
+    OrderedJson responses = {
+        {"200",
+         {{"description", "The request is under way, or was carried out."},
+          {"content", {{"application/json", {{"schema", status_schema(route)}}}}}}}};
     responses.update(status_problems_of(route));
     OrderedJson made = {
         {"operationId", operation_of(route.pattern)},
@@ -224,7 +280,7 @@ std::string open_api(const Contract& contract) {
     const OrderedJson document = {
         {"openapi", "3.1.0"},
         {"info", {{"title", contract.title}, {"version", contract.version}}},
-        {"x-onceward", common_object(contract.server)},
+        {"x-onceward", sentences(common_lines(contract.server))},
         {"paths", paths},
         {"components", components}};
     return document.dump(2) + "\n";

@@ -1,9 +1,9 @@
 #include "gateway/contract/open_api_responses.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
-#include <vector>
 
-#include "gateway/contract/contract_sentences.h"
 #include "gateway/http/problem.h"
 
 namespace onceward {
@@ -52,41 +52,35 @@ bool may_meet(ProblemKind kind, const RouteOptions& route) {
 
 // For a bulk: an answer for each item.
 ResponseTree answers_schema() {
-    ResponseTree text, number, flag;
-    text["type"] = "string";
-    number["type"] = "integer";
-    flag["type"] = "boolean";
-    ResponseTree answer;
-    answer["type"] = "object";
-    answer["properties"]["key"] = text;
-    answer["properties"]["status"] = number;
-    answer["properties"]["replayed"] = flag;
-    answer["properties"]["type"] = text;
-    answer["properties"]["type"]["description"] = "The body's media type.";
-    answer["properties"]["body"]["description"] = "The item's answer; a problem if it was refused.";
-    answer["required"] = ResponseTree::array({"status"});
-    ResponseTree answers;
-    answers["type"] = "array";
-    answers["items"] = answer;
-    return answers;
+    const ResponseTree text = {{"type", "string"}};
+    ResponseTree answer = {
+        {"type", "object"},
+        {"properties",
+         {{"key", text},
+          {"status", {{"type", "integer"}}},
+          {"replayed", {{"type", "boolean"}}},
+          {"type", {{"type", "string"}, {"description", "The body's media type."}}},
+          {"body", {{"description", "The item's answer; a problem if it was refused."}}}}},
+        {"required", {"status"}}};
+    return {{"type", "array"}, {"items", std::move(answer)}};
 }
 
 ResponseTree success(const RouteOptions& route) {
     if (std::holds_alternative<TopicTarget>(route.target)) {
         return {{"202", {{"description", "The log has the event."}}}};
     }
+    if (takes_bulk(route)) {
+        return {{"207",
+                 {{"description", "An answer for each item, in their order."},
+                  {"content", {{"application/json", {{"schema", answers_schema()}}}}}}}};
+    }
     const ResponseTree replayed = {
         {"Idempotent-Replayed",
          {{"description", "`true` if this is the first attempt's stored answer."},
-          {"schema", {{"type", "string"}, {"enum", ResponseTree::array({"true"})}}}}}};
-    if (takes_bulk(route)) {
-        ResponseTree answers;
-        answers["description"] = "An answer for each item, in their order.";
-        answers["content"]["application/json"]["schema"] = answers_schema();
-        return {{"207", answers}};
-    }
+          {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
+    const bool keyed = route.key.use != KeyUse::forbidden;
     ResponseTree own = {{"2XX", {{"description", "The operation's own answer."}}}};
-    if (route.key.use != KeyUse::forbidden) own["2XX"]["headers"] = replayed;
+    if (keyed) own["2XX"]["headers"] = replayed;
     if (std::holds_alternative<UpstreamTarget>(route.target)) {
         own["default"]["description"] =
             "The upstream's own answer: 3xx and most 4xx are final and stored, 5xx, 408, 425 and "
@@ -95,7 +89,7 @@ ResponseTree success(const RouteOptions& route) {
     if (const auto* sink = std::get_if<SinkTarget>(&route.target); sink && sink->function) {
         own["default"]["description"] =
             "The function's own answer, with the status that it gave: stored like any other.";
-        if (route.key.use != KeyUse::forbidden) own["default"]["headers"] = replayed;
+        if (keyed) own["default"]["headers"] = replayed;
     }
     return own;
 }
@@ -103,35 +97,13 @@ ResponseTree success(const RouteOptions& route) {
 // Whether a status query on this route can get this problem: those raised before the target is
 // reached, plus the two that only status queries raise.
 bool may_meet_asking(ProblemKind kind, const RouteOptions& route) {
-    switch (kind) {
-        case ProblemKind::key_unknown:
-        case ProblemKind::answer_gone: return true;
-        case ProblemKind::malformed_request:
-        case ProblemKind::key_missing:
-        case ProblemKind::key_malformed:
-        case ProblemKind::tenant_missing:
-        case ProblemKind::token_missing:
-        case ProblemKind::token_refused:
-        case ProblemKind::request_timeout:
-        case ProblemKind::too_many_requests:
-        case ProblemKind::headers_too_large:
-        case ProblemKind::unavailable:
-        case ProblemKind::internal: return may_meet(kind, route);
-        case ProblemKind::key_not_expected:
-        case ProblemKind::signature_refused:
-        case ProblemKind::not_found:
-        case ProblemKind::method_not_allowed:
-        case ProblemKind::key_in_flight:
-        case ProblemKind::outcome_unknown:
-        case ProblemKind::body_too_large:
-        case ProblemKind::key_reused:
-        case ProblemKind::rejected:
-        case ProblemKind::upstream_unreachable:
-        case ProblemKind::upstream_unanswered:
-        case ProblemKind::coding_unknown:
-        case ProblemKind::version_unknown: return false;
-    }
-    return false;
+    using enum ProblemKind;
+    if (kind == key_unknown || kind == answer_gone) return true;
+    constexpr std::array before{malformed_request, key_missing,       key_malformed,
+                                tenant_missing,    token_missing,     token_refused,
+                                request_timeout,   too_many_requests, headers_too_large,
+                                unavailable,       internal};
+    return std::ranges::find(before, kind) != before.end() && may_meet(kind, route);
 }
 
 // The response that these problems share.
@@ -142,14 +114,11 @@ ResponseTree problem_response(int status, const std::vector<ProblemKind>& kinds)
         meaning += (meaning.empty() ? "" : "; ") + std::string(title_of(kind));
         types.push_back(type_of(kind));
     }
-    ResponseTree any_problem;
-    any_problem["$ref"] = "#/components/schemas/Problem";
-    ResponseTree these_types;
-    these_types["properties"]["type"]["enum"] = types;
-    ResponseTree response;
-    response["description"] = meaning + ".";
-    response["content"]["application/problem+json"]["schema"]["allOf"] =
-        ResponseTree::array({any_problem, these_types});
+    const ResponseTree any_problem = {{"$ref", "#/components/schemas/Problem"}};
+    const ResponseTree these_types = {{"properties", {{"type", {{"enum", types}}}}}};
+    const ResponseTree schema = {{"allOf", {any_problem, these_types}}};
+    ResponseTree response = {{"description", meaning + "."},
+                             {"content", {{"application/problem+json", {{"schema", schema}}}}}};
     if (status == 409 || status == 429 || status >= 502) {
         response["headers"] = {{"Retry-After",
                                 {{"description", "Seconds to wait before asking again."},

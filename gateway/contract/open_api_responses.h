@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gateway/requests/route_options.h"
+#include "gateway/contract/describe.h"
 
 namespace onceward {
 

@@ -1,25 +1,14 @@
 #include "gateway/http/http.h"
 
-#include <algorithm>
-
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-}  // namespace
 
 std::vector<std::string_view> values_of(const HttpHeaders& headers, std::string_view name) {
     std::vector<std::string_view> values;
     for (const auto& [known, value] : headers) {
-        if (same_header(known, name)) values.push_back(trimmed(value));
+        if (same_header(known, name)) values.push_back(without_blanks(value));
     }
     return values;
 }
@@ -31,21 +20,6 @@ std::optional<std::string_view> only_value(const HttpHeaders& headers, std::stri
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
-
-std::optional<std::string> query_value(std::string_view target, std::string_view name) {
-    const auto question = target.find('?');
-    if (question == std::string_view::npos) return std::nullopt;
-    std::string_view rest = target.substr(question + 1);
-    while (!rest.empty()) {
-        const std::string_view pair = rest.substr(0, rest.find('&'));
-        rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
-        const auto equals = pair.find('=');
-        if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
-            return percent_decoded(pair.substr(equals + 1));
-        }
-    }
-    return std::nullopt;
-}
 
 std::optional<std::string> percent_decoded(std::string_view text) {
     std::string decoded;

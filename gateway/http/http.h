@@ -35,9 +35,6 @@ std::optional<std::string_view> only_value(const HttpHeaders& headers, std::stri
 // The part of a request's target before the `?`.
 std::string_view path_of(std::string_view target);
 
-// The percent-decoded value of `name=` in the query; nullopt if it is absent or malformed.
-std::optional<std::string> query_value(std::string_view target, std::string_view name);
-
 // `%41` to `A`; nullopt if a `%` is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 

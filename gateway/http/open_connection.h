@@ -17,7 +17,6 @@
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/http/problem.h"
 #include "gateway/http/server.h"
-#include "gateway/http/waiting_connections.h"
 
 namespace onceward::serving {
 
@@ -74,6 +73,11 @@ class OpenConnection {
     virtual void give_way() = 0;
     virtual bool in_body() const = 0;
 };
+
+// Connections that wait for their peer, by since when: the first one may give way to somebody who
+// waits for a connection.
+using WaitingConnections =
+    std::set<std::pair<std::chrono::steady_clock::time_point, OpenConnection*>>;
 
 // What the connections of a server share; all in its thread.
 struct Common {

@@ -65,4 +65,8 @@ Problem ask_again_later();
 
 HttpResponse to_response(const Problem& problem);
 
+// The pages that the types of problems lead to: the sections of docs/problems.md.
+// Returns nullopt where the request asks for no page of a problem.
+std::optional<HttpResponse> problem_page(const HttpRequest& request);
+
 }  // namespace onceward

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "dedup/sink/http_header_rules.h"
-#include "gateway/http/http.h"
 
 namespace onceward {
 namespace {
@@ -13,33 +12,14 @@ namespace {
 constexpr std::size_t most_length_digits = 19;
 
 bool is_digit_char(char c) { return c >= '0' && c <= '9'; }
-bool is_hex_char(char c) {
-    return is_digit_char(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-bool is_control_char(char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t') || byte == 0x7F;
-}
-
-std::string_view without_outer_blanks(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // RFC 3986, 3.2.2: letters, digits, marks and percent signs with two hex digits.
 bool valid_registered_name(std::string_view name) {
-    constexpr std::string_view marks = "-._~!$&'()*+;=";  // without `,`: it joins two fields
-    for (std::size_t at = 0; at < name.size(); ++at) {
-        const char c = name[at];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (letter || is_digit_char(c) || marks.find(c) != std::string_view::npos) continue;
-        const bool escape = c == '%' && at + 2 < name.size() && is_hex_char(name[at + 1]) &&
-                            is_hex_char(name[at + 2]);
-        if (!escape) return false;
-        at += 2;
-    }
-    return true;
+    constexpr std::string_view marks = "-._~!$&'()*+;=%";  // without `,`: it joins two fields
+    return percent_decoded(name) && std::ranges::all_of(name, [&](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit_char(c) ||
+                      marks.find(c) != std::string_view::npos;
+           });
 }
 
 }  // namespace
@@ -50,11 +30,7 @@ bool valid_authority(std::string_view text) {
         const std::size_t end = text.find(']');
         if (end == std::string_view::npos || end == 1) return false;
         const std::string_view address = text.substr(1, end - 1);
-        if (!std::ranges::all_of(address, [](char c) {
-                return is_hex_char(c) || c == ':' || c == '.';
-            })) {
-            return false;
-        }
+        if (address.find_first_not_of("0123456789abcdefABCDEF:.") != address.npos) return false;
         port = text.substr(end + 1);
     } else {
         const std::size_t colon = std::min(text.find(':'), text.size());
@@ -94,10 +70,10 @@ HeadScan::State HeadScan::look(std::string_view bytes) {
         const bool after_cr = at_ > line_ && bytes[at_ - 1] == '\r';
         if (after_cr != (c == '\n')) return refuse(ProblemKind::malformed_request);
         if (c == '\r') continue;
-        if (c != '\n') {
-            if (is_control_char(c)) return refuse(ProblemKind::malformed_request);
-            continue;
+        if (!valid_header_value({&c, 1}) && c != '\n') {
+            return refuse(ProblemKind::malformed_request);
         }
+        if (c != '\n') continue;
         const std::string_view line = bytes.substr(line_, at_ - 1 - line_);
         line_ = at_ + 1;
         if (line.empty() && !in_fields_) {
@@ -145,7 +121,7 @@ HeadScan::Fault HeadScan::take_field(std::string_view line) {
         return ProblemKind::malformed_request;
     }
     const std::string_view name = line.substr(0, colon);
-    const std::string_view value = without_outer_blanks(line.substr(colon + 1));
+    const std::string_view value = without_blanks(line.substr(colon + 1));
     if (same_header(name, "Host")) {
         ++hosts_;
         if (!valid_authority(value)) return ProblemKind::malformed_request;
@@ -178,7 +154,7 @@ HeadScan::Fault HeadScan::judge_codings() const {
     std::string_view rest = *codings_;
     while (true) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        codings.push_back(without_outer_blanks(rest.substr(0, comma)));
+        codings.push_back(without_blanks(rest.substr(0, comma)));
         if (comma == rest.size()) break;
         rest.remove_prefix(comma + 1);
     }

@@ -19,7 +19,7 @@ class HeadScan {
     // REQUIRES: `bytes` begins with what was passed before. Each byte is read once.
     State look(std::string_view bytes);
 
-    std::size_t begin() const { return begin_; }  // after the empty lines before the request
+    std::size_t begin() const { return begin_; }      // after the empty lines before the request
     ProblemKind problem() const { return problem_; }  // refused: why
 
   private:
@@ -32,9 +32,9 @@ class HeadScan {
     Fault judge() const;
     Fault judge_codings() const;
 
-    std::size_t at_ = 0;     // the next byte to read
+    std::size_t at_ = 0;  // the next byte to read
     std::size_t begin_ = 0;
-    std::size_t line_ = 0;   // where the current line begins
+    std::size_t line_ = 0;    // where the current line begins
     bool in_fields_ = false;  // the request line was read
     bool http_1_0_ = false;
     int hosts_ = 0;

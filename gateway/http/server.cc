@@ -58,9 +58,9 @@ struct HttpServer::State {
 
     void listen(const ServerOptions& options) {
         Tcp::resolver resolver(loop);
-        const auto found = resolver.resolve(options.host, std::to_string(options.port),
-                                            Tcp::resolver::passive |
-                                                Tcp::resolver::numeric_service);
+        const auto found =
+            resolver.resolve(options.host, std::to_string(options.port),
+                             Tcp::resolver::passive | Tcp::resolver::numeric_service);
         const Tcp::endpoint endpoint = found.begin()->endpoint();
         acceptor.open(endpoint.protocol());
         acceptor.set_option(asio::socket_base::reuse_address(true));
@@ -109,12 +109,12 @@ struct HttpServer::State {
     // that comes slowly. Its end calls accept(). Where there is neither, the next answer closes its
     // connection.
     void make_room() {
-        if (OpenConnection* spare = idle.oldest()) {
+        if (!idle.empty()) {
             ++closed_idle;
-            return spare->give_way();
+            return idle.begin()->second->give_way();
         }
-        const auto now = WaitingConnections::Clock::now();
-        for (const auto& [since, connection] : incoming.all()) {
+        const auto now = std::chrono::steady_clock::now();
+        for (const auto& [since, connection] : incoming) {
             if (now - since < slow_head) break;
             if (connection->in_body() && now - since < slow_body) continue;
             ++closed_slow;
@@ -187,8 +187,8 @@ struct HttpServer::State {
     bool told = false;
     std::uint16_t port = 0;
     std::promise<void> drained;
-    Common common{limits, handler, loop, open, draining, [this] { closed(); },
-                  refused, idle, incoming, crowded};
+    Common common{limits,  handler, loop,     open,   draining, [this] { closed(); },
+                  refused, idle,    incoming, crowded};
     // The connections that it still holds end with it, while all above is there.
     asio::io_context loop{1};
     Tcp::acceptor acceptor;

@@ -68,10 +68,10 @@ class StreamConnection final : public OpenConnection,
 
     void wait_as(Waiting waiting) {
         if (waiting == waiting_) return;
-        if (WaitingConnections* list = list_of(waiting_)) list->remove(since_, this);
+        if (WaitingConnections* list = list_of(waiting_)) list->erase({since_, this});
         waiting_ = waiting;
-        since_ = WaitingConnections::Clock::now();
-        if (WaitingConnections* list = list_of(waiting_)) list->add(since_, this);
+        since_ = std::chrono::steady_clock::now();
+        if (WaitingConnections* list = list_of(waiting_)) list->emplace(since_, this);
     }
     WaitingConnections* list_of(Waiting waiting) const {
         switch (waiting) {
@@ -110,7 +110,7 @@ class StreamConnection final : public OpenConnection,
 
     // The read ends, and is answered with 408.
     void cut_off() {
-        common_.incoming.remove(since_, this);
+        common_.incoming.erase({since_, this});
         late_ = true;
         error_code ignored;
         socket_of(stream_).cancel(ignored);
@@ -143,13 +143,20 @@ class StreamConnection final : public OpenConnection,
         // Empty lines before a request are not its first bytes (RFC 9112, 2.2).
         while (arrived().starts_with("\r\n")) buffer_.consume(2);
         if (buffer_.size() > 0) return read_head();
-        stream_.async_read_some(buffer_.prepare(read_ahead),
-                                [self = this->shared_from_this()](error_code error, std::size_t n) {
-                                    if (error) return self->close();
-                                    self->buffer_.commit(n);
-                                    self->wait_for_request();
-                                });
+        read_some(&StreamConnection::wait_for_request, &StreamConnection::closed_by_peer);
     }
+
+    // Reads what comes next, and continues with one of the two.
+    void read_some(void (StreamConnection::*then)(), void (StreamConnection::*failed)(error_code)) {
+        stream_.async_read_some(
+            buffer_.prepare(read_ahead),
+            [self = this->shared_from_this(), then, failed](error_code error, std::size_t n) {
+                if (error) return (*self.*failed)(error);
+                self->buffer_.commit(n);
+                (*self.*then)();
+            });
+    }
+    void closed_by_peer(error_code) { close(); }
 
     std::string_view arrived() const {
         const auto bytes = buffer_.data();
@@ -173,12 +180,7 @@ class StreamConnection final : public OpenConnection,
         if (buffer_.size() >= common_.limits.header_bytes) {
             return write_last({.kind = ProblemKind::headers_too_large});
         }
-        stream_.async_read_some(buffer_.prepare(read_ahead),
-                                [self = this->shared_from_this()](error_code error, std::size_t n) {
-                                    if (error) return self->failed(error);
-                                    self->buffer_.commit(n);
-                                    self->look_at_head();
-                                });
+        read_some(&StreamConnection::look_at_head, &StreamConnection::failed);
     }
 
     void parse_head() {
@@ -264,11 +266,10 @@ class StreamConnection final : public OpenConnection,
         keep_alive_ = message.keep_alive();
         version_ = message.version();
         head_ = message.method() == http::verb::head;
-        HttpRequest request;
-        request.method = text_of(message.method_string());
-        request.target = std::move(target_);
-        request.headers = std::move(headers_);
-        request.body = std::move(message.body());
+        HttpRequest request{.method = text_of(message.method_string()),
+                            .target = std::move(target_),
+                            .headers = std::move(headers_),
+                            .body = std::move(message.body())};
         // DANGER: the connection goes along to its own thread. Kept here, it could end in the
         // thread that answers.
         common_.handler(std::move(request), [self = this->shared_from_this(),
@@ -319,12 +320,7 @@ class StreamConnection final : public OpenConnection,
     }
     void swallow() {
         buffer_.consume(buffer_.size());
-        socket_of(stream_).async_read_some(
-            buffer_.prepare(read_ahead),
-            [self = this->shared_from_this()](error_code error, std::size_t) {
-                if (error) return self->close();
-                self->swallow();
-            });
+        read_some(&StreamConnection::swallow, &StreamConnection::closed_by_peer);
     }
 
     Common& common_;
@@ -346,7 +342,7 @@ class StreamConnection final : public OpenConnection,
     http::response<http::string_body> response_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
     Waiting waiting_ = Waiting::nothing;
-    WaitingConnections::Clock::time_point since_{};  // it waits as it does
+    std::chrono::steady_clock::time_point since_{};  // it waits as it does
     std::chrono::steady_clock::time_point begun_{};  // the request
     bool in_body_ = false;
     bool late_ = false;

@@ -1,10 +1,22 @@
 #include "gateway/requests/answers.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
+
+namespace {
+
+HttpResponse told(const nlohmann::ordered_json& body) {
+    // Another moment's answer is no answer.
+    return {.status = 200,
+            .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+            .body = body.dump()};
+}
+
+}  // namespace
 
 bool may_replay(std::string_view name, std::string_view value) {
     // Those that the front door writes itself.
@@ -12,8 +24,7 @@ bool may_replay(std::string_view name, std::string_view value) {
     return valid_header_name(name) && valid_header_value(value) && !is_never_stored(name) && !own;
 }
 
-HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
-                       const std::string& key_header) {
+HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header) {
     HttpResponse response;
     switch (answer.state) {
         case KeyState::fresh:
@@ -39,18 +50,46 @@ HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
     if (answer.state == KeyState::replayed) {
         response.headers.emplace_back("Idempotent-Replayed", "true");
     }
-    if (key) response.headers.emplace_back(key_header, key->written);
     return response;
 }
 
 HttpResponse response_of(const MessageResult& result) {
-    HttpResponse response;
     const bool failed = result.kind == MessageResult::Kind::failed;
-    response.status = result.status;
-    if (response.status == 0) response.status = failed ? 422 : result.body.empty() ? 204 : 200;
-    response.headers = result.headers;
-    response.body = result.body;
-    return response;
+    const int made_up = failed ? 422 : result.body.empty() ? 204 : 200;
+    return {.status = result.status == 0 ? made_up : result.status,
+            .headers = result.headers,
+            .body = result.body};
+}
+
+StatusOutcome while_running(StatusOutcome known) {
+    using State = KeyStatus::State;
+    const auto* status = std::get_if<KeyStatus>(&known);
+    const bool told = status != nullptr &&
+                      (status->state == State::in_flight || status->state == State::completed);
+    return told ? known : KeyStatus{.state = State::in_flight};
+}
+
+StatusOutcome while_looked_up(StatusOutcome known) {
+    const auto* status = std::get_if<KeyStatus>(&known);
+    if (status == nullptr || status->state != KeyStatus::State::unknown) return known;
+    return KeyStatus{.state = KeyStatus::State::in_flight};
+}
+
+HttpResponse status_response(const StatusOutcome& outcome) {
+    if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
+    const KeyStatus& known = std::get<KeyStatus>(outcome);
+    switch (known.state) {
+        case KeyStatus::State::unknown: break;
+        case KeyStatus::State::in_flight: {
+            nlohmann::ordered_json body{{"state", "in-flight"}};
+            if (known.retry_after) body["retry_after"] = known.retry_after->count();
+            return told(body);
+        }
+        case KeyStatus::State::outcome_unknown: return told({{"state", "outcome-unknown"}});
+        case KeyStatus::State::completed:
+            return told({{"state", "completed"}, {"status", known.status}});
+    }
+    return to_response({.kind = ProblemKind::key_unknown});
 }
 
 }  // namespace onceward

@@ -6,12 +6,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "dedup/sink/message_result.h"
 #include "gateway/checks/key_header.h"
 #include "gateway/http/problem.h"
 
 namespace onceward {
+
+// A deadline that does not come: a hundred years, from which any clock can still be computed.
+inline constexpr std::chrono::steady_clock::time_point never{std::chrono::hours(876'000)};
 
 // What became of a request that has a key.
 enum class KeyState : std::uint8_t {
@@ -28,9 +32,7 @@ struct KeyedAnswer {
     std::chrono::seconds retry_after{1};
 };
 
-// `key`: as the request brought it; nullopt if the route takes it from elsewhere.
-HttpResponse answer_of(KeyedAnswer answer, const std::optional<RequestKey>& key,
-                       const std::string& key_header);
+HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header);
 
 // Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
 // none that the front door writes itself, and nothing that would break the head.
@@ -39,5 +41,32 @@ bool may_replay(std::string_view name, std::string_view value);
 // Makes the answer to a request of the result that a sink gave, or that was stored. A result
 // without a status of its own is 422 if it failed, 204 without a body and 200 with one.
 HttpResponse response_of(const MessageResult& result);
+
+// What became of a key's request, for its owner to ask without repeating it: never the stored
+// answer itself.
+struct KeyStatus {
+    enum class State : std::uint8_t {
+        unknown,    // nothing of it was committed, or its time is over
+        in_flight,  // this process works on it, or the holder of the key's lease does
+        completed,  // a repeat would get the stored answer
+        // For an upstream: it may have been called, and no answer came within the lease.
+        outcome_unknown,
+    } state = State::unknown;
+    int status = 0;  // of the stored answer
+    // In flight: when its lease ends, unless it is extended.
+    std::optional<std::chrono::seconds> retry_after{};
+};
+using StatusOutcome = std::variant<KeyStatus, Problem>;
+
+// The answer while this process works on the key, of which nothing may be written down yet.
+StatusOutcome while_running(StatusOutcome known);
+
+// The same while this process may only be looking up a repeat of the key.
+StatusOutcome while_looked_up(StatusOutcome known);
+
+// 200 with `{"state": "completed", "status": 201}`, `{"state": "in-flight"}`, with `retry_after`
+// where that is known, or `{"state": "outcome-unknown"}`; 404 where the key is not known, and a
+// problem's own answer: 410 where a repeat would get it.
+HttpResponse status_response(const StatusOutcome& outcome);
 
 }  // namespace onceward

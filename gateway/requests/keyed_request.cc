@@ -1,9 +1,23 @@
 #include "gateway/requests/keyed_request.h"
 
+#include "dedup/base/text.h"
+#include "dedup/sink/http_header_rules.h"
+
 namespace onceward {
 
-void RequestTarget::look(std::size_t, const Digest&, std::function<void(StatusOutcome)> then) {
-    then(ask_again_later());
+HttpHeaders record_headers(HttpHeaders headers,
+                           std::vector<std::pair<std::string, std::string>> parameters) {
+    for (auto& [name, value] : headers) name = lower_case(std::move(name));
+    // DANGER: columns and the outbox believe these, so that a client would choose its tenant. Its
+    // key is its own to name.
+    std::erase_if(headers, [](const auto& header) {
+        return is_own_header(header.first) && !same_variable(header.first, "idempotency-key");
+    });
+    // No header that a client can send contains braces.
+    for (auto& [name, value] : parameters) {
+        headers.emplace_back("{" + name + "}", std::move(value));
+    }
+    return headers;
 }
 
 }  // namespace onceward

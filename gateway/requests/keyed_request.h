@@ -2,6 +2,7 @@
 // A request that passed all checks of the front door, and what carries it out. Thread-safety: see
 // RequestTarget.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,10 +12,7 @@
 #include <vector>
 
 #include "dedup/message/digest.h"
-#include "gateway/http/http.h"
-#include "gateway/http/problem.h"
 #include "gateway/requests/answers.h"
-#include "gateway/requests/key_status.h"
 
 namespace onceward {
 
@@ -43,7 +41,37 @@ class RequestTarget {
     virtual void submit(std::vector<KeyedRequest> requests, Then then) = 0;
     // Reports what became of the key's request, once; from any thread.
     virtual void look(std::size_t route, const Digest& key,
-                      std::function<void(StatusOutcome)> then);
+                      std::function<void(StatusOutcome)> then) = 0;
+};
+
+// The request's headers, in lower case and without those that are the front door's own to set
+// (dedup/sink/http_header_rules.h), and the path's parameters as `{name}`.
+HttpHeaders record_headers(HttpHeaders headers,
+                           std::vector<std::pair<std::string, std::string>> parameters);
+
+struct TopicRecord {
+    std::string topic;
+    // The idempotency key, so that repeats meet in one partition; none: any partition.
+    std::optional<std::string> key;
+    std::string payload;
+    HttpHeaders headers;
+};
+
+// What became of an event.
+enum class EventFate : std::uint8_t {
+    taken,      // the log has it, on as many replicas as it asks for
+    too_large,  // the log takes none of that size; it is not there
+    unknown,    // it may be there all the same: who sends it again sends the same key
+};
+
+// Where a route's events go. The gateway knows no Kafka: the composition root implements this with
+// consumer/produce/producer.h. Thread-safe.
+class TopicWriter {
+  public:
+    virtual ~TopicWriter() = default;
+    using Done = std::function<void(EventFate)>;
+    // `done` is called once, from any thread. What becomes of one event is no matter of the others.
+    virtual void produce(TopicRecord record, Done done) = 0;
 };
 
 }  // namespace onceward

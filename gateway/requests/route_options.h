@@ -14,7 +14,7 @@
 #include "gateway/checks/key_header.h"
 #include "gateway/checks/signature.h"
 #include "gateway/checks/token_bucket.h"
-#include "gateway/http/server_options.h"
+#include "gateway/http/server.h"
 #include "gateway/requests/route_table.h"
 
 namespace onceward {
@@ -80,7 +80,7 @@ struct RouteOptions {
     // and the key in its header; '': there is none. Only for a route to a sink or to an upstream.
     std::string status_path;
     // Most requests of it that are under way at once, and hold a connection each; more get a 503 at
-    // once. 0: a share of those that are free (gateway/http/request_room.h).
+    // once. 0: a share of those that are free (gateway/requests/route_traffic.h).
     std::size_t at_once = 0;
     // How long a request waits where the first one with its key still runs, before it gets its 409.
     std::chrono::milliseconds wait{0};
@@ -88,6 +88,11 @@ struct RouteOptions {
     std::optional<RateLimit> key_rate;
     RouteTarget target = TopicTarget{};
 };
+
+inline bool takes_bulk(const RouteOptions& route) {
+    const auto* sink = std::get_if<SinkTarget>(&route.target);
+    return sink != nullptr && sink->bulk;
+}
 
 struct GatewayOptions {
     ServerOptions server;

@@ -1,7 +1,5 @@
 #include "gateway/requests/route_traffic.h"
 
-#include <algorithm>
-
 namespace onceward {
 namespace {
 

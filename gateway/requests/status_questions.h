@@ -9,34 +9,25 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "dedup/message/digest.h"
-#include "gateway/requests/key_status.h"
+#include "gateway/requests/answers.h"
 
 namespace onceward {
 
-class StatusQuestion {
-  public:
+struct StatusQuestion {
     using Then = std::function<void(StatusOutcome)>;
     using Clock = std::chrono::steady_clock;
-    StatusQuestion(const Digest& key, Then then, Clock::time_point deadline)
-        : key_(key), then_(std::move(then)), deadline_(deadline) {}
-    const Digest& key() const { return key_; }
-    Clock::time_point deadline() const { return deadline_; }
-    bool told() const { return told_; }
+    Digest key;
+    Then then;
+    Clock::time_point deadline;
+    std::atomic<bool> told{false};
     // Does nothing if it was answered before. Callable from any thread.
     void tell(StatusOutcome outcome) {
-        if (!told_.exchange(true)) then_(std::move(outcome));
+        if (!told.exchange(true)) then(std::move(outcome));
     }
-
-  private:
-    Digest key_;
-    Then then_;
-    Clock::time_point deadline_;
-    std::atomic<bool> told_{false};
 };
 
 class StatusQuestions {
@@ -47,7 +38,7 @@ class StatusQuestions {
     // False: `most` wait already, and this one was not taken (`then` is left as it was).
     bool ask(const Digest& key, StatusQuestion::Then& then, Clock::time_point deadline,
              std::size_t most) {
-        forget_told();
+        while (!open_.empty() && open_.front()->told) open_.pop_front();
         if (open_.size() >= most) return false;
         open_.push_back(std::make_shared<StatusQuestion>(key, std::move(then), deadline));
         unread_.push_back(open_.back());
@@ -58,8 +49,8 @@ class StatusQuestions {
     // Those whose answer remains unknown, in the order of their deadlines.
     std::vector<Pointer> take_overdue(Clock::time_point now) {
         std::vector<Pointer> overdue;
-        while (!open_.empty() && (open_.front()->told() || open_.front()->deadline() <= now)) {
-            if (!open_.front()->told()) overdue.push_back(open_.front());
+        while (!open_.empty() && (open_.front()->told || open_.front()->deadline <= now)) {
+            if (!open_.front()->told) overdue.push_back(open_.front());
             open_.pop_front();
         }
         return overdue;
@@ -69,15 +60,11 @@ class StatusQuestions {
         const std::deque<Pointer> all = std::exchange(open_, {});
         return {all.begin(), all.end()};
     }
-    std::optional<Clock::time_point> next_deadline() const {
-        if (open_.empty()) return std::nullopt;
-        return open_.front()->deadline();
+    Clock::time_point next_deadline() const {
+        return open_.empty() ? never : open_.front()->deadline;
     }
 
   private:
-    void forget_told() {
-        while (!open_.empty() && open_.front()->told()) open_.pop_front();
-    }
     std::deque<Pointer> open_;     // all that may still be unanswered; their deadlines ascend
     std::vector<Pointer> unread_;  // of them
 };

@@ -1,6 +1,5 @@
 #include "gateway/to_sink/sink_batcher.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "dedup/base/logging.h"
@@ -30,11 +29,10 @@ namespace {
 
 // The first deadline of those that were not answered yet.
 template <class Batch>
-std::optional<std::chrono::steady_clock::time_point> first_deadline(const Batch& batch) {
-    std::optional<std::chrono::steady_clock::time_point> first;
+std::chrono::steady_clock::time_point first_deadline(const Batch& batch) {
+    auto first = never;
     for (const auto* queued : batch) {
-        if (!queued->asking || (first && *first <= queued->request.deadline + grace)) continue;
-        first = queued->request.deadline + grace;
+        if (queued->asking) first = std::min(first, queued->request.deadline + grace);
     }
     return first;
 }
@@ -122,11 +120,7 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
     const auto work = [&]() ONCEWARD_REQUIRES(mutex_) {
         return !queue_.empty() || !questions_.none_unread();
     };
-    if (held_.empty()) {
-        wake_.wait(lock, stop, work);
-    } else {
-        wake_.wait_until(lock, stop, held_.front()->next_try, work);
-    }
+    wake_.wait_until(lock, stop, held_.empty() ? never : held_.front()->next_try, work);
     std::vector<std::unique_ptr<Queued>> batch;
     // What was submitted together stays together.
     while (!queue_.empty() &&
@@ -137,7 +131,7 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
     gather_held(batch);
     for (const auto& queued : batch) running_.push_back(queued.get());
     running_deadline_ = first_deadline(running_);
-    if (running_deadline_) wake_watch_.notify_one();
+    if (running_deadline_ != never) wake_watch_.notify_one();
     return batch;
 }
 
@@ -239,7 +233,7 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
 void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
                        SinkSession* session) {
     std::vector<Digest> keys;
-    for (const auto& question : questions) keys.push_back(question->key());
+    for (const auto& question : questions) keys.push_back(question->key);
     std::optional<std::vector<StatusOutcome>> known;
     if (session != nullptr) known = session->look(keys);
     for (std::size_t i = 0; i < questions.size(); ++i) {
@@ -256,7 +250,7 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
         // From here on nothing else answers them.
         const MutexLock lock(mutex_);
         running_.clear();
-        running_deadline_.reset();
+        running_deadline_ = never;
     }
     for (auto& queued : requests) {
         if (queued->request.state != RequestState::decided) {
@@ -290,22 +284,16 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     onceward::tell(told);
 }
 
-std::optional<SinkBatcher::Clock::time_point> SinkBatcher::next_deadline() const {
-    std::optional<Clock::time_point> next = turns_.keys().next_deadline();
-    if (!queue_.empty() && (!next || queue_.front()->request.deadline < *next)) {
-        next = queue_.front()->request.deadline;
-    }
-    if (running_deadline_ && (!next || *running_deadline_ < *next)) next = running_deadline_;
-    const auto of_question = questions_.next_deadline();
-    if (of_question && (!next || *of_question < *next)) next = of_question;
-    return next;
+SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
+    return std::min({turns_.keys().next_deadline(), running_deadline_, questions_.next_deadline(),
+                     queue_.empty() ? never : queue_.front()->request.deadline});
 }
 
 // Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
 // nothing, for ever. Their keys stay in flight until it ends.
 std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
-    if (!running_deadline_ || *running_deadline_ > now) return late;
+    if (running_deadline_ > now) return late;
     for (Queued* queued : running_) {
         if (!queued->asking || queued->request.deadline + grace > now) continue;
         late.push_back(*std::exchange(queued->asking, std::nullopt));
@@ -332,12 +320,8 @@ void SinkBatcher::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = next_deadline();
-        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; };
-        if (next) {
-            wake_watch_.wait_until(lock, stop, *next, changed);
-        } else {
-            wake_watch_.wait(lock, stop, changed);
-        }
+        wake_watch_.wait_until(lock, stop, next,
+                               [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; });
         ToldLater late = turns_.late(Clock::now());
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());

@@ -6,25 +6,55 @@
 // latest, or a second later if it is in a transaction that does not end. If PostgreSQL is away,
 // requests wait for it until then.
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "dedup/base/mutex.h"
 #include "gateway/requests/key_turns.h"
-#include "gateway/requests/keyed_request.h"
 #include "gateway/requests/status_questions.h"
-#include "gateway/to_sink/batch_size.h"
 #include "gateway/to_sink/sink_session.h"
 
 namespace onceward {
+
+// How many requests the next transaction of a route takes. It depends on how long the last ones
+// took: if a batch is too slow, none of its requests is answered in time. Pure; not thread-safe.
+class BatchSize {
+  public:
+    // `most`: the limit at any speed. `wanted`: roughly how long a batch may take.
+    BatchSize(std::size_t most, std::chrono::milliseconds wanted)
+        : most_(std::max<std::size_t>(most, 1)), wanted_(wanted), size_(std::min(most_, first)) {}
+    std::size_t next() const { return size_; }
+    void took(std::size_t requests, std::chrono::steady_clock::duration time) {
+        if (requests == 0) return;
+        const double share = std::chrono::duration<double>(wanted_) /
+                             std::max(std::chrono::duration<double>(time), shortest);
+        const double fits = std::max(1.0, static_cast<double>(requests) * share);
+        // A fast small batch says little about a much larger one.
+        const auto grown = static_cast<double>(std::min(most_, growth * size_));
+        if (share >= 1.0) {
+            size_ = static_cast<std::size_t>(std::clamp(fits, static_cast<double>(size_), grown));
+        } else {
+            size_ = static_cast<std::size_t>(std::min(fits, static_cast<double>(size_)));
+        }
+    }
+
+  private:
+    static constexpr std::size_t first = 16;  // before anything was measured
+    static constexpr std::size_t growth = 4;
+    static constexpr std::chrono::duration<double> shortest{1e-6};
+    std::size_t most_;
+    std::chrono::milliseconds wanted_;
+    std::size_t size_;
+};
 
 class SinkBatcher final : public RequestTarget {
   public:
@@ -40,7 +70,7 @@ class SinkBatcher final : public RequestTarget {
     struct Queued;
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
-    std::optional<Clock::time_point> next_deadline() const ONCEWARD_REQUIRES(mutex_);
+    Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
         ONCEWARD_REQUIRES(mutex_);
     std::vector<Asking> tell_of_batch(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
@@ -64,7 +94,7 @@ class SinkBatcher final : public RequestTarget {
     std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
     // The deadline of the first of them that was not answered.
-    std::optional<Clock::time_point> running_deadline_ ONCEWARD_GUARDED_BY(mutex_);
+    Clock::time_point running_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     // The keys that are worked on.

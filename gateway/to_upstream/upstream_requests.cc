@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "dedup/base/logging.h"
-#include "gateway/to_upstream/upstream_rules.h"
 
 namespace onceward {
 namespace {
@@ -121,16 +120,14 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
             if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
             return work;
         }
-        const auto work = [&]() ONCEWARD_REQUIRES(mutex_) { return !queue_.empty(); };
-        if (held_.empty() && in_doubt_.empty()) {
-            wake_.wait(lock, stop, [&]() ONCEWARD_REQUIRES(mutex_) {
-                return work() || !held_.empty() || !in_doubt_.empty();
-            });
-            continue;
-        }
-        auto next = in_doubt_.empty() ? Clock::time_point::max() : next_let_go_;
-        if (!held_.empty()) next = std::min(next, held_.front().next_try);
-        wake_.wait_until(lock, stop, next, work);
+        const auto next_try = [&]() ONCEWARD_REQUIRES(mutex_) {
+            const auto held = held_.empty() ? never : held_.front().next_try;
+            return in_doubt_.empty() ? held : std::min(held, next_let_go_);
+        };
+        const auto next = next_try();
+        wake_.wait_until(lock, stop, next, [&]() ONCEWARD_REQUIRES(mutex_) {
+            return !queue_.empty() || next_try() != next;
+        });
     }
     return {};
 }
@@ -188,7 +185,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
         const Digest key = queued->request.digest;
         // DANGER: its client has given up, or is being asked to send it again right now.
         if (queued->deadline <= Clock::now()) {
-            answer(key, *queued, came_too_late());
+            answer(key, *queued, {.outcome = ask_again_soon()});
             continue;
         }
         UpstreamSession::Carried carried{.outcome = ask_again_later()};
@@ -223,14 +220,10 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
     onceward::tell(told);
 }
 
-std::optional<UpstreamRequests::Clock::time_point> UpstreamRequests::next_deadline() const {
-    std::optional<Clock::time_point> next = turns_.keys().next_deadline();
-    if (!queue_.empty() && (!next || queue_.front().deadline < *next)) {
-        next = queue_.front().deadline;
-    }
-    for (const Queued& held : held_) {
-        if (!next || held.wait_until < *next) next = held.wait_until;
-    }
+UpstreamRequests::Clock::time_point UpstreamRequests::next_deadline() const {
+    auto next = turns_.keys().next_deadline();
+    if (!queue_.empty()) next = std::min(next, queue_.front().deadline);
+    for (const Queued& held : held_) next = std::min(next, held.wait_until);
     return next;
 }
 
@@ -255,12 +248,8 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = next_deadline();
-        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; };
-        if (next) {
-            wake_watch_.wait_until(lock, stop, *next, changed);
-        } else {
-            wake_watch_.wait(lock, stop, changed);
-        }
+        wake_watch_.wait_until(lock, stop, next,
+                               [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; });
         ToldLater late = turns_.late(Clock::now());
         std::vector<Queued> overdue = take_overdue(Clock::now());
         if (late.empty() && overdue.empty()) continue;

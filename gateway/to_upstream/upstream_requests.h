@@ -15,7 +15,6 @@
 
 #include "dedup/base/mutex.h"
 #include "gateway/requests/key_turns.h"
-#include "gateway/requests/keyed_request.h"
 #include "gateway/to_upstream/upstream_session.h"
 #include "gateway/to_upstream/upstream_status.h"
 
@@ -45,7 +44,6 @@ class UpstreamRequests final : public RequestTarget {
         KeyedOutcome known{};  // its answer at the last try
         RequestState state = RequestState::queued;
     };
-    static UpstreamSession::Carried came_too_late() { return {.outcome = ask_again_soon()}; }
     void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
     void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried)
         ONCEWARD_EXCLUDES(mutex_);
@@ -63,7 +61,7 @@ class UpstreamRequests final : public RequestTarget {
     void let_go_later(const ClaimInDoubt& claim);
     bool hold(Queued& queued, UpstreamSession::Carried& carried);
     std::vector<Queued> take_overdue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
-    std::optional<Clock::time_point> next_deadline() const ONCEWARD_REQUIRES(mutex_);
+    Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
     void watch(const std::stop_token& stop);
 
     UpstreamRequestOptions options_;

@@ -8,7 +8,6 @@
 
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
-#include "gateway/requests/answers.h"
 
 namespace onceward {
 namespace {

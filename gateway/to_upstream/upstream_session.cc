@@ -1,15 +1,12 @@
 #include "gateway/to_upstream/upstream_session.h"
 
-
 #include "dedup/base/backoff.h"
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
-#include "gateway/requests/answers.h"
 #include "gateway/requests/request_digest.h"
-#include "gateway/to_upstream/upstream_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {

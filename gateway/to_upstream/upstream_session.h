@@ -14,15 +14,11 @@
 #include <string>
 
 #include "dedup/base/step_observer.h"
-#include "dedup/leases/leases.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/policy/failure_series.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_session.h"
-#include "dedup/sink/message_result.h"
-#include "gateway/requests/keyed_request.h"
-#include "gateway/requests/route_options.h"
-#include "gateway/to_upstream/upstream_client.h"
+#include "gateway/to_upstream/upstream_rules.h"
 
 namespace onceward {
 

@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
-#include "dedup/results/result_store.h"
-#include "gateway/to_upstream/upstream_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -64,14 +62,9 @@ void UpstreamStatus::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto next = questions_.next_deadline();
-        const auto changed = [&]() ONCEWARD_REQUIRES(mutex_) {
+        wake_watch_.wait_until(lock, stop, next, [&]() ONCEWARD_REQUIRES(mutex_) {
             return questions_.next_deadline() != next;
-        };
-        if (next) {
-            wake_watch_.wait_until(lock, stop, *next, changed);
-        } else {
-            wake_watch_.wait(lock, stop, changed);
-        }
+        });
         const Questions overdue = questions_.take_overdue(StatusQuestion::Clock::now());
         lock.unlock();
         for (const auto& question : overdue) question->tell(ask_again_soon());
@@ -92,7 +85,7 @@ void UpstreamStatus::answer(const Questions& questions) {
 std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(const Questions& questions) try {
     session_.open();
     std::vector<Digest> keys;
-    for (const auto& question : questions) keys.push_back(question->key());
+    for (const auto& question : questions) keys.push_back(question->key);
     return statuses(keys);
 } catch (const std::exception& error) {
     log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});

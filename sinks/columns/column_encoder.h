@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "dedup/message/value.h"
-#include "sinks/columns/column_type.h"
+#include "sinks/columns/catalog.h"
 
 namespace onceward {
 

@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <optional>
-#include <vector>
 
 #include "dedup/base/text.h"
 #include "sinks/columns/encode_families.h"

@@ -3,7 +3,6 @@
 // thread-safe. Fractions finer than a microsecond are rounded, as PostgreSQL rounds them.
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -3,7 +3,6 @@
 // values.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

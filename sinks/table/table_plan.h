@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sinks/columns/catalog.h"
-#include "sinks/columns/column_type.h"
 #include "sinks/table/table_options.h"
 
 namespace onceward {

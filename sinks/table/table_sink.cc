@@ -6,9 +6,6 @@
 
 #include "dedup/base/edit_distance.h"
 #include "dedup/base/expects.h"
-#include "sinks/columns/catalog.h"
-#include "sinks/table/row_encoder.h"
-#include "sinks/table/table_plan.h"
 #include "sinks/table/table_writer.h"
 
 namespace onceward {

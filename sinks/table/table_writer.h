@@ -3,15 +3,23 @@
 // SinkMismatch.
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "dedup/message/message.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/sink/sink.h"
 #include "sinks/table/table_plan.h"
 
 namespace onceward {
+
+// Appends the row to `out`: a COPY tuple, or a value of the table's row type. A removal's row holds
+// its key alone. A Rejection names the column and its type, never the value.
+std::optional<Rejection> append_row(const TablePlan& plan, const Message& message,
+                                    std::string& out);
 
 struct EncodedRow {
     std::string_view bytes;  // as append_row() made it, under the plan given with it

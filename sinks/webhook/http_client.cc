@@ -13,7 +13,6 @@
 #include "dedup/base/expects.h"
 #include "dedup/base/mutex.h"
 #include "dedup/sink/http_header_rules.h"
-#include "sinks/webhook/rules.h"
 
 namespace onceward {
 namespace {

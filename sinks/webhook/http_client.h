@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dedup/base/secret.h"
-#include "sinks/webhook/addresses.h"
+#include "sinks/webhook/rules.h"
 
 namespace onceward {
 

@@ -106,7 +106,7 @@ TEST_F(TokenTest, APublicKeyIsNoSecret) {
     EXPECT_EQ(read(forged.sign(claims(), "HS256")).fault, TokenFault::algorithm);
     // Not even where the set itself has a secret.
     const KeySet with_secret = keys({forged.public_part(), {{"kty", "oct"}, {"k", "c2VjcmV0"}}});
-    EXPECT_EQ(with_secret.size(), 0U);
+    EXPECT_EQ(with_secret.keys.size(), 0U);
 }
 
 TEST_F(TokenTest, AKeyIsForItsOwnAlgorithmAlone) {
@@ -184,7 +184,7 @@ TEST(KeySet, WhatIsNoKeySetIsNone) {
     for (const char* text : {"", "{", "[]", "{}", R"({"keys":{}})", "null"}) {
         EXPECT_FALSE(KeySet::parse(text)) << text;
     }
-    EXPECT_EQ(KeySet::parse(R"({"keys":[]})")->size(), 0U);
+    EXPECT_EQ(KeySet::parse(R"({"keys":[]})")->keys.size(), 0U);
 }
 
 TEST(KeySet, KeysForSomethingElseAreLeftOut) {
@@ -198,7 +198,7 @@ TEST(KeySet, KeysForSomethingElseAreLeftOut) {
                              json::array({1}),
                              {{"kty", "RSA"}},
                              SigningKey::rsa("weak", 1024).public_part()});
-    EXPECT_EQ(set.size(), 0U);
+    EXPECT_EQ(set.keys.size(), 0U);
 }
 
 TEST(BearerToken, IsWhatStandsBehindTheScheme) {

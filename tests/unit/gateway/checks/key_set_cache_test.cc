@@ -29,7 +29,7 @@ class KeySetCacheTest : public ::testing::Test {
     }
     static std::size_t size(const KeySetCache& cache) {
         const auto keys = cache.current();
-        return keys ? keys->size() : 0;
+        return keys ? keys->keys.size() : 0;
     }
     test::SigningKey key_ = test::SigningKey::p256("e1");
     std::atomic<int> fetches_{0};

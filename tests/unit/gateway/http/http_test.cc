@@ -15,14 +15,9 @@ TEST(Http, ValuesComeInTheirOrderWithoutTheBlanksAroundThem) {
     EXPECT_EQ(only_value(headers, "c"), std::nullopt);
 }
 
-TEST(Http, ATargetIsItsPathAndItsQuery) {
+TEST(Http, ThePathOfATargetIsWithoutItsQuery) {
     EXPECT_EQ(path_of("/a/b?c=d"), "/a/b");
     EXPECT_EQ(path_of("/a"), "/a");
-    EXPECT_EQ(query_value("/a?x=1&operation=POST%20/orders&x=2", "operation"), "POST /orders");
-    EXPECT_EQ(query_value("/a?x=1&x=2", "x"), "1");
-    EXPECT_EQ(query_value("/a?x", "x"), std::nullopt);
-    EXPECT_EQ(query_value("/a?x=%4", "x"), std::nullopt);
-    EXPECT_EQ(query_value("/a", "x"), std::nullopt);
 }
 
 TEST(Http, PercentsAreDecodedOrRefused) {

@@ -6,8 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "gateway/http/problem_page.h"
-
 namespace onceward {
 namespace {
 
@@ -87,8 +85,8 @@ TEST(Problem, EachTypeHasAPageAndEachPageAType) {
         ASSERT_TRUE(page) << type_of(kind);
         EXPECT_EQ(page->status, 200);
         const std::string name = type_of(kind).substr(problem_path.size());
-        const std::string head = std::to_string(status_of(kind)) + ": " +
-                                 std::string(title_of(kind)) + ".\n";
+        const std::string head =
+            std::to_string(status_of(kind)) + ": " + std::string(title_of(kind)) + ".\n";
         EXPECT_TRUE(page->body.starts_with("## " + name + "\n\n" + head)) << page->body;
         EXPECT_EQ(page->body.find("\n## "), std::string::npos) << "another page's text";
         listed += name + "\n";

@@ -1,7 +1,6 @@
-#include "gateway/requests/key_status.h"
-
 #include <gtest/gtest.h>
 
+#include "gateway/requests/answers.h"
 #include "gateway/to_upstream/upstream_rules.h"
 
 namespace onceward {

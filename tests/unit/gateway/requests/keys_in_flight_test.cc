@@ -1,6 +1,6 @@
-#include "gateway/requests/keys_in_flight.h"
-
 #include <gmock/gmock.h>
+
+#include "gateway/requests/key_turns.h"
 
 namespace onceward {
 namespace {
@@ -58,7 +58,7 @@ TEST_F(KeysInFlightTest, OnceTheLedgerKnowsNothingOfItOnlyThoseWaitWhoSaidSo) {
     EXPECT_EQ(keys_.next_deadline(), now_ + 2s);
     EXPECT_THAT(original("a"), IsEmpty());
     EXPECT_THAT(keys_.end(digest_of_bytes("a")), ElementsAre(patient.waiter));
-    EXPECT_EQ(keys_.next_deadline(), std::nullopt);
+    EXPECT_EQ(keys_.next_deadline(), never);
     EXPECT_EQ(other.kind, Kind::run);
     EXPECT_THAT(original("never seen"), IsEmpty());
 }
@@ -78,7 +78,7 @@ TEST_F(KeysInFlightTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
     EXPECT_EQ(first.kind, Kind::wait);
     EXPECT_EQ(other.kind, Kind::run);
     EXPECT_THAT(keys_.end(digest_of_bytes("a")), ElementsAre(first.waiter, second.waiter));
-    EXPECT_EQ(keys_.next_deadline(), std::nullopt);
+    EXPECT_EQ(keys_.next_deadline(), never);
     EXPECT_THAT(overdue(now_ + 1h), IsEmpty());
 }
 

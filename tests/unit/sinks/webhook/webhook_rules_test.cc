@@ -7,7 +7,6 @@
 
 #include <cstring>
 
-#include "sinks/webhook/addresses.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
