@@ -1,7 +1,6 @@
 #include "cli/composition/upstream_routes.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/http_client.h"
@@ -21,11 +20,7 @@ HttpClientOptions call_options(const UpstreamTarget& upstream, std::size_t answe
     // was sent, but we cannot know whether it was read, so its key would end in doubt. Open a new
     // connection for each call.
     options.fresh_connections = true;
-    for (const std::string& text : upstream.allow_private) {
-        const auto network = parse_network(text);
-        if (!network) throw std::invalid_argument("no network: " + text);
-        options.allowed.push_back(*network);
-    }
+    options.allowed = networks_of(upstream.allow_private);
     return options;
 }
 

@@ -50,6 +50,9 @@ Digest digest_of(const IdempotencyKey& key);
 // SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).
 Digest digest_of_bytes(std::string_view bytes);
 
+// In lower-case hex, as signatures have it.
+std::string hmac_sha256(std::string_view secret, std::string_view text);
+
 // 32 of them; the form in logs. uuid_text() is the form that PostgreSQL prints.
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);

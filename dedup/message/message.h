@@ -54,8 +54,8 @@ struct Rejection {
         hot_key,      // its key came too often within a window
     };
     Kind kind = Kind::undecodable;
-    std::string reason;    // for people; never parsed; holds no payload
-    std::string sqlstate;  // five characters where PostgreSQL spoke, else empty
+    std::string reason{};    // for people; never parsed; holds no payload
+    std::string sqlstate{};  // five characters where PostgreSQL spoke, else empty
     int attempts = 1;
     // Set for a conflict; lives as long as the attempt that found it.
     const EarlierClaim* earlier = nullptr;

@@ -1,13 +1,9 @@
 #include "gateway/checks/signature.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <stdexcept>
 
 #include "dedup/base/text.h"
 
@@ -86,17 +82,6 @@ SignatureVerdict judge(const SignatureOptions& options, const Signed& found, std
 }
 
 }  // namespace
-
-std::string hmac_sha256(std::string_view secret, std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> raw;
-    unsigned int length = 0;
-    if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-             reinterpret_cast<const unsigned char*>(text.data()), text.size(), raw.data(),
-             &length) == nullptr) {
-        throw std::runtime_error("OpenSSL failed to compute an HMAC");
-    }
-    return hex({reinterpret_cast<const char*>(raw.data()), length});
-}
 
 std::string_view signature_header(const SignatureOptions& options) {
     switch (options.scheme) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dedup/base/secret.h"
+#include "dedup/message/digest.h"
 #include "gateway/http/http.h"
 
 namespace onceward {
@@ -44,8 +45,5 @@ std::string signed_time_header(const SignatureOptions& options);
 
 SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
                                   std::string_view body, std::chrono::seconds now);
-
-// The signature in lower-case hex, for tests and for clients.
-std::string hmac_sha256(std::string_view secret, std::string_view text);
 
 }  // namespace onceward

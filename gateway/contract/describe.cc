@@ -1,7 +1,6 @@
 #include "gateway/contract/describe.h"
 
 namespace onceward {
-
 namespace {
 
 std::string section(const std::string& heading, const std::vector<ContractSentence>& lines) {

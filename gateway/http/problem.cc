@@ -7,7 +7,6 @@
 #include "gateway/problem_texts.h"
 
 namespace onceward {
-
 namespace {
 
 struct Entry {

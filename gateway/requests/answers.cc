@@ -6,7 +6,6 @@
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
-
 namespace {
 
 HttpResponse told(const nlohmann::ordered_json& body) {

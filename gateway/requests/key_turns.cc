@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace onceward {
-
 namespace {
 
 // How long at least the ledger is waited for, which takes milliseconds unless it is in trouble.

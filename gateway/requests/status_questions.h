@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -68,5 +69,19 @@ class StatusQuestions {
     std::deque<Pointer> open_;     // all that may still be unanswered; their deadlines ascend
     std::vector<Pointer> unread_;  // of them
 };
+
+inline std::vector<Digest> keys_of(const std::vector<StatusQuestions::Pointer>& questions) {
+    std::vector<Digest> keys;
+    for (const auto& question : questions) keys.push_back(question->key);
+    return keys;
+}
+
+// Answers each with what was read of it; `known` is nullopt where nothing could be read.
+inline void tell(const std::vector<StatusQuestions::Pointer>& questions,
+                 std::optional<std::vector<StatusOutcome>> known = std::nullopt) {
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        questions[i]->tell(known ? std::move((*known)[i]) : StatusOutcome(ask_again_soon()));
+    }
+}
 
 }  // namespace onceward

@@ -65,7 +65,7 @@ SinkBatcher::~SinkBatcher() {
             answer(*queued, ask_again_soon());
         }
     }
-    tell(questions_.take_all(), nullptr);
+    tell(questions_.take_all());
 }
 
 void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
@@ -86,7 +86,7 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
             }
         }
     }
-    onceward::tell(told);
+    tell(told);
 }
 
 // A request that waited for another one has the deadline of its arrival. REQUIRES: the mutex is
@@ -174,7 +174,7 @@ void SinkBatcher::tell_originals(std::span<const Digest> keys) {
             turns_.original(key, Clock::now(), told);
         }
     }
-    onceward::tell(told);
+    tell(told);
 }
 
 void SinkBatcher::run(const std::stop_token& stop) {
@@ -200,7 +200,9 @@ void SinkBatcher::run(const std::stop_token& stop) {
             const MutexLock lock(mutex_);
             questions = questions_.take_unread();
         }
-        if (!questions.empty()) tell(questions, session.get());
+        if (questions.empty()) continue;
+        // After a batch and in its session: what it reports was committed.
+        tell(questions, session ? session->look(keys_of(questions)) : std::nullopt);
     }
 }
 
@@ -227,22 +229,6 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
         }
     }
     then(std::move(outcome));
-}
-
-// After a batch and in its session: what it reports was committed.
-void SinkBatcher::tell(const std::vector<StatusQuestions::Pointer>& questions,
-                       SinkSession* session) {
-    std::vector<Digest> keys;
-    for (const auto& question : questions) keys.push_back(question->key);
-    std::optional<std::vector<StatusOutcome>> known;
-    if (session != nullptr) known = session->look(keys);
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-        if (known) {
-            questions[i]->tell(std::move((*known)[i]));
-        } else {
-            questions[i]->tell(ask_again_soon());
-        }
-    }
 }
 
 void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
@@ -281,7 +267,7 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
             }
         }
     }
-    onceward::tell(told);
+    tell(told);
 }
 
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
@@ -327,9 +313,9 @@ void SinkBatcher::watch(const std::stop_token& stop) {
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
-        onceward::tell(late);
+        tell(late);
         for (const Asking& one : of_batch) one.tell(ask_again_later());
-        tell(questions, nullptr);
+        tell(questions);
         for (const auto& one : overdue) {
             change(one->request.state, RequestEvent::decide);
             answer(*one, ask_again_soon());

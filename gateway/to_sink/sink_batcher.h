@@ -80,7 +80,6 @@ class SinkBatcher final : public RequestTarget {
     void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
     void tell_originals(std::span<const Digest> keys) ONCEWARD_EXCLUDES(mutex_);
     void answer(Queued& queued, KeyedOutcome outcome) ONCEWARD_EXCLUDES(mutex_);
-    static void tell(const std::vector<StatusQuestions::Pointer>& questions, SinkSession* session);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     SinkBatcherOptions options_;

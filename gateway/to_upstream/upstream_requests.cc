@@ -32,8 +32,11 @@ UpstreamRequests::~UpstreamRequests() {
     }
     for (std::jthread& worker : workers_) worker.request_stop();
     for (std::jthread& worker : workers_) worker.join();
+    asker_.request_stop();
+    if (asker_.joinable()) asker_.join();
     watcher_.request_stop();
     watcher_.join();
+    tell(questions_.take_all());
     for (auto* left : {&queue_, &held_}) {
         for (Queued& queued : *left) {
             answer(queued.request.digest, queued, {.outcome = ask_again_soon()});
@@ -54,26 +57,49 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
             told.emplace_back(asking, Problem{.kind = ProblemKind::malformed_request,
                                               .detail = "The path is not accepted."});
         }
-        onceward::tell(told);
+        tell(told);
     }
 }
 
 void UpstreamRequests::look(std::size_t, const Digest& key,
                             std::function<void(StatusOutcome)> then) {
-    UpstreamStatus* status = nullptr;
-    bool running = false, original = false;
+    StatusQuestion::Then asked = then;
     {
         const MutexLock lock(mutex_);
-        if (!stopping_ && !status_) status_ = std::make_unique<UpstreamStatus>(options_);
-        if (!stopping_) status = status_.get();
-        running = turns_.keys().runs(key);
-        original = turns_.keys().runs_original(key);
+        const bool running = turns_.keys().runs(key);
+        const bool original = turns_.keys().runs_original(key);
+        if (!stopping_) {
+            asked = [running, original, then = std::move(then)](StatusOutcome known) {
+                if (original) return then(while_running(std::move(known)));
+                then(running ? while_looked_up(std::move(known)) : std::move(known));
+            };
+            if (questions_.ask(key, asked, Clock::now() + options_.patience, options_.waiting)) {
+                if (!asker_.joinable()) {
+                    asker_ = std::jthread([this](const std::stop_token& stop) { ask(stop); });
+                }
+                wake_asker_.notify_one();
+                wake_watch_.notify_one();
+                return;
+            }
+        }
     }
-    if (status == nullptr) return then(ask_again_soon());
-    status->look(key, [running, original, then = std::move(then)](StatusOutcome known) {
-        if (original) return then(while_running(std::move(known)));
-        then(running ? while_looked_up(std::move(known)) : std::move(known));
-    });
+    asked(ask_again_soon());
+}
+
+// Queries that wait together are one statement.
+void UpstreamRequests::ask(const std::stop_token& stop) {
+    UpstreamStatus status(options_);
+    while (true) {
+        std::vector<StatusQuestions::Pointer> questions;
+        {
+            MutexLock lock(mutex_);
+            wake_asker_.wait(lock, stop,
+                             [&]() ONCEWARD_REQUIRES(mutex_) { return !questions_.none_unread(); });
+            if (stop.stop_requested()) return;
+            questions = questions_.take_unread();
+        }
+        tell(questions, status.look(keys_of(questions)));
+    }
 }
 
 // A request that waited for another one has the deadline of its arrival.
@@ -138,7 +164,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
         const MutexLock lock(mutex_);
         turns_.original(key, Clock::now(), told);
     }
-    onceward::tell(told);
+    tell(told);
 }
 
 // Nothing was called for it, and its client was asked to send it again.
@@ -217,11 +243,11 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
         const MutexLock lock(mutex_);
         for (KeyTurns::Turn& turn : turns_.end(key, repeated, told)) admit(std::move(turn), told);
     }
-    onceward::tell(told);
+    tell(told);
 }
 
 UpstreamRequests::Clock::time_point UpstreamRequests::next_deadline() const {
-    auto next = turns_.keys().next_deadline();
+    auto next = std::min(turns_.keys().next_deadline(), questions_.next_deadline());
     if (!queue_.empty()) next = std::min(next, queue_.front().deadline);
     for (const Queued& held : held_) next = std::min(next, held.wait_until);
     return next;
@@ -252,9 +278,11 @@ void UpstreamRequests::watch(const std::stop_token& stop) {
                                [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; });
         ToldLater late = turns_.late(Clock::now());
         std::vector<Queued> overdue = take_overdue(Clock::now());
-        if (late.empty() && overdue.empty()) continue;
+        // PostgreSQL may hang for ever; a query is answered then anyway.
+        const auto questions = questions_.take_overdue(Clock::now());
         lock.unlock();
-        onceward::tell(late);
+        tell(late);
+        tell(questions);
         for (Queued& one : overdue) {
             answer(one.request.digest, one, {.outcome = std::move(one.known)});
         }

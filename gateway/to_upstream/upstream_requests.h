@@ -15,7 +15,7 @@
 
 #include "dedup/base/mutex.h"
 #include "gateway/requests/key_turns.h"
-#include "gateway/to_upstream/upstream_session.h"
+#include "gateway/requests/status_questions.h"
 #include "gateway/to_upstream/upstream_status.h"
 
 namespace onceward {
@@ -63,12 +63,14 @@ class UpstreamRequests final : public RequestTarget {
     std::vector<Queued> take_overdue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
     void watch(const std::stop_token& stop);
+    void ask(const std::stop_token& stop);
 
     UpstreamRequestOptions options_;
     std::atomic<std::int64_t> calls_{0};
     Mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
+    std::condition_variable_any wake_asker_;  // a question
     // Nearly in the order of their deadlines.
     std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // Elsewhere in flight; in the order of their next tries.
@@ -78,9 +80,10 @@ class UpstreamRequests final : public RequestTarget {
     Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
-    // Made for the first question.
-    std::unique_ptr<UpstreamStatus> status_ ONCEWARD_GUARDED_BY(mutex_);
+    StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<std::jthread> workers_;
+    // Made for the first question. It has a session of its own, so that no query waits for a call.
+    std::jthread asker_ ONCEWARD_GUARDED_BY(mutex_);
     std::jthread watcher_;  // the last members: they use the others
 };
 

@@ -115,14 +115,14 @@ KeyStatus status_of_lease(const LeaseSeen& lease) {
 }
 
 MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits) {
-    MessageResult result;
-    const bool failed = answer.status >= 400;
-    result.kind = failed ? MessageResult::Kind::failed : MessageResult::Kind::done;
-    result.status = answer.status;
-    result.headers = std::move(answer.headers);
-    result.body = std::move(answer.body);
-    const int status = result.status;
-    MessageResult kept = storable(std::move(result), limits).value_or(MessageResult{});
+    const int status = answer.status;
+    MessageResult kept =
+        storable({.kind = status >= 400 ? MessageResult::Kind::failed : MessageResult::Kind::done,
+                  .status = status,
+                  .headers = std::move(answer.headers),
+                  .body = std::move(answer.body)},
+                 limits)
+            .value_or(MessageResult{});
     kept.status = status;
     if (answer.too_large) {
         kept.headers = {
@@ -153,32 +153,28 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
     }
     std::vector<std::string> allowed = limits.headers;
     allowed.emplace_back("retry-after");
-    HttpResponse response;
-    response.status = answer.status;
-    response.headers = kept_headers(answer.headers, allowed);
-    response.body = std::move(answer.body);
-    return KeyedAnswer{.state = KeyState::fresh, .result = std::move(response)};
+    return KeyedAnswer{.state = KeyState::fresh,
+                       .result = {.status = answer.status,
+                                  .headers = kept_headers(answer.headers, allowed),
+                                  .body = std::move(answer.body)}};
 }
 
 KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits) {
-    switch (end_of(answer, {})) {
-        case CallEnd::final_answer:
-            // As the answer to one with a key, that is cut to what is stored.
-            return KeyedAnswer{.state = KeyState::fresh,
-                               .result = response_of(result_of(std::move(answer), limits))};
-        case CallEnd::never_sent:
-            return Problem{.kind = ProblemKind::upstream_unreachable,
-                           .detail = "Nothing was carried out; send it again.",
-                           .retry_after = seconds(1)};
-        case CallEnd::unknown:
-            return Problem{.kind = ProblemKind::upstream_unanswered,
-                           .detail =
-                               "Whether it took effect is not known; without a key a "
-                               "second request would be a second operation."};
-        case CallEnd::turned_down:
-        case CallEnd::in_doubt: break;
+    const CallEnd end = end_of(answer, {});
+    if (end == CallEnd::final_answer) {
+        // As the answer to one with a key, that is cut to what is stored.
+        return KeyedAnswer{.state = KeyState::fresh,
+                           .result = response_of(result_of(std::move(answer), limits))};
     }
-    return passed_on(std::move(answer), {}, limits, {});
+    KeyedOutcome outcome = passed_on(std::move(answer), {}, limits, {});
+    if (auto* problem = std::get_if<Problem>(&outcome)) {
+        const bool sent = end == CallEnd::unknown;
+        problem->detail = sent ? "Whether it took effect is not known; without a key a second "
+                                 "request would be a second operation."
+                               : "Nothing was carried out; send it again.";
+        if (sent) problem->retry_after.reset();
+    }
+    return outcome;
 }
 
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,

@@ -16,19 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view statement_timeout = "57014";
 
-class CallUnderWay {
-  public:
-    explicit CallUnderWay(std::atomic<std::int64_t>* calls) : calls_(calls) {
-        if (calls_ != nullptr) ++*calls_;
-    }
-    ~CallUnderWay() {
-        if (calls_ != nullptr) --*calls_;
-    }
-    CallUnderWay(const CallUnderWay&) = delete;
-    CallUnderWay& operator=(const CallUnderWay&) = delete;
-
-  private:
-    std::atomic<std::int64_t>* calls_;
+struct CallUnderWay {
+    std::atomic<std::int64_t>& calls;
+    ~CallUnderWay() { --calls; }
 };
 
 }  // namespace
@@ -80,11 +70,11 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         Carried carried{.outcome = std::move(*other)};
         const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
         const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
-        if (runs && options_.original) options_.original(attempt.request.digest);
+        if (runs) options_.original(attempt.request.digest);
         if (runs) carried.elsewhere = std::move(attempt.request);
         return carried;
     }
-    if (options_.original) options_.original(attempt.request.digest);
+    options_.original(attempt.request.digest);
     reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);
@@ -177,7 +167,8 @@ bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
 }
 
 UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
-    const CallUnderWay counted(options_.calls);
+    ++*options_.calls;
+    const CallUnderWay counted{*options_.calls};
     HttpRequest& request = attempt.request.request;
     try {
         client_->begin({.method = request.method,

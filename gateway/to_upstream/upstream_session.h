@@ -41,9 +41,10 @@ struct UpstreamRequestOptions {
     // May be null. Called for each call: before its claim, after the claim's COMMIT, with the
     // upstream's answer at hand, and around the COMMIT of its end.
     StepObserver* observer = nullptr;
-    // Called with a key whose call begins now, or that another process has in flight.
+    // The requests' own. Called with a key whose call begins now, or that another process has in
+    // flight.
     std::function<void(const Digest& key)> original = {};
-    std::atomic<std::int64_t>* calls = nullptr;  // counts those under way; may be null
+    std::atomic<std::int64_t>* calls = nullptr;  // counts those under way
 };
 
 // A claim whose COMMIT had no answer, and of which nothing was called.

@@ -3,7 +3,6 @@
 #include "schemas/queries.h"
 
 namespace onceward {
-
 namespace {
 
 // The schema is the part before the first point, if there is one.
@@ -113,12 +112,9 @@ std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& ty
     type.name = found->second.name;
     // The modifier of varchar(n) and char(n) counts its own four bytes.
     if ((oid == 1042 || oid == 1043) && modifier > 4) type.max_characters = modifier - 4;
-    if (const auto kind = builtin(oid)) {
-        type.kind = *kind;
-        return type;
-    }
-    if (found->second.kind == 'e') {
-        type.kind = TypeKind::enumeration;
+    const auto kind = builtin(oid);
+    if (kind || found->second.kind == 'e') {
+        type.kind = kind.value_or(TypeKind::enumeration);
         return type;
     }
     if (found->second.element == 0 || !array_allowed) return std::nullopt;

@@ -7,16 +7,11 @@ namespace onceward {
 namespace {
 
 Misfit boolean(const Value& value, std::string& out) {
-    bool truth = false;
-    if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
-        if (value.text != "true" && value.text != "false") return "is neither true nor false";
-        truth = value.text == "true";
-    } else if (value.kind == Value::Kind::boolean) {
-        truth = value.boolean;
-    } else {
-        return "is neither true nor false";
-    }
-    out.push_back(truth ? 1 : 0);
+    const bool text = value.kind == Value::Kind::text || value.kind == Value::Kind::bytes;
+    const bool fits =
+        text ? value.text == "true" || value.text == "false" : value.kind == Value::Kind::boolean;
+    if (!fits) return "is neither true nor false";
+    out.push_back((text ? value.text == "true" : value.boolean) ? 1 : 0);
     return {};
 }
 
@@ -41,8 +36,8 @@ Misfit append_present(const Value& value, const ColumnType& type, Provenance pro
         case TypeKind::json: return encode::json(value, provenance, out);
         case TypeKind::date: return encode::date(value, out);
         case TypeKind::time: return encode::time_of_day(value, out);
-        case TypeKind::timestamp: return encode::timestamp(value, out);
-        case TypeKind::timestamptz: return encode::timestamptz(value, out);
+        case TypeKind::timestamp:
+        case TypeKind::timestamptz: return encode::moment(value, type.kind, out);
         case TypeKind::array: return encode::array(value, type, out);
     }
     return "has a type that is not supported";

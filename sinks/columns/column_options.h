@@ -3,6 +3,7 @@
 // values.
 
 #include <string>
+#include <vector>
 
 #include "dedup/message/value.h"
 
@@ -16,5 +17,11 @@ struct ColumnOptions {
     // For the config's messages: the line of this column in the file.
     int line = 0;
 };
+
+inline std::vector<FieldSource> sources_of(const std::vector<ColumnOptions>& columns) {
+    std::vector<FieldSource> sources;
+    for (const ColumnOptions& column : columns) sources.push_back(column.source);
+    return sources;
+}
 
 }  // namespace onceward

@@ -22,8 +22,7 @@ Misfit uuid(const Value& value, std::string& out);
 
 Misfit date(const Value& value, std::string& out);
 Misfit time_of_day(const Value& value, std::string& out);
-Misfit timestamp(const Value& value, std::string& out);
-Misfit timestamptz(const Value& value, std::string& out);
+Misfit moment(const Value& value, TypeKind kind, std::string& out);
 
 Misfit array(const Value& value, const ColumnType& type, std::string& out);
 

@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "dedup/postgres/binary.h"
 #include "sinks/columns/decimal.h"
@@ -30,32 +31,27 @@ Whole parse_whole(std::string_view text) {
     return {0, decimal->exponent < 0 ? no_whole_number : out_of_range};
 }
 
+// As text, in whatever form it came.
+bool is_written(const Value& value) {
+    return value.kind == Value::Kind::number || value.kind == Value::Kind::text ||
+           value.kind == Value::Kind::bytes;
+}
+
 Whole whole_of(const Value& value) {
-    switch (value.kind) {
-        case Value::Kind::integer: return {value.integer};
-        case Value::Kind::natural:
-            if (value.natural >
-                static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-                return {0, out_of_range};
-            }
+    if (value.kind == Value::Kind::integer) return {value.integer};
+    if (value.kind == Value::Kind::natural) {
+        if (std::in_range<std::int64_t>(value.natural)) {
             return {static_cast<std::int64_t>(value.natural)};
-        case Value::Kind::real:
-            if (!std::isfinite(value.real) || std::trunc(value.real) != value.real) {
-                return {0, no_whole_number};
-            }
-            // 2^63 is a double, the largest integer is not.
-            if (value.real < -0x1p63 || value.real >= 0x1p63) return {0, out_of_range};
-            return {static_cast<std::int64_t>(value.real)};
-        case Value::Kind::number:
-        case Value::Kind::text:
-        case Value::Kind::bytes: return parse_whole(value.text);
-        case Value::Kind::absent:
-        case Value::Kind::null:
-        case Value::Kind::boolean:
-        case Value::Kind::json:
-        case Value::Kind::timestamp: break;
+        }
+        return {0, out_of_range};
     }
-    return {0, no_whole_number};
+    if (value.kind == Value::Kind::real && std::isfinite(value.real) &&
+        std::trunc(value.real) == value.real) {
+        // 2^63 is a double, the largest integer is not.
+        if (value.real < -0x1p63 || value.real >= 0x1p63) return {0, out_of_range};
+        return {static_cast<std::int64_t>(value.real)};
+    }
+    return is_written(value) ? parse_whole(value.text) : Whole{0, no_whole_number};
 }
 
 template <class Real>
@@ -70,26 +66,20 @@ Misfit parse_real(std::string_view text, Real& result) {
 
 template <class Real>
 Misfit real_of(const Value& value, Real& result) {
-    switch (value.kind) {
-        case Value::Kind::integer: result = static_cast<Real>(value.integer); return {};
-        case Value::Kind::natural: result = static_cast<Real>(value.natural); return {};
-        case Value::Kind::real:
-            if (std::isfinite(value.real) &&
-                std::abs(value.real) > std::numeric_limits<Real>::max()) {
-                return out_of_range;
-            }
-            result = static_cast<Real>(value.real);
-            return {};
-        case Value::Kind::number:
-        case Value::Kind::text:
-        case Value::Kind::bytes: return parse_real(value.text, result);
-        case Value::Kind::absent:
-        case Value::Kind::null:
-        case Value::Kind::boolean:
-        case Value::Kind::json:
-        case Value::Kind::timestamp: break;
+    if (is_written(value)) return parse_real(value.text, result);
+    if (value.kind == Value::Kind::integer) {
+        result = static_cast<Real>(value.integer);
+    } else if (value.kind == Value::Kind::natural) {
+        result = static_cast<Real>(value.natural);
+    } else if (value.kind == Value::Kind::real) {
+        if (std::isfinite(value.real) && std::abs(value.real) > std::numeric_limits<Real>::max()) {
+            return out_of_range;
+        }
+        result = static_cast<Real>(value.real);
+    } else {
+        return no_number;
     }
-    return no_number;
+    return {};
 }
 
 Misfit numeric_from_text(std::string_view text, std::string& out) {
@@ -137,41 +127,30 @@ Misfit real(const Value& value, TypeKind kind, std::string& out) {
 }
 
 Misfit numeric(const Value& value, std::string& out) {
-    switch (value.kind) {
-        case Value::Kind::number:
-        case Value::Kind::text:
-        case Value::Kind::bytes: return numeric_from_text(value.text, out);
-        case Value::Kind::real:
-            if (std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
-            if (std::isinf(value.real)) {
-                append_numeric(
-                    value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity, out);
-                return {};
-            }
-            [[fallthrough]];
-        case Value::Kind::integer:
-        case Value::Kind::natural: return numeric_from_text(NumberText(value).view(), out);
-        case Value::Kind::absent:
-        case Value::Kind::null:
-        case Value::Kind::boolean:
-        case Value::Kind::json:
-        case Value::Kind::timestamp: break;
+    if (is_written(value)) return numeric_from_text(value.text, out);
+    const bool real = value.kind == Value::Kind::real;
+    if (real && std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
+    if (real && std::isinf(value.real)) {
+        append_numeric(value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity,
+                       out);
+        return {};
     }
-    return no_number;
+    if (!real && value.kind != Value::Kind::integer && value.kind != Value::Kind::natural) {
+        return no_number;
+    }
+    return numeric_from_text(NumberText(value).view(), out);
 }
 
 NumberText::NumberText(const Value& value) {
-    char* const end = buffer_.data() + buffer_.size();
-    std::to_chars_result result{buffer_.data(), std::errc()};
-    if (value.kind == Value::Kind::integer) {
-        result = std::to_chars(buffer_.data(), end, value.integer);
-    } else if (value.kind == Value::Kind::natural) {
-        result = std::to_chars(buffer_.data(), end, value.natural);
-    } else {
-        result = std::to_chars(buffer_.data(), end,
-                               value.real);  // the shortest that reads back the same
-    }
-    size_ = static_cast<std::size_t>(result.ptr - buffer_.data());
+    const auto print = [this](auto number) {
+        return std::to_chars(buffer_.data(), buffer_.data() + buffer_.size(), number).ptr;
+    };
+    const char* const end = value.kind == Value::Kind::integer ? print(value.integer)
+                            : value.kind == Value::Kind::natural
+                                ? print(value.natural)
+                                // the shortest that reads back the same
+                                : print(value.real);
+    size_ = static_cast<std::size_t>(end - buffer_.data());
 }
 
 }  // namespace onceward::encode

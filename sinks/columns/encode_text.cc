@@ -17,14 +17,10 @@ constexpr std::chrono::microseconds end_of_9999{253402300800'000'000};
 constexpr std::chrono::microseconds begin_of_1{-62135596800'000'000};
 
 // What each byte counts as a hex digit; -1: it is none.
-constexpr std::array<std::int8_t, 256> hex_digits = [] {
-    std::array<std::int8_t, 256> digits{};
-    digits.fill(-1);
-    for (int i = 0; i < 10; ++i)
-        digits[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-    for (int i = 10; i < 16; ++i) {
-        digits[static_cast<std::size_t>('a' + i - 10)] = static_cast<std::int8_t>(i);
-        digits[static_cast<std::size_t>('A' + i - 10)] = static_cast<std::int8_t>(i);
+const std::array<std::int8_t, 256> hex_digits = [] {
+    std::array<std::int8_t, 256> digits;
+    for (std::size_t byte = 0; byte < digits.size(); ++byte) {
+        digits[byte] = static_cast<std::int8_t>(hex_value(static_cast<char>(byte)));
     }
     return digits;
 }();
@@ -47,9 +43,8 @@ bool append_base64(std::string_view text, std::string& out) {
     if (text.size() % 4 != 0) return false;
     if (text.empty()) return true;
     // OpenSSL trims blanks and counts padding as bytes; both are dealt with here.
-    for (const char c : text) {
-        if (static_cast<unsigned char>(c) <= ' ') return false;
-    }
+    const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    if (std::ranges::any_of(text, blank)) return false;
     const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
     const std::size_t start = out.size();
     out.resize(start + text.size() / 4 * 3);
@@ -62,9 +57,8 @@ bool append_base64(std::string_view text, std::string& out) {
 }
 
 std::size_t characters(std::string_view text) {
-    std::size_t count = 0;
-    for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    return count;
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+    return static_cast<std::size_t>(std::ranges::count_if(text, begins));
 }
 
 // varchar(n) and char(n) forgive blanks beyond n, and only them.

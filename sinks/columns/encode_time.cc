@@ -56,29 +56,27 @@ Misfit time_of_day(const Value& value, std::string& out) {
     return {};
 }
 
-Misfit timestamp(const Value& value, std::string& out) {
-    if (value.kind == Value::Kind::timestamp)
+Misfit moment(const Value& value, TypeKind kind, std::string& out) {
+    if (value.kind == Value::Kind::timestamp) {
         return append_moment(microseconds{value.integer}, out);
+    }
     if (is_number(value)) return no_unit;
+    const bool zone = kind == TypeKind::timestamptz;
     const auto moment = is_text(value) ? parse_iso_moment(value.text) : std::nullopt;
-    if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09";
+    if (!moment) {
+        return zone ? "is not an ISO 8601 date and time such as 2024-05-31T07:08:09Z"
+                    : "is not an ISO 8601 date and time such as 2024-05-31T07:08:09";
+    }
+    // PostgreSQL would take the session's time zone, which says nothing about the sender's.
+    if (zone && !moment->offset) {
+        return "has no offset from UTC (such as Z), so it is not a point in time";
+    }
+    const std::chrono::minutes offset = moment->offset.value_or(std::chrono::minutes{0});
     // PostgreSQL would drop any offset silently.
-    if (moment->offset && *moment->offset != std::chrono::minutes{0}) {
+    if (!zone && offset != std::chrono::minutes{0}) {
         return "has an offset from UTC, which a timestamp without time zone cannot keep";
     }
-    return append_moment(moment->local, out);
-}
-
-Misfit timestamptz(const Value& value, std::string& out) {
-    if (value.kind == Value::Kind::timestamp)
-        return append_moment(microseconds{value.integer}, out);
-    if (is_number(value)) return no_unit;
-    const auto moment = is_text(value) ? parse_iso_moment(value.text) : std::nullopt;
-    if (!moment) return "is not an ISO 8601 date and time such as 2024-05-31T07:08:09Z";
-    // PostgreSQL would take the session's time zone, which says nothing about the sender's.
-    if (!moment->offset)
-        return "has no offset from UTC (such as Z), so it is not a point in time";
-    return append_moment(moment->local - *moment->offset, out);
+    return append_moment(moment->local - offset, out);
 }
 
 }  // namespace onceward::encode

@@ -102,22 +102,20 @@ std::optional<IsoMoment> parse_iso_moment(std::string_view text) {
     if (!reader.take('T') && !reader.take('t')) reader.expect(' ');
     moment.local += read_time(reader);
     moment.offset = read_offset(reader);
-    if (!reader.at_end()) return std::nullopt;
-    return moment;
+    return reader.at_end() ? std::optional(moment) : std::nullopt;
 }
 
 std::optional<std::chrono::days> parse_iso_date(std::string_view text) {
     Reader reader(text);
     const std::chrono::days date = read_date(reader);
-    if (!reader.at_end()) return std::nullopt;
-    return date;
+    return reader.at_end() ? std::optional(date) : std::nullopt;
 }
 
 std::optional<std::chrono::microseconds> parse_iso_time(std::string_view text) {
     Reader reader(text);
     const std::chrono::microseconds time = read_time(reader);
-    if (!reader.at_end() || time > std::chrono::hours{24}) return std::nullopt;
-    return time;
+    const bool good = reader.at_end() && time <= std::chrono::hours{24};
+    return good ? std::optional(time) : std::nullopt;
 }
 
 std::string iso_text(std::chrono::microseconds since_1970) {

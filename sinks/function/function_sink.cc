@@ -127,12 +127,6 @@ MessageResult result_of(const QueryResult& rows, int row) {
 
 FunctionSink::FunctionSink(FunctionSinkOptions options) : options_(std::move(options)) {}
 
-std::vector<FieldSource> FunctionSink::fields() const {
-    std::vector<FieldSource> sources;
-    for (const ColumnOptions& column : options_.columns) sources.push_back(column.source);
-    return sources;
-}
-
 void FunctionSink::prepare(Connection& connection) {
     const QueryResult found = connection.query(sql::sink_function, name_of(options_.function));
     std::string others;
@@ -170,8 +164,7 @@ std::string FunctionSink::target_state(Connection& connection) {
 std::optional<Rejection> FunctionSink::encode(Message& message,
                                               std::pmr::memory_resource& arena) const {
     const auto unmappable = [](std::string reason) {
-        return Rejection{
-            .kind = Rejection::Kind::unmappable, .reason = std::move(reason), .sqlstate = {}};
+        return Rejection{.kind = Rejection::Kind::unmappable, .reason = std::move(reason)};
     };
     if (message.operation == Operation::remove) {
         return unmappable("a function does not receive removals; use another tombstone policy");

@@ -15,7 +15,7 @@ namespace onceward {
 class FunctionSink final : public Sink {
   public:
     explicit FunctionSink(FunctionSinkOptions options);
-    std::vector<FieldSource> fields() const override;
+    std::vector<FieldSource> fields() const override { return sources_of(options_.columns); }
     void prepare(Connection& connection) override;
     std::string target_state(Connection& connection) override;
     std::optional<Rejection> encode(Message& message,

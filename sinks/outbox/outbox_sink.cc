@@ -15,8 +15,7 @@ using Bytes = std::optional<std::string_view>;
 
 Rejection unmappable(std::string_view part, std::string_view what) {
     return {.kind = Rejection::Kind::unmappable,
-            .reason = "outbox, " + std::string(part) + ": the value " + std::string(what),
-            .sqlstate = {}};
+            .reason = "outbox, " + std::string(part) + ": the value " + std::string(what)};
 }
 
 bool nothing(const Value& value) {
@@ -173,10 +172,7 @@ std::vector<OutboxRow> OutboxSink::make_rows(std::span<const Message* const> mes
     for (const Message* message : messages) {
         if (const auto rejection = make_row(*message, arena, rows.emplace_back())) {
             // A data exception, so that the search finds this message and the dead letters get it.
-            PostgresError::Diagnosis diagnosis;
-            diagnosis.sqlstate = "22000";
-            diagnosis.message = rejection->reason;
-            throw PostgresError(std::move(diagnosis));
+            throw PostgresError({.sqlstate = "22000", .message = rejection->reason});
         }
     }
     return rows;

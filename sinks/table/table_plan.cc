@@ -188,7 +188,7 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     }
     // Several messages for a row: the last one wins, or the first of those with the highest
     // version, exactly as if they came one by one.
-    plan.newest = "position DESC";
+    std::string newest = "position DESC";
     for (const PlannedColumn& column : plan.columns) {
         const std::string alias = "incoming." + aliases[column.place];
         columns.push_back(quoted_name(column.name));
@@ -198,17 +198,19 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
             target.push_back(quoted_name(column.name));
             target_keys.push_back("target." + quoted_name(column.name));
         }
-        if (column.name == options.only_if_newer)
-            plan.newest = alias + " DESC NULLS LAST, position";
+        if (column.name == options.only_if_newer) newest = alias + " DESC NULLS LAST, position";
     }
     plan.table = table.quoted_name;
     plan.column_list = joined(columns);
-    plan.aliases = joined(aliases);
-    plan.incoming = joined(incoming);
-    plan.keys = joined(keys);
-    plan.target_keys = joined(target_keys);
-    plan.target = joined(target);
-    plan.action = update_action(options, plan);
+    plan.pieces = {{"table", plan.table},
+                   {"columns", plan.column_list},
+                   {"aliases", joined(aliases)},
+                   {"incoming", joined(incoming)},
+                   {"keys", joined(keys)},
+                   {"target_keys", joined(target_keys)},
+                   {"target", joined(target)},
+                   {"newest", newest},
+                   {"action", update_action(options, plan)}};
     plan.values = lists_of_values(columns.size());
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sinks/columns/catalog.h"
@@ -34,13 +36,11 @@ struct TablePlan {
     // Pieces of the statements in schemas/queries/sink_*.sql.
     std::string table;
     std::string column_list;  // "a", "b"
-    std::string aliases;      // c1, c2, ... for all live columns
-    std::string incoming;     // incoming.c1, incoming.c2 in the order of column_list
-    std::string keys;         // incoming.c1
-    std::string target_keys;  // target."a"
-    std::string target;       // "a"
-    std::string newest;       // the order in which the first of a row's messages is the one to keep
-    std::string action;       // UPDATE SET ... or NOTHING
+    // All of them under their names there: `aliases` is c1, c2, ... for all live columns;
+    // `incoming`, `keys`, `target_keys` and `target` are columns such as incoming.c1, target."a"
+    // and "a"; `newest` the order in which the first of a row's messages is the one to keep;
+    // `action` UPDATE SET ... or NOTHING.
+    std::vector<std::pair<std::string_view, std::string>> pieces;
     // ($1, $2), ($3, $4) in the order of column_list: at its place 1 for two rows.
     std::vector<std::string> values;
 };

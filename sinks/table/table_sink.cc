@@ -53,10 +53,7 @@ std::string encoded_anew(const TablePlan& plan, const Message& message) {
     std::string row;
     if (const auto rejection = append_row(plan, message, row)) {
         // A data exception, so that halving finds this message and the dead letters get it.
-        PostgresError::Diagnosis diagnosis;
-        diagnosis.sqlstate = "22000";
-        diagnosis.message = rejection->reason;
-        throw PostgresError(std::move(diagnosis));
+        throw PostgresError({.sqlstate = "22000", .message = rejection->reason});
     }
     return row;
 }
@@ -82,12 +79,6 @@ void take_numbers(std::uint32_t number, const TablePlan& plan,
 
 TableSink::TableSink(TableSinkOptions options) : options_(std::move(options)) {}
 TableSink::~TableSink() = default;
-
-std::vector<FieldSource> TableSink::fields() const {
-    std::vector<FieldSource> sources;
-    for (const ColumnOptions& column : options_.columns) sources.push_back(column.source);
-    return sources;
-}
 
 std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
     const MutexLock lock(mutex_);

@@ -19,7 +19,7 @@ class TableSink final : public Sink {
   public:
     explicit TableSink(TableSinkOptions options);
     ~TableSink() override;
-    std::vector<FieldSource> fields() const override;
+    std::vector<FieldSource> fields() const override { return sources_of(options_.columns); }
     void prepare(Connection& connection) override;
     std::string target_state(Connection& connection) override;
     std::optional<Rejection> encode(Message& message,

@@ -8,14 +8,12 @@
 #include "sinks/columns/column_encoder.h"
 
 namespace onceward {
-
 namespace {
 
 Rejection unmappable(const PlannedColumn& column, Misfit misfit) {
     return {.kind = Rejection::Kind::unmappable,
             .reason = "column `" + column.name + "` (" + column.type.name + "): the value " +
-                      std::string(misfit),
-            .sqlstate = {}};
+                      std::string(misfit)};
 }
 
 std::optional<Rejection> append_column(const PlannedColumn& column, const Message& message,
@@ -37,11 +35,7 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
 constexpr std::size_t piece_bytes = 64 * 1024;
 
 Connection::Names names_of(const TablePlan& plan) {
-    return {{"table", plan.table},     {"columns", plan.column_list},
-            {"aliases", plan.aliases}, {"incoming", plan.incoming},
-            {"keys", plan.keys},       {"target_keys", plan.target_keys},
-            {"target", plan.target},   {"newest", plan.newest},
-            {"action", plan.action}};
+    return {plan.pieces.begin(), plan.pieces.end()};
 }
 
 void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
@@ -104,8 +98,7 @@ std::optional<Rejection> append_row(const TablePlan& plan, const Message& messag
         return Rejection{.kind = Rejection::Kind::unmappable,
                          .reason =
                              "a sink with `mode: insert` cannot remove a row; use `mode: upsert`, "
-                             "or another tombstone policy",
-                         .sqlstate = {}};
+                             "or another tombstone policy"};
     }
     if (plan.copies) {
         binary::put16(out, static_cast<std::uint16_t>(plan.columns.size()));

@@ -22,14 +22,9 @@ constexpr std::size_t most_header_bytes = 65'536;
 // What is to be done wakes it earlier, and so do libcurl's own time-outs.
 constexpr int longest_poll_ms = 10'000;
 
-struct FreeEasy {
-    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct FreeMulti {
-    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-struct FreeList {
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+template <auto end>
+struct EndWith {
+    void operator()(auto* one) const { end(one); }
 };
 
 void begin_libcurl() {
@@ -42,10 +37,9 @@ void begin_libcurl() {
 }
 
 std::string_view trimmed(std::string_view text) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    return text;
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 }  // namespace
@@ -59,8 +53,8 @@ struct HttpClient::Call {
     bool head_ended = false;
     std::size_t given = 0;  // bytes of the request's body
     std::string refused;    // the address that was not to be called
-    std::unique_ptr<curl_slist, FreeList> headers;
-    std::unique_ptr<CURL, FreeEasy> easy;  // declared after what it uses
+    std::unique_ptr<curl_slist, EndWith<curl_slist_free_all>> headers;
+    std::unique_ptr<CURL, EndWith<curl_easy_cleanup>> easy;  // declared after what it uses
 
     // DANGER: check the address itself when the connection is made. A name that was checked earlier
     // may mean another address by now.
@@ -188,7 +182,7 @@ struct HttpClient::Call {
 
 struct HttpClient::State {
     HttpClientOptions options;
-    std::unique_ptr<CURLM, FreeMulti> multi;
+    std::unique_ptr<CURLM, EndWith<curl_multi_cleanup>> multi;
     // Used by the caller: the calls that it waits for, each under a serial of its own, so that a
     // late end is never taken for the answer to another call.
     std::map<std::uint64_t, std::uint64_t> serials;  // by number

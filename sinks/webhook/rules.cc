@@ -3,8 +3,6 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,16 +13,11 @@
 #include <stdexcept>
 
 namespace onceward {
-
 namespace {
 
 bool is_lower_hex(std::string_view text) {
     return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-
-struct FreeUrl {
-    void operator()(CURLU* url) const { curl_url_cleanup(url); }
-};
 
 std::optional<std::string> part_of(CURLU* url, CURLUPart part) {
     char* text = nullptr;
@@ -57,15 +50,9 @@ bool within(const NetworkAddress& address, const Network& network) {
     return ((address.bytes[whole] ^ network.address.bytes[whole]) & mask) == 0;
 }
 
-std::vector<Network> networks(std::initializer_list<const char*> texts) {
-    std::vector<Network> list;
-    for (const char* text : texts) list.push_back(parse_network(text).value());
-    return list;
-}
-
 // IANA's registry of special-purpose IPv4 addresses, and multicast.
 const std::vector<Network>& special_v4() {
-    static const std::vector<Network> list = networks(
+    static const std::vector<Network> list = networks_of(
         {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
          "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
          "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"});
@@ -74,9 +61,9 @@ const std::vector<Network>& special_v4() {
 
 // The same for IPv6; addresses that carry an IPv4 address are checked below.
 const std::vector<Network>& special_v6() {
-    static const std::vector<Network> list =
-        networks({"::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
-                  "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"});
+    static const std::vector<Network> list = networks_of(
+        {"::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
+         "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"});
     return list;
 }
 
@@ -112,16 +99,7 @@ std::string signature(const Secret& secret, std::chrono::seconds since_1970,
     const std::string time = std::to_string(since_1970.count());
     std::string text = time + ".";
     text.append(body);
-    std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
-    unsigned int size = 0;
-    const std::string& key = secret.reveal();
-    if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-             reinterpret_cast<const unsigned char*>(text.data()), text.size(), raw.data(),
-             &size) == nullptr) {
-        throw std::runtime_error("OpenSSL has no HMAC-SHA256");
-    }
-    return "t=" + time +
-           ",v1=" + hex(std::string_view(reinterpret_cast<const char*>(raw.data()), size));
+    return "t=" + time + ",v1=" + hmac_sha256(secret.reveal(), text);
 }
 
 EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on) {
@@ -170,7 +148,7 @@ std::string own_traceparent(const Digest& digest) {
 }
 
 std::optional<CallAddress> call_address(const std::string& text) {
-    const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
+    const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
     if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
         return std::nullopt;
     }
@@ -203,6 +181,16 @@ std::optional<Network> parse_network(const std::string& text) {
     }
     network.bits = most == 32 ? v4_begin + bits : bits;
     return network;
+}
+
+std::vector<Network> networks_of(const std::vector<std::string>& texts) {
+    std::vector<Network> networks;
+    for (const std::string& text : texts) {
+        const auto network = parse_network(text);
+        if (!network) throw std::invalid_argument("no network: " + text);
+        networks.push_back(*network);
+    }
+    return networks;
 }
 
 std::string to_text(const NetworkAddress& address) {

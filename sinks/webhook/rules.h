@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dedup/base/secret.h"
 #include "dedup/message/digest.h"
@@ -64,6 +65,8 @@ struct Network {
 
 // `10.0.0.0/8`, `fc00::/7`, or a single address; none for anything else.
 std::optional<Network> parse_network(const std::string& text);
+// Throws std::invalid_argument where one of them is no network.
+std::vector<Network> networks_of(const std::vector<std::string>& texts);
 // As the network would be written.
 std::string to_text(const NetworkAddress& address);
 // None for what is neither IPv4 nor IPv6.

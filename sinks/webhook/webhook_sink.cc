@@ -15,18 +15,12 @@ seconds since_1970() {
 }
 
 HttpClientOptions client_options(const WebhookOptions& options) {
-    HttpClientOptions client;
-    client.concurrency = options.concurrency;
-    client.timeout = options.timeout;
-    client.connect_timeout = options.connect_timeout;
-    for (const std::string& text : options.allow_private) {
-        const auto network = parse_network(text);
-        if (!network) throw std::invalid_argument("no network: " + text);
-        client.allowed.push_back(*network);
-    }
-    client.ca_file = options.ca_file;
-    client.answer_bytes = options.answer_bytes;
-    return client;
+    return {.concurrency = options.concurrency,
+            .timeout = options.timeout,
+            .connect_timeout = options.connect_timeout,
+            .allowed = networks_of(options.allow_private),
+            .ca_file = options.ca_file,
+            .answer_bytes = options.answer_bytes};
 }
 
 }  // namespace
@@ -40,8 +34,8 @@ WebhookSink::WebhookSink(WebhookOptions options)
 
 std::optional<Rejection> WebhookSink::encode(Message& message, std::pmr::memory_resource&) const {
     if (message.record.payload && message.operation == Operation::upsert) return std::nullopt;
-    return Rejection{Rejection::Kind::unmappable, "a message without a payload cannot be sent",
-                     "", 1};
+    return Rejection{Rejection::Kind::unmappable, "a message without a payload cannot be sent", "",
+                     1};
 }
 
 void WebhookSink::write(Transaction&, const BatchContext&, std::span<const Message* const>) {
