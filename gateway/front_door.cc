@@ -6,7 +6,7 @@
 #include "dedup/base/logging.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {
@@ -14,16 +14,6 @@ namespace {
 std::chrono::seconds now() {
     return std::chrono::duration_cast<std::chrono::seconds>(
         std::chrono::system_clock::now().time_since_epoch());
-}
-
-std::vector<RoutePattern> patterns_of(const GatewayOptions& options) {
-    std::vector<RoutePattern> patterns;
-    for (const RouteOptions& route : options.routes) patterns.push_back(route.pattern);
-    // They are followed by the paths where a key's status is queried.
-    for (const RouteOptions& route : options.routes) {
-        if (!route.status_path.empty()) patterns.push_back({"GET", route.status_path});
-    }
-    return patterns;
 }
 
 // The first header named in `Connection` that must reach the upstream (the tenant's, or a forwarded
@@ -79,11 +69,10 @@ void guarded(Visit& visit, Step step) try {
 }  // namespace
 
 FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
-    : options_(std::move(options)),
-      parts_(parts),
-      table_(patterns_of(options_)),
-      traffic_(options_) {
+    : options_(std::move(options)), parts_(parts), traffic_(options_) {
     const std::size_t names = options_.server.limits.rate_names;
+    std::vector<RoutePattern> patterns;
+    // The routes are followed by the paths where a key's status is queried.
     for (const bool asks_status : {false, true}) {
         for (std::size_t i = 0; i < options_.routes.size(); ++i) {
             const RouteOptions& route = options_.routes[i];
@@ -93,9 +82,11 @@ FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
             made->traffic = routes_.size();
             if (route.tenant_rate) made->tenants.emplace(*route.tenant_rate, names);
             if (route.key_rate) made->keys.emplace(*route.key_rate, names);
+            patterns.push_back(made->pattern());
             routes_.push_back(std::move(made));
         }
     }
+    table_ = RouteTable(patterns);
 }
 
 FrontDoor::~FrontDoor() = default;
@@ -226,22 +217,15 @@ void FrontDoor::go_on(const VisitPointer& visit) {
 
 bool FrontDoor::read_tenant(Visit& visit) const {
     const TenantSource& source = visit.options().tenant;
-    switch (source.kind) {
-        case TenantSource::Kind::none: return true;
-        case TenantSource::Kind::header:
-            if (const auto value = only_value(visit.request.headers, source.name)) {
-                visit.tenant = *value;
-            }
-            break;
-        case TenantSource::Kind::claim:
-            if (const auto found = visit.claims.find(source.name); found != visit.claims.end()) {
-                visit.tenant = found->second;
-            }
-            break;
+    if (source.kind == TenantSource::Kind::none) return true;
+    const bool header = source.kind == TenantSource::Kind::header;
+    if (header) {
+        visit.tenant = only_value(visit.request.headers, source.name).value_or("");
+    } else if (const auto found = visit.claims.find(source.name); found != visit.claims.end()) {
+        visit.tenant = found->second;
     }
     // A tenant that is absent is not ''.
     if (!visit.tenant.empty()) return true;
-    const bool header = source.kind == TenantSource::Kind::header;
     visit.refuse(
         {.kind = ProblemKind::tenant_missing,
          .detail = (header ? "This operation needs the header " : "The token lacks the claim ") +
@@ -251,24 +235,20 @@ bool FrontDoor::read_tenant(Visit& visit) const {
 
 bool FrontDoor::read_key(Visit& visit) const {
     const RouteOptions& options = visit.options();
-    KeyReading reading;
+    KeyHeaderOptions header = options.key;
     KeyPlace place;
     if (visit.route->asks_status) {
-        KeyHeaderOptions header = options.key;
         header.use = KeyUse::required;
-        reading = onceward::read_key(visit.request.headers, header);
     } else if (takes_bulk(options)) {
         // Each item has its own.
         place.kind = KeyPlace::Kind::item;
-        KeyHeaderOptions none = options.key;
-        none.use = KeyUse::forbidden;
-        reading = onceward::read_key(visit.request.headers, none);
-    } else if (options.key_field.empty()) {
-        reading = onceward::read_key(visit.request.headers, options.key);
-    } else {
+        header.use = KeyUse::forbidden;
+    } else if (!options.key_field.empty()) {
         place = {.kind = KeyPlace::Kind::field, .field = options.key_field};
-        reading = read_key_field(visit.request, options);
     }
+    KeyReading reading = place.kind == KeyPlace::Kind::field
+                             ? read_key_field(visit.request, options)
+                             : onceward::read_key(visit.request.headers, header);
     if (reading.fault) {
         visit.refuse({.kind = problem_of(*reading.fault),
                       .detail = describe(*reading.fault, options.key, place)});

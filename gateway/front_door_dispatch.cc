@@ -6,7 +6,7 @@
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 #include "gateway/requests/bulk_request.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {
@@ -22,14 +22,14 @@ struct BulkAnswers {
 
 // A request on its way to a sink or an upstream.
 template <class Visit>
-KeyedRequest keyed(const Visit& visit, const std::optional<std::string>& key, HttpRequest request) {
+KeyedRequest keyed(const Visit& visit, const std::string& key, HttpRequest request) {
     const RouteOptions& options = visit.options();
     KeyedRequest made;
     made.route = visit.route->place;
     made.tenant = visit.tenant;
-    made.digest = key ? request_digest(options, visit.tenant, *key) : random_digest();
-    if (key) made.key = *key;
-    if (key && options.fingerprint) made.fingerprint = request_fingerprint(request);
+    made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
+    made.key = key;
+    if (!key.empty() && options.fingerprint) made.fingerprint = request_fingerprint(request);
     made.request = std::move(request);
     return made;
 }
@@ -89,8 +89,7 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
 
 void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
     std::vector<KeyedRequest> requests;
-    std::optional<std::string> key;
-    if (visit->key) key = visit->key->text;
+    const std::string key = visit->key ? visit->key->text : "";
     requests.push_back(keyed(*visit, key, std::move(visit->request)));
     requests.front().parameters = visit->parameters;
     target.submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
@@ -119,38 +118,35 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     std::vector<std::size_t> places;
     const auto head = std::make_shared<const HttpHeaders>(
         record_headers(std::move(visit->request.headers), visit->parameters));
-    for (std::size_t i = 0; i < reading.items.size(); ++i) {
-        BulkItem& item = reading.items[i];
-        known[i].key = item.key;
+    const auto refused = [&](const BulkItem& item) -> std::optional<Problem> {
         if (!item.malformed.empty()) {
-            known[i].response =
-                to_response({.kind = ProblemKind::malformed_request, .detail = item.malformed});
-            continue;
+            return Problem{.kind = ProblemKind::malformed_request, .detail = item.malformed};
         }
         if (item.fault) {
-            known[i].response =
-                to_response({.kind = problem_of(*item.fault),
-                             .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})});
-            continue;
+            return Problem{.kind = problem_of(*item.fault),
+                           .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})};
         }
         std::optional<std::chrono::seconds> wait;
         if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
         // The first one has the token that was taken for the request.
         if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
-        if (wait) {
-            // An item has no header to say it in.
-            known[i].response =
-                to_response({.kind = ProblemKind::too_many_requests,
-                             .detail = "Retry in " + std::to_string(wait->count()) + " seconds."});
+        if (!wait) return std::nullopt;
+        // An item has no header to say it in.
+        return Problem{.kind = ProblemKind::too_many_requests,
+                       .detail = "Retry in " + std::to_string(wait->count()) + " seconds."};
+    };
+    for (std::size_t i = 0; i < reading.items.size(); ++i) {
+        BulkItem& item = reading.items[i];
+        known[i].key = item.key;
+        if (const auto problem = refused(item)) {
+            known[i].response = to_response(*problem);
             continue;
         }
         HttpRequest request{.method = visit->request.method,
                             .target = visit->request.target,
                             .headers = {},
                             .body = std::move(item.body)};
-        const std::optional<std::string> key =
-            item.key.empty() ? std::nullopt : std::optional(item.key);
-        requests.push_back(keyed(*visit, key, std::move(request)));
+        requests.push_back(keyed(*visit, item.key, std::move(request)));
         // DANGER: one head for all of them. A copy for each, and a request would take a thousand
         // times the memory that it came in.
         requests.back().request.target.clear();

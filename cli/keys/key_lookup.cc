@@ -8,7 +8,7 @@
 #include "dedup/base/text.h"
 #include "dedup/once.h"
 #include "dedup/operator/explain_statement.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 #include "schemas/queries.h"
 
 namespace onceward {

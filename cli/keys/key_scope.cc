@@ -7,7 +7,7 @@
 #include "consumer/intake/key_text.h"
 #include "dedup/base/text.h"
 #include "gateway/http/http.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {

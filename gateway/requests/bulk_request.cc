@@ -114,11 +114,7 @@ HttpResponse bulk_response(const std::vector<BulkAnswer>& answers) {
         }
         body += (body.size() > 1 ? "," : "") + text;
     }
-    HttpResponse response;
-    response.status = 207;
-    response.headers = {{"Content-Type", "application/json"}};
-    response.body = body + "]";
-    return response;
+    return {.status = 207, .headers = {{"Content-Type", "application/json"}}, .body = body + "]"};
 }
 
 }  // namespace onceward

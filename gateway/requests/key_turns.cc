@@ -10,104 +10,62 @@ constexpr std::chrono::seconds longest_look{5};
 
 }  // namespace
 
-KeysInFlight::Admission KeysInFlight::admit(const Digest& key,
-                                            const std::optional<Digest>& fingerprint,
-                                            std::chrono::milliseconds wait, Clock::time_point now) {
-    using Kind = Admission::Kind;
-    const auto [found, is_first] = running_.try_emplace(key, Running{fingerprint, {}});
-    if (is_first) return {Kind::run, 0};
-    Running& running = found->second;
-    const bool other = running.fingerprint && fingerprint && *running.fingerprint != *fingerprint;
-    if (running.original && wait.count() <= 0) return {Kind::in_flight, 0};
-    const Waiter waiter = ++last_;
-    const auto wanted = now + wait;
-    const auto deadline = running.original ? wanted : std::max(wanted, now + longest_look);
-    running.waiters.insert(waiter);
-    waiters_.emplace(waiter, Waits{key, wanted, deadline});
-    deadlines_.emplace(deadline, waiter);
-    // Only the ledger knows which of the two owns the key: the one that runs may be the mistake.
-    return {other ? Kind::behind : Kind::wait, waiter};
-}
-
-std::vector<KeysInFlight::Waiter> KeysInFlight::original(const Digest& key, Clock::time_point now) {
-    std::vector<Waiter> ended;
-    const auto found = running_.find(key);
-    if (found == running_.end()) return ended;
-    found->second.original = true;
-    const std::set<Waiter> waiters = found->second.waiters;
-    for (const Waiter waiter : waiters) {
-        Waits& waits = waiters_.at(waiter);
-        if (waits.wanted <= now) {
-            forget(waiter);
-            ended.push_back(waiter);
-            continue;
-        }
-        deadlines_.erase({waits.deadline, waiter});
-        waits.deadline = waits.wanted;
-        deadlines_.emplace(waits.deadline, waiter);
-    }
-    return ended;
-}
-
-std::vector<KeysInFlight::Waiter> KeysInFlight::end(const Digest& key) {
-    const auto found = running_.find(key);
-    if (found == running_.end()) return {};
-    std::vector<Waiter> ended(found->second.waiters.begin(), found->second.waiters.end());
-    for (const Waiter waiter : ended) forget(waiter);
-    running_.erase(key);
-    return ended;
-}
-
-std::vector<KeysInFlight::Overdue> KeysInFlight::overdue(Clock::time_point now) {
-    std::vector<Overdue> ended;
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-        const Waiter waiter = deadlines_.begin()->second;
-        ended.push_back({waiter, running_.at(waiters_.at(waiter).key).original});
-        forget(waiter);
-    }
-    return ended;
-}
-
-void KeysInFlight::forget(Waiter waiter) {
-    const auto place = waiters_.find(waiter);
-    running_.at(place->second.key).waiters.erase(waiter);
-    deadlines_.erase({place->second.deadline, waiter});
-    waiters_.erase(place);
-}
-
 std::optional<KeyTurns::Turn> KeyTurns::admit(Turn turn, std::chrono::milliseconds wait,
                                               Clock::time_point now, ToldLater& told) {
-    using Kind = KeysInFlight::Admission::Kind;
-    const KeysInFlight::Admission admission =
-        keys_.admit(turn.request->digest, turn.request->fingerprint, wait, now);
-    switch (admission.kind) {
-        case Kind::run: change(turn.state, RequestEvent::queue); return turn;
-        case Kind::in_flight:
-            told.emplace_back(std::move(turn.asking), KeyedAnswer{.state = KeyState::in_flight});
-            return std::nullopt;
-        case Kind::wait: turn.request.reset(); break;
-        case Kind::behind: break;
+    const Digest key = turn.request->digest;
+    const std::optional<Digest> fingerprint = turn.request->fingerprint;
+    const auto [found, is_first] = running_.try_emplace(key, Running{.fingerprint = fingerprint});
+    if (is_first) {
+        change(turn.state, RequestEvent::queue);
+        return turn;
     }
+    Running& running = found->second;
+    if (running.original && wait.count() <= 0) {
+        told.emplace_back(std::move(turn.asking), KeyedAnswer{.state = KeyState::in_flight});
+        return std::nullopt;
+    }
+    // Only the ledger knows which of the two owns the key: the one that runs may be the mistake.
+    const bool other = running.fingerprint && fingerprint && *running.fingerprint != *fingerprint;
+    if (!other) turn.request.reset();
     change(turn.state, RequestEvent::wait);
-    waiting_.emplace(admission.waiter, std::move(turn));
+    const auto wanted = now + wait;
+    const auto deadline = running.original ? wanted : std::max(wanted, now + longest_look);
+    deadlines_.emplace(std::pair(deadline, ++last_), key);
+    running.waiting.emplace(last_, Waits{std::move(turn), wanted, deadline});
     return std::nullopt;
 }
 
 void KeyTurns::original(const Digest& key, Clock::time_point now, ToldLater& told) {
-    for (const KeysInFlight::Waiter waiter : keys_.original(key, now)) {
-        told.emplace_back(take(waiter).asking, KeyedAnswer{.state = KeyState::in_flight});
+    const auto found = running_.find(key);
+    if (found == running_.end()) return;
+    found->second.original = true;
+    auto& waiting = found->second.waiting;
+    for (auto at = waiting.begin(); at != waiting.end();) {
+        auto& [waiter, waits] = *at;
+        deadlines_.erase({waits.deadline, waiter});
+        if (waits.wanted <= now) {
+            told.emplace_back(std::move(waits.turn.asking),
+                              KeyedAnswer{.state = KeyState::in_flight});
+            at = waiting.erase(at);
+            continue;
+        }
+        waits.deadline = waits.wanted;
+        deadlines_.emplace(std::pair(waits.deadline, waiter), key);
+        ++at;
     }
 }
 
 std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome& repeated,
                                           ToldLater& told) {
     std::vector<Turn> next;
-    for (const KeysInFlight::Waiter waiter : keys_.end(key)) {
-        Turn turn = take(waiter);
-        if (turn.request) {
-            next.push_back(std::move(turn));
+    auto ended = running_.extract(key);
+    if (ended.empty()) return next;
+    for (auto& [waiter, waits] : ended.mapped().waiting) {
+        deadlines_.erase({waits.deadline, waiter});
+        if (waits.turn.request) {
+            next.push_back(std::move(waits.turn));
         } else {
-            told.emplace_back(std::move(turn.asking), repeated);
+            told.emplace_back(std::move(waits.turn.asking), repeated);
         }
     }
     return next;
@@ -115,10 +73,13 @@ std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome&
 
 ToldLater KeyTurns::late(Clock::time_point now) {
     ToldLater told;
-    for (const KeysInFlight::Overdue& one : keys_.overdue(now)) {
+    while (next_deadline() <= now) {
+        const auto due = deadlines_.extract(deadlines_.begin());
+        Running& running = running_.at(due.mapped());
         KeyedOutcome outcome = KeyedAnswer{.state = KeyState::in_flight};
-        if (!one.original) outcome = ask_again_soon();
-        told.emplace_back(take(one.waiter).asking, std::move(outcome));
+        if (!running.original) outcome = ask_again_soon();
+        auto waits = running.waiting.extract(due.key().second);
+        told.emplace_back(std::move(waits.mapped().turn.asking), std::move(outcome));
     }
     return told;
 }

@@ -9,75 +9,14 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "dedup/message/digest.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/request_state.h"
 
 namespace onceward {
-
-// The keys whose requests this process is working on, and who waits for them. Pure: the time is
-// given; used by one thread at a time. Whether the first request of a key is its original or a
-// repeat only the ledger knows. Until it has answered, the others wait whatever they asked for, and
-// get no "in flight".
-class KeysInFlight {
-  public:
-    using Clock = std::chrono::steady_clock;
-    using Waiter = std::uint64_t;  // a name for who waits, given by admit()
-    struct Admission {
-        enum class Kind : std::uint8_t {
-            run,        // no other request has the key: carry the request out, and end() it
-            wait,       // for the first one's answer
-            behind,     // another request with the key runs: wait, and be admitted again
-            in_flight,  // the original runs, and this one does not wait
-        } kind = Kind::run;
-        Waiter waiter = 0;
-    };
-    Admission admit(const Digest& key, const std::optional<Digest>& fingerprint,
-                    std::chrono::milliseconds wait, Clock::time_point now);
-    // The ledger knows nothing of the key yet, so its request is the original. Answers with those
-    // who do not wait for an original; they wait no longer.
-    std::vector<Waiter> original(const Digest& key, Clock::time_point now);
-    // The key's first request is answered. Returns those that waited for it or after it, in the
-    // order in which they came.
-    std::vector<Waiter> end(const Digest& key);
-    struct Overdue {
-        Waiter waiter = 0;
-        bool original = false;  // what they waited for; false: unknown
-    };
-    // Those who have waited long enough; they wait no longer.
-    std::vector<Overdue> overdue(Clock::time_point now);
-    Clock::time_point next_deadline() const {
-        return deadlines_.empty() ? never : deadlines_.begin()->first;
-    }
-    std::size_t running() const { return running_.size(); }
-    bool runs(const Digest& key) const { return running_.contains(key); }
-    bool runs_original(const Digest& key) const {
-        const auto found = running_.find(key);
-        return found != running_.end() && found->second.original;
-    }
-
-  private:
-    struct Running {
-        std::optional<Digest> fingerprint;
-        std::set<Waiter> waiters;
-        bool original = false;
-    };
-    struct Waits {
-        Digest key;
-        Clock::time_point wanted;    // how long it said to wait
-        Clock::time_point deadline;  // its place in `deadlines_`
-    };
-    void forget(Waiter waiter);
-    std::unordered_map<Digest, Running> running_;
-    std::set<std::pair<Clock::time_point, Waiter>> deadlines_;
-    std::map<Waiter, Waits> waiters_;
-    Waiter last_ = 0;
-};
 
 // One of the requests that were submitted together, and the callback that they share.
 struct Asking {
@@ -93,9 +32,12 @@ inline void tell(ToldLater& told) {
     for (auto& [one, outcome] : told) one.tell(std::move(outcome));
 }
 
+// Pure: the time is given; used by one thread at a time. Whether the first request of a key is its
+// original or a repeat only the ledger knows. Until it has answered, the others wait whatever they
+// asked for, and get no "in flight".
 class KeyTurns {
   public:
-    using Clock = KeysInFlight::Clock;
+    using Clock = std::chrono::steady_clock;
     struct Turn {
         Asking asking;
         std::optional<KeyedRequest> request;  // nullopt: it waits for the other one's answer
@@ -103,22 +45,44 @@ class KeyTurns {
         Clock::time_point arrived{};
         RequestState state = RequestState::waiting;
     };
-    // Returns the request if it is to be carried out now, and then end()ed. REQUIRES: it has one.
+    // Returns the request if it is to be carried out now, and then end()ed. Else it waits: for the
+    // answer of the one that runs, or, if that is another request with its key, for its turn; or it
+    // is answered, as the original runs and it does not wait. REQUIRES: it has one.
     std::optional<Turn> admit(Turn turn, std::chrono::milliseconds wait, Clock::time_point now,
                               ToldLater& told);
-    // Answers those that do not wait for an original, since `key` has one that runs.
+    // The ledger knows nothing of the key yet, so its request is the original. Answers those that
+    // do not wait for an original.
     void original(const Digest& key, Clock::time_point now, ToldLater& told);
-    // Answers those that waited for the key's answer, and returns those that waited for their turn.
+    // Answers those that waited for the key's answer, and returns those that waited for their turn,
+    // in the order in which they came.
     std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, ToldLater& told);
     // Those who have waited long enough. Only the original's request is known to be in flight; the
     // others are to ask again.
     ToldLater late(Clock::time_point now);
-    const KeysInFlight& keys() const { return keys_; }
+    Clock::time_point next_deadline() const {
+        return deadlines_.empty() ? never : deadlines_.begin()->first.first;
+    }
+    bool runs(const Digest& key) const { return running_.contains(key); }
+    bool runs_original(const Digest& key) const {
+        const auto found = running_.find(key);
+        return found != running_.end() && found->second.original;
+    }
 
   private:
-    Turn take(KeysInFlight::Waiter waiter) { return std::move(waiting_.extract(waiter).mapped()); }
-    KeysInFlight keys_;
-    std::unordered_map<KeysInFlight::Waiter, Turn> waiting_;
+    using Waiter = std::uint64_t;
+    struct Waits {
+        Turn turn;
+        Clock::time_point wanted;    // how long it said to wait
+        Clock::time_point deadline;  // its place in `deadlines_`
+    };
+    struct Running {
+        std::optional<Digest> fingerprint;
+        std::map<Waiter, Waits> waiting{};
+        bool original = false;
+    };
+    std::unordered_map<Digest, Running> running_;
+    std::map<std::pair<Clock::time_point, Waiter>, Digest> deadlines_;  // of those keys
+    Waiter last_ = 0;
 };
 
 }  // namespace onceward

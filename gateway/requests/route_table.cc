@@ -43,15 +43,11 @@ bool fits(const std::vector<std::string>& pattern, const std::vector<std::string
 
 // Words come before parameters.
 bool more_exact(const std::vector<std::string>& one, const std::vector<std::string>& two) {
-    return std::ranges::lexicographical_compare(
-        one, two, {}, [](const std::string& segment) { return is_parameter(segment); },
-        [](const std::string& segment) { return is_parameter(segment); });
+    return std::ranges::lexicographical_compare(one, two, {}, is_parameter, is_parameter);
 }
 
 bool is_token(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-    });
+    return !text.empty() && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == text.npos;
 }
 
 bool is_name(std::string_view text) {
@@ -96,9 +92,7 @@ bool ambiguous(const RoutePattern& one, const RoutePattern& two) {
 }
 
 RouteTable::RouteTable(const std::vector<RoutePattern>& patterns) {
-    for (const RoutePattern& pattern : patterns) {
-        routes_.push_back({pattern.method, segments_of(pattern.path)});
-    }
+    for (const auto& [method, path] : patterns) routes_.push_back({method, segments_of(path)});
 }
 
 RouteTable::Match RouteTable::match(std::string_view method, std::string_view path) const {

@@ -27,6 +27,7 @@ bool ambiguous(const RoutePattern& one, const RoutePattern& two);
 
 class RouteTable {
   public:
+    RouteTable() = default;
     // REQUIRES: no pattern has a fault, no two are ambiguous.
     explicit RouteTable(const std::vector<RoutePattern>& patterns);
 

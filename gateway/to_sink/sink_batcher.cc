@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {
@@ -215,11 +215,11 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
             bool runs = false;
             {
                 const MutexLock running(mutex_);
-                runs = turns_.keys().runs(key);
+                runs = turns_.runs(key);
             }
             then(runs ? while_looked_up(std::move(known)) : std::move(known));
         };
-        if (turns_.keys().runs_original(key)) {
+        if (turns_.runs_original(key)) {
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
         } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
                                                 options_.waiting)) {
@@ -271,7 +271,7 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
 }
 
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
-    return std::min({turns_.keys().next_deadline(), running_deadline_, questions_.next_deadline(),
+    return std::min({turns_.next_deadline(), running_deadline_, questions_.next_deadline(),
                      queue_.empty() ? never : queue_.front()->request.deadline});
 }
 

@@ -13,7 +13,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>

@@ -66,8 +66,8 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
     StatusQuestion::Then asked = then;
     {
         const MutexLock lock(mutex_);
-        const bool running = turns_.keys().runs(key);
-        const bool original = turns_.keys().runs_original(key);
+        const bool running = turns_.runs(key);
+        const bool original = turns_.runs_original(key);
         if (!stopping_) {
             asked = [running, original, then = std::move(then)](StatusOutcome known) {
                 if (original) return then(while_running(std::move(known)));
@@ -247,7 +247,7 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
 }
 
 UpstreamRequests::Clock::time_point UpstreamRequests::next_deadline() const {
-    auto next = std::min(turns_.keys().next_deadline(), questions_.next_deadline());
+    auto next = std::min(turns_.next_deadline(), questions_.next_deadline());
     if (!queue_.empty()) next = std::min(next, queue_.front().deadline);
     for (const Queued& held : held_) next = std::min(next, held.wait_until);
     return next;

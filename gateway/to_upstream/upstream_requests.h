@@ -16,7 +16,7 @@
 #include "dedup/base/mutex.h"
 #include "gateway/requests/key_turns.h"
 #include "gateway/requests/status_questions.h"
-#include "gateway/to_upstream/upstream_status.h"
+#include "gateway/to_upstream/upstream_session.h"
 
 namespace onceward {
 

@@ -6,7 +6,7 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "dedup/base/step_observer.h"
 #include "dedup/ledger/ledger_options.h"
@@ -103,6 +104,24 @@ class UpstreamSession {
     ServerSession session_;
     FailureSeries failures_;
     bool commit_in_doubt_ = false;  // of some COMMIT since the request began
+};
+
+// Reads what became of the keys of a route to an upstream, in a session of its own, so that no
+// query waits for a call. Used by one thread.
+class UpstreamStatus {
+  public:
+    // They outlive it.
+    explicit UpstreamStatus(const UpstreamRequestOptions& options);
+    // In the keys' order, by one statement; nullopt if PostgreSQL fails.
+    std::optional<std::vector<StatusOutcome>> look(const std::vector<Digest>& keys);
+
+  private:
+    std::optional<std::vector<StatusOutcome>> read(const std::vector<Digest>& keys);
+    std::vector<StatusOutcome> statuses(const std::vector<Digest>& keys);
+
+    const UpstreamRequestOptions& options_;
+    std::unique_ptr<ResultStore> results_;  // of the session
+    ServerSession session_;
 };
 
 }  // namespace onceward

@@ -1,6 +1,5 @@
-#include "gateway/to_upstream/upstream_status.h"
-
 #include "dedup/base/logging.h"
+#include "gateway/to_upstream/upstream_session.h"
 #include "schemas/queries.h"
 
 namespace onceward {

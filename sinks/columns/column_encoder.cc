@@ -1,7 +1,6 @@
 #include "sinks/columns/column_encoder.h"
 
 #include "dedup/postgres/binary.h"
-#include "sinks/columns/encode_families.h"
 
 namespace onceward {
 namespace {

@@ -1,7 +1,7 @@
 #include <simdjson.h>
 
 #include "dedup/postgres/binary.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 
 namespace onceward::encode {
 namespace {

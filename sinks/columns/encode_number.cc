@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "dedup/postgres/binary.h"
+#include "sinks/columns/column_encoder.h"
 #include "sinks/columns/decimal.h"
-#include "sinks/columns/encode_families.h"
 
 namespace onceward::encode {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "dedup/base/text.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 #include "sinks/columns/iso_time.h"
 
 namespace onceward::encode {

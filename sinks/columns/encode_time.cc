@@ -1,5 +1,5 @@
 #include "dedup/postgres/binary.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 #include "sinks/columns/iso_time.h"
 
 namespace onceward::encode {

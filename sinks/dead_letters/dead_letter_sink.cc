@@ -2,11 +2,12 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "dedup/base/expects.h"
 #include "schemas/queries.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 
 namespace onceward {
 namespace {
@@ -146,12 +147,9 @@ std::string headers_json(std::span<const Header> headers) {
 }
 
 std::string printable(std::string_view bytes) {
-    if (encode::check_text(bytes).empty()) return std::string(bytes);
-    std::string text;
-    for (const char c : bytes) {
-        const bool plain = static_cast<unsigned char>(c) < 0x80 && c != '\0';
-        text.push_back(plain ? c : '?');
-    }
+    std::string text(bytes);
+    const auto strange = [](char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '\0'; };
+    if (!encode::check_text(bytes).empty()) std::ranges::replace_if(text, strange, '?');
     return text;
 }
 

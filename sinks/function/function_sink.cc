@@ -9,7 +9,7 @@
 #include "dedup/postgres/binary.h"
 #include "dedup/sink/http_header_rules.h"
 #include "schemas/queries.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 
 namespace onceward {
 namespace {

@@ -6,22 +6,10 @@
 #include "schemas/queries.h"
 
 namespace onceward {
-namespace {
-
-std::string_view text_of(OutboxPlace place) {
-    switch (place) {
-        case OutboxPlace::sink: return "sink";
-        case OutboxPlace::also_publish: return "also_publish";
-    }
-    return "";
-}
-
-}  // namespace
-
 Digest outbox_id(std::string_view topic, OutboxPlace place, const Digest& key) {
     return digest_of({.operation = "onceward outbox",
                       .tenant = topic,
-                      .kind = text_of(place),
+                      .kind = place == OutboxPlace::sink ? "sink" : "also_publish",
                       .text = bytes_of(key)});
 }
 
@@ -58,16 +46,14 @@ SinkStatement outbox_statement(const std::string& group, std::span<const OutboxR
 
 void OutboxReplies::write(Transaction& transaction, std::span<const Reply> replies) {
     std::vector<std::string> headers;
+    headers.reserve(replies.size());  // the rows have views of them
+    std::vector<OutboxRow> rows;
     for (const Reply& reply : replies) {
         std::vector<Header> views;
         for (const auto& [name, value] : reply.headers) views.push_back({name, value});
         headers.push_back(header_bytes(views));
-    }
-    std::vector<OutboxRow> rows;
-    for (std::size_t i = 0; i < replies.size(); ++i) {
-        const Reply& reply = replies[i];
-        rows.push_back(
-            {reply.topic, reply.key, reply.body, headers[i], reply.id, reply.key, reply.tenant});
+        rows.push_back({reply.topic, reply.key, reply.body, headers.back(), reply.id, reply.key,
+                        reply.tenant});
     }
     insert_outbox_rows(transaction, group_, rows);
 }

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "dedup/sink/packed_headers.h"
-#include "sinks/columns/encode_families.h"
+#include "sinks/columns/column_encoder.h"
 
 namespace onceward {
 namespace {

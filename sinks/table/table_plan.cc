@@ -55,9 +55,8 @@ class Judge {
     }
 
     const CatalogColumn* find(const std::string& column) {
-        for (const CatalogColumn& candidate : table_.columns) {
-            if (candidate.name == column) return &candidate;
-        }
+        const auto found = std::ranges::find(table_.columns, column, &CatalogColumn::name);
+        if (found != table_.columns.end()) return &*found;
         std::vector<std::string> names;
         for (const CatalogColumn& candidate : table_.columns) names.push_back(candidate.name);
         say("has no column `" + column + "`" + did_you_mean(column, names));
@@ -135,15 +134,8 @@ class Judge {
 };
 
 Provenance provenance_of(FieldSource::Kind kind) {
-    switch (kind) {
-        case FieldSource::Kind::field:
-        case FieldSource::Kind::metadata: return Provenance::field;
-        case FieldSource::Kind::header:
-        case FieldSource::Kind::record_key:
-        case FieldSource::Kind::payload:
-        case FieldSource::Kind::constant: break;
-    }
-    return Provenance::whole;
+    const bool field = kind == FieldSource::Kind::field || kind == FieldSource::Kind::metadata;
+    return field ? Provenance::field : Provenance::whole;
 }
 
 std::string update_action(const TableSinkOptions& options, const TablePlan& plan) {

@@ -51,32 +51,23 @@ bool within(const NetworkAddress& address, const Network& network) {
 }
 
 // IANA's registry of special-purpose IPv4 addresses, and multicast.
-const std::vector<Network>& special_v4() {
-    static const std::vector<Network> list = networks_of(
-        {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
-         "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
-         "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"});
-    return list;
-}
+const std::vector<Network> special_v4 = networks_of(
+    {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+     "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+     "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"});
 
 // The same for IPv6; addresses that carry an IPv4 address are checked below.
-const std::vector<Network>& special_v6() {
-    static const std::vector<Network> list = networks_of(
-        {"::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
-         "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"});
-    return list;
-}
+const std::vector<Network> special_v6 =
+    networks_of({"::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
+                 "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"});
 
 struct Carrier {
     Network network;
     std::size_t at;  // byte of the IPv4 address in it
 };
-const std::vector<Carrier>& carriers() {
-    static const std::vector<Carrier> list{{parse_network("::/96").value(), 12},
-                                           {parse_network("64:ff9b::/96").value(), 12},
-                                           {parse_network("2002::/16").value(), 2}};
-    return list;
-}
+const std::vector<Carrier> carriers{{parse_network("::/96").value(), 12},
+                                    {parse_network("64:ff9b::/96").value(), 12},
+                                    {parse_network("2002::/16").value(), 2}};
 
 bool in_any(const NetworkAddress& address, std::span<const Network> list) {
     return std::ranges::any_of(list,
@@ -218,11 +209,11 @@ std::optional<NetworkAddress> address_of(const sockaddr* address) {
 }
 
 bool is_special(const NetworkAddress& address) {
-    if (is_v4(address)) return in_any(address, special_v4());
-    if (in_any(address, special_v6())) return true;
-    return std::ranges::any_of(carriers(), [&](const Carrier& carrier) {
+    if (is_v4(address)) return in_any(address, special_v4);
+    if (in_any(address, special_v6)) return true;
+    return std::ranges::any_of(carriers, [&](const Carrier& carrier) {
         return within(address, carrier.network) &&
-               in_any(mapped(address.bytes.data() + carrier.at), special_v4());
+               in_any(mapped(address.bytes.data() + carrier.at), special_v4);
     });
 }
 

@@ -1,6 +1,6 @@
 #include "tests/integration/gateway/order_sink.h"
 
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward::support {
 

@@ -10,7 +10,7 @@
 #include "cli/composition/upstream_routes.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/postgres/transaction.h"
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 #include "gateway/to_upstream/upstream_requests.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/support/recording_server.h"

@@ -3,7 +3,7 @@
 #include <future>
 #include <numeric>
 
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 #include "tests/support/eventually.h"
 #include "tests/unit/gateway/front_door_scene.h"
 #include "tests/unit/gateway/signing_key.h"

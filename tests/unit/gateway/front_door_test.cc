@@ -1,6 +1,6 @@
 #include "gateway/front_door.h"
 
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 #include "tests/unit/gateway/front_door_scene.h"
 
 namespace onceward {

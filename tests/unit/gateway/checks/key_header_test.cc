@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/requests/request_digest.h"
+#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {

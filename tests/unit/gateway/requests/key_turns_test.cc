@@ -1,0 +1,159 @@
+#include "gateway/requests/key_turns.h"
+
+#include <gmock/gmock.h>
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Places = std::vector<std::size_t>;
+
+// Requests are known by their place.
+class KeyTurnsTest : public ::testing::Test {
+  protected:
+    // Whether the request is to be carried out now.
+    bool runs(const std::string& key, std::size_t place = 0, std::chrono::milliseconds wait = 0ms,
+              std::optional<Digest> fingerprint = std::nullopt) {
+        KeyedRequest request;
+        request.digest = digest_of_bytes(key);
+        request.fingerprint = fingerprint;
+        return turns_
+            .admit({.asking = {nullptr, place}, .request = std::move(request)}, wait, now_, told_)
+            .has_value();
+    }
+    // Those that were told that the key is in flight.
+    Places in_flight() {
+        Places places;
+        for (const auto& [asking, outcome] : std::exchange(told_, {})) {
+            const auto* answer = std::get_if<KeyedAnswer>(&outcome);
+            EXPECT_TRUE(answer != nullptr && answer->state == KeyState::in_flight);
+            places.push_back(asking.place);
+        }
+        return places;
+    }
+    // The key's request is the first one that the ledger has seen. Returns those that were told.
+    Places original(const std::string& key) {
+        turns_.original(digest_of_bytes(key), now_, told_);
+        return in_flight();
+    }
+    // Returns those that got the answer.
+    Places end(const std::string& key) {
+        ToldLater told;
+        next_.clear();
+        for (const auto& turn : turns_.end(digest_of_bytes(key), KeyedAnswer{}, told)) {
+            EXPECT_TRUE(turn.request);
+            next_.push_back(turn.asking.place);
+        }
+        Places places;
+        for (const auto& [asking, outcome] : told) {
+            EXPECT_EQ(std::get<KeyedAnswer>(outcome).state, KeyState::fresh);
+            places.push_back(asking.place);
+        }
+        return places;
+    }
+    Places late(KeyTurns::Clock::time_point now) {
+        Places places;
+        for (const auto& [asking, outcome] : turns_.late(now)) places.push_back(asking.place);
+        return places;
+    }
+    KeyTurns turns_;
+    ToldLater told_;
+    Places next_;  // those whose turn it is after the last end()
+    KeyTurns::Clock::time_point now_{1000h};
+};
+
+TEST_F(KeyTurnsTest, TheFirstRunsAndTheOthersAreToldAtOnce) {
+    EXPECT_TRUE(runs("a", 1));
+    EXPECT_THAT(original("a"), IsEmpty());
+    EXPECT_FALSE(runs("a", 2));
+    EXPECT_THAT(in_flight(), ElementsAre(2));
+    EXPECT_TRUE(runs("b", 3));
+    EXPECT_TRUE(turns_.runs(digest_of_bytes("a")));
+    EXPECT_TRUE(turns_.runs(digest_of_bytes("b")));
+    EXPECT_THAT(end("a"), IsEmpty());
+    EXPECT_FALSE(turns_.runs(digest_of_bytes("a")));
+    EXPECT_TRUE(runs("a", 4));
+}
+
+TEST_F(KeyTurnsTest, NobodyIsToldThatARepeatIsInFlight) {
+    runs("a");
+    EXPECT_FALSE(runs("a", 1));
+    EXPECT_FALSE(runs("a", 2, 9s));
+    EXPECT_TRUE(runs("b"));
+    EXPECT_THAT(in_flight(), IsEmpty());
+    EXPECT_FALSE(turns_.runs_original(digest_of_bytes("a")));
+    EXPECT_THAT(end("a"), ElementsAre(1, 2));
+    EXPECT_THAT(late(now_ + 1h), IsEmpty());
+}
+
+TEST_F(KeyTurnsTest, OnceTheLedgerKnowsNothingOfItOnlyThoseWaitWhoSaidSo) {
+    runs("a");
+    EXPECT_FALSE(runs("a", 1));
+    EXPECT_FALSE(runs("a", 2, 2s));
+    EXPECT_TRUE(runs("b"));
+    EXPECT_EQ(turns_.next_deadline(), now_ + 5s);
+    EXPECT_THAT(original("a"), ElementsAre(1));
+    EXPECT_TRUE(turns_.runs_original(digest_of_bytes("a")));
+    EXPECT_EQ(turns_.next_deadline(), now_ + 2s);
+    EXPECT_THAT(original("a"), IsEmpty());
+    EXPECT_THAT(end("a"), ElementsAre(2));
+    EXPECT_EQ(turns_.next_deadline(), never);
+    EXPECT_THAT(original("never seen"), IsEmpty());
+}
+
+TEST_F(KeyTurnsTest, WhoeverWaitsForALedgerThatSaysNothingIsToldThatNobodyKnows) {
+    runs("a");
+    runs("a", 1);
+    const ToldLater late = turns_.late(now_ + 5s);
+    ASSERT_EQ(late.size(), 1U);
+    EXPECT_EQ(late[0].first.place, 1U);
+    EXPECT_EQ(std::get<Problem>(late[0].second).kind, ProblemKind::unavailable);
+}
+
+TEST_F(KeyTurnsTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
+    runs("a");
+    EXPECT_FALSE(runs("a", 1, 2s));
+    EXPECT_TRUE(runs("b"));
+    EXPECT_FALSE(runs("a", 2, 1s));
+    EXPECT_THAT(end("a"), ElementsAre(1, 2));
+    EXPECT_THAT(next_, IsEmpty());
+    EXPECT_EQ(turns_.next_deadline(), never);
+    EXPECT_THAT(late(now_ + 1h), IsEmpty());
+}
+
+TEST_F(KeyTurnsTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
+    runs("a");
+    runs("b");
+    original("a");
+    original("b");
+    runs("a", 1, 2s);
+    runs("b", 2, 1s);
+    EXPECT_EQ(turns_.next_deadline(), now_ + 1s);
+    EXPECT_THAT(late(now_ + 999ms), IsEmpty());
+    told_ = turns_.late(now_ + 1s);
+    EXPECT_THAT(in_flight(), ElementsAre(2));
+    EXPECT_EQ(turns_.next_deadline(), now_ + 2s);
+    EXPECT_THAT(end("b"), IsEmpty());
+    EXPECT_THAT(end("a"), ElementsAre(1));
+}
+
+TEST_F(KeyTurnsTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet) {
+    const Digest one = digest_of_bytes("1"), two = digest_of_bytes("2");
+    EXPECT_TRUE(runs("a", 0, 0ms, one));
+    EXPECT_FALSE(runs("a", 1, 1s, two));
+    EXPECT_FALSE(runs("a", 2, 1s, one));
+    original("a");
+    EXPECT_FALSE(runs("a", 3, 0ms, two));
+    EXPECT_FALSE(runs("a", 4, 0ms));
+    EXPECT_THAT(in_flight(), ElementsAre(3, 4));
+    EXPECT_THAT(end("a"), ElementsAre(2));
+    EXPECT_THAT(next_, ElementsAre(1));
+    EXPECT_TRUE(runs("a", 1, 1s, two));
+}
+
+TEST_F(KeyTurnsTest, TheEndOfAKeyThatNobodyHasIsNothing) { EXPECT_THAT(end("a"), IsEmpty()); }
+
+}  // namespace
+}  // namespace onceward
