@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "dedup/base/logging.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
-#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {

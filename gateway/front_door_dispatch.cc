@@ -1,12 +1,10 @@
 // Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
 // query of its key.
 
-#include "dedup/base/mutex.h"
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 #include "gateway/requests/bulk_request.h"
-#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "gateway/requests/keyed_request.h"
-#include "gateway/requests/request_state.h"
 
 namespace onceward {
 

@@ -17,12 +17,11 @@ std::vector<RouteTraffic> routes_of(const GatewayOptions& options) {
     return routes;
 }
 
-std::vector<std::size_t> bounds_of(const GatewayOptions& options) {
+// Status paths have no bound of their own.
+std::vector<std::size_t> bounds_of(const GatewayOptions& options, std::size_t places) {
     std::vector<std::size_t> bounds;
     for (const RouteOptions& route : options.routes) bounds.push_back(route.at_once);
-    for (const RouteOptions& route : options.routes) {
-        if (!route.status_path.empty()) bounds.push_back(0);
-    }
+    bounds.resize(places);
     return bounds;
 }
 
@@ -35,7 +34,8 @@ void RequestTimes::observe(double seconds) {
 }
 
 Traffic::Traffic(const GatewayOptions& options)
-    : routes_(routes_of(options)), room_(options.server.limits.connections, bounds_of(options)) {}
+    : routes_(routes_of(options)),
+      room_(options.server.limits.connections, bounds_of(options, routes_.size())) {}
 
 bool Traffic::begin(std::size_t place) {
     const MutexLock lock(mutex_);

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
-#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {
@@ -60,10 +59,7 @@ SinkBatcher::~SinkBatcher() {
     watcher_.request_stop();
     watcher_.join();
     for (auto* left : {&queue_, &held_}) {
-        for (auto& queued : *left) {
-            change(queued->request.state, RequestEvent::decide);
-            answer(*queued, ask_again_soon());
-        }
+        for (auto& queued : *left) answer(*queued, ask_again_soon());
     }
     tell(questions_.take_all());
 }
@@ -240,7 +236,6 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     }
     for (auto& queued : requests) {
         if (queued->request.state != RequestState::decided) {
-            change(queued->request.state, RequestEvent::decide);
             queued->request.at.outcome = ask_again_later();
         }
         answer(*queued, std::move(queued->request.at.outcome));
@@ -249,6 +244,8 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
 
 // Those that waited get the same answer: to them it is a repeat. The next ones get their turn.
 void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
+    RequestState& state = queued.request.state;
+    if (state != RequestState::decided) change(state, RequestEvent::decide);
     const Digest key = queued.request.at.request.digest;
     KeyedOutcome repeated = outcome;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
@@ -316,10 +313,7 @@ void SinkBatcher::watch(const std::stop_token& stop) {
         tell(late);
         for (const Asking& one : of_batch) one.tell(ask_again_later());
         tell(questions);
-        for (const auto& one : overdue) {
-            change(one->request.state, RequestEvent::decide);
-            answer(*one, ask_again_soon());
-        }
+        for (const auto& one : overdue) answer(*one, ask_again_soon());
         lock.lock();
     }
 }

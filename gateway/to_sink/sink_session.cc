@@ -6,7 +6,6 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/make_store.h"
-#include "gateway/requests/keyed_request.h"
 
 namespace onceward {
 namespace {

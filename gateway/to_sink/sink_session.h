@@ -21,7 +21,6 @@
 #include "dedup/policy/failure_series.h"
 #include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
-#include "gateway/requests/request_state.h"
 #include "gateway/to_sink/sink_transaction.h"
 
 namespace onceward {

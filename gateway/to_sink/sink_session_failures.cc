@@ -40,13 +40,13 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     std::erase_if(parts.front(), [&](WaitingRequest* waiting) {
         if (next == refusals->end() || next->message != &waiting->at.message()) return false;
         refuse(*waiting, *next++);
-        change(waiting->state, RequestEvent::decide);
         return true;
     });
     return Step::next;
 }
 
 void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
+    change(waiting.state, RequestEvent::decide);
     const std::string digest = hex(waiting.at.request.digest);
     if (refusal.action == FailureAction::stop) {
         // Somebody may repair the function or table, and then the same request passes.
@@ -142,7 +142,6 @@ SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) 
     parts.pop_front();
     refuse(alone, {&alone.at.message(), FailureAction::reject, error.sqlstate(),
                    error.diagnosis().message, error.summary()});
-    change(alone.state, RequestEvent::decide);
     return Step::next;
 }
 
@@ -170,7 +169,6 @@ SinkSession::Step SinkSession::mismatched(const std::string& why, Parts& parts) 
     searching_ = false;
     for (WaitingRequest* waiting : parts.front()) {
         refuse(*waiting, {&waiting->at.message(), FailureAction::stop, "", why, why});
-        change(waiting->state, RequestEvent::decide);
     }
     parts.pop_front();
     return Step::next;

@@ -32,7 +32,7 @@ std::optional<std::vector<Refusal>> SinkTransaction::search(
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;
     std::vector<const Message*> messages;
-    for (const RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
+    for (RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
     origin_ = Origin::sink;
     return search.run(
         unfenced.transaction(),
@@ -101,7 +101,7 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(UnfencedTransacti
 std::vector<ResultStore::Stored> SinkTransaction::write(Transaction& transaction,
                                                         std::span<RequestInBatch* const> fresh) {
     std::vector<const Message*> messages;
-    for (const RequestInBatch* request : fresh) messages.push_back(&request->message());
+    for (RequestInBatch* request : fresh) messages.push_back(&request->message());
     parts_.sink.write(transaction, parts_.context, messages);
     std::vector<MessageResult> results = parts_.sink.take_results();
     if (!results.empty() && results.size() != fresh.size()) {

@@ -31,10 +31,6 @@ struct RequestInBatch {
         expects(!chunk.messages.empty(), "the request's message was made");
         return chunk.messages.front();
     }
-    const Message& message() const {
-        expects(!chunk.messages.empty(), "the request's message was made");
-        return chunk.messages.front();
-    }
 };
 
 class SinkTransaction {

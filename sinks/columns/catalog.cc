@@ -5,17 +5,11 @@
 namespace onceward {
 namespace {
 
-// The schema is the part before the first point, if there is one.
-std::string schema_of(const std::string& table) {
-    const std::size_t point = table.find('.');
-    return point == std::string::npos ? std::string() : table.substr(0, point);
-}
-
 std::string quoted(Connection& connection, const std::string& table) {
-    const std::size_t point = table.find('.');
-    if (point == std::string::npos) return connection.quote_identifier(table);
-    return connection.quote_identifier(table.substr(0, point)) + "." +
-           connection.quote_identifier(table.substr(point + 1));
+    const auto [schema, name] = schema_and_name(table);
+    const std::string own = connection.quote_identifier(name);
+    const bool alone = table.find('.') == std::string::npos;
+    return alone ? own : connection.quote_identifier(schema) + "." + own;
 }
 
 char letter(const QueryResult& result, int row, int column) {
@@ -127,6 +121,12 @@ std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& ty
 
 }  // namespace
 
+std::pair<std::string, std::string> schema_and_name(const std::string& text) {
+    const std::size_t point = text.find('.');
+    if (point == std::string::npos) return {"", text};
+    return {text.substr(0, point), text.substr(point + 1)};
+}
+
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& name) {
     const QueryResult relation =
         connection.query(sql::sink_relation, Parameters{}.text(quoted(connection, name)));
@@ -169,7 +169,7 @@ std::string table_state(Connection& connection, const std::string& table) {
 
 std::vector<std::string> table_names(Connection& connection, const std::string& table) {
     const QueryResult rows =
-        connection.query(sql::sink_table_names, Parameters{}.text(schema_of(table)));
+        connection.query(sql::sink_table_names, Parameters{}.text(schema_and_name(table).first));
     std::vector<std::string> names;
     for (int row = 0; row < rows.rows(); ++row) names.emplace_back(rows.text(row, 0));
     return names;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dedup/postgres/connection.h"
@@ -54,6 +55,9 @@ struct CatalogTable {
     std::vector<std::string> unsafe_partitions;
     std::string fingerprint;  // see schemas/queries/sink/sink_fingerprint.sql
 };
+
+// Schema and name of `name` or `schema.name`: the schema is the part before the first point, or ''.
+std::pair<std::string, std::string> schema_and_name(const std::string& text);
 
 // `table` is `name` or `schema.name`, as the config has it; nullopt if there is no such table.
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);

@@ -9,6 +9,7 @@
 #include "dedup/postgres/binary.h"
 #include "dedup/sink/http_header_rules.h"
 #include "schemas/queries.h"
+#include "sinks/columns/catalog.h"
 #include "sinks/columns/column_encoder.h"
 
 namespace onceward {
@@ -25,9 +26,8 @@ constexpr int highest_status = 599;
 constexpr int reset_content = 205;
 
 Parameters name_of(const std::string& function) {
-    const std::size_t point = function.find('.');
-    if (point == std::string::npos) return std::move(Parameters{}.text("").text(function));
-    return std::move(Parameters{}.text(function.substr(0, point)).text(function.substr(point + 1)));
+    const auto [schema, name] = schema_and_name(function);
+    return std::move(Parameters{}.text(schema).text(name));
 }
 
 // What is wrong with the one function that takes a jsonb[]; '' where nothing is.

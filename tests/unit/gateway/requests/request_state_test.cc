@@ -1,5 +1,4 @@
-#include "gateway/requests/request_state.h"
-
+#include "gateway/requests/keyed_request.h"
 #include "tests/support/state_diagram.h"
 
 namespace onceward {
