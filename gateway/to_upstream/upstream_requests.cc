@@ -73,10 +73,10 @@ void UpstreamRequests::look(std::size_t, const Digest& key,
                 if (original) return then(while_running(std::move(known)));
                 then(running ? while_looked_up(std::move(known)) : std::move(known));
             };
+            if (!asker_.joinable()) {
+                asker_ = std::jthread([this](const std::stop_token& stop) { ask(stop); });
+            }
             if (questions_.ask(key, asked, Clock::now() + options_.patience, options_.waiting)) {
-                if (!asker_.joinable()) {
-                    asker_ = std::jthread([this](const std::stop_token& stop) { ask(stop); });
-                }
                 wake_asker_.notify_one();
                 wake_watch_.notify_one();
                 return;

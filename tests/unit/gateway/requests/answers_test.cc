@@ -38,8 +38,8 @@ TEST(ResultReplay, AReplayedOneIsTheSameAndSaysSo) {
 }
 
 TEST(ResultReplay, OneInFlightAndAConflictAreProblems) {
-    const HttpResponse waits = answer_of(
-        {.state = KeyState::in_flight, .retry_after = std::chrono::seconds(2)}, header);
+    const HttpResponse waits =
+        answer_of({.state = KeyState::in_flight, .retry_after = std::chrono::seconds(2)}, header);
     EXPECT_EQ(waits.status, 409);
     EXPECT_EQ(only_value(waits.headers, "Retry-After"), "2");
     const HttpResponse conflict = answer_of({.state = KeyState::conflict}, header);
