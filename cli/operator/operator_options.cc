@@ -202,6 +202,19 @@ int on_each(const std::vector<OperatorSetup>& setups,
     return code;
 }
 
+Collected collect(const std::vector<OperatorSetup>& setups,
+                  const std::function<nlohmann::json(const OperatorSetup&)>& work) {
+    Collected found;
+    found.code = on_each(setups, [&](const OperatorSetup& setup) {
+        for (nlohmann::json& row : work(setup)) {
+            row["database"] = setup.database;
+            found.rows.push_back(std::move(row));
+        }
+        return exit_ok;
+    });
+    return found;
+}
+
 int run_operator_command(const std::function<int()>& work) {
     try {
         return work();
