@@ -77,6 +77,12 @@ std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilte
     return letters;
 }
 
+std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters) {
+    std::vector<std::int64_t> numbers;
+    for (const Letter& letter : letters) numbers.push_back(letter.number);
+    return numbers;
+}
+
 std::vector<StoredHeader> stored_headers(std::string_view json) {
     std::vector<StoredHeader> headers;
     try {
