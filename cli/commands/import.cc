@@ -4,18 +4,20 @@
 #include "cli/import/import.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/import/import_target.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/ledger/make_store.h"
 #include "dedup/once.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -25,10 +27,8 @@ constexpr std::size_t keys_shown = 3;
 constexpr int import_source = 0;
 
 struct ImportArguments : OperatorOptions {
-    std::string topic;
     std::string route;
     std::string operation;
-    std::string ledger = OnceOptions{}.ledger;
     std::string query;
     std::string file;
     std::string from;
@@ -37,6 +37,77 @@ struct ImportArguments : OperatorOptions {
     std::string cloudevents_source;
     std::size_t batch = 5000;
     bool restart = false;
+};
+
+// The first column of a query's rows, as text, in the order of its own type; nulls are passed over.
+// Each page is a statement of its own, so that nothing is held open: rows that come meanwhile with
+// smaller keys are missed. Throws PostgresError.
+class QueriedKeys final : public KeyList {
+  public:
+    QueriedKeys(const ConnectionOptions& options, std::string query)
+        : connection_(options), query_(std::move(query)) {
+        query_.erase(query_.find_last_not_of("; \t\r\n") + 1);
+        // DANGER: the same query of another database, or through another search_path, is another
+        // list: continued from the first one's position, its smaller keys would never be claimed.
+        description = "query " + query_ + " of " + connection_.database_name() + ", schemas " +
+                      std::string(connection_.query(sql::import_schemas, {}).text(0, 0));
+    }
+    KeyPage read(const std::string& position, std::size_t limit) override {
+        const auto most = static_cast<std::int64_t>(limit);
+        const Connection::Names names{{"query", query_}};
+        const QueryResult rows =
+            position.empty()
+                ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
+                : connection_.query(sql::import_next_keys,
+                                    Parameters{}.integer(most).text(position.substr(1)), names);
+        KeyPage page;
+        page.position = position;
+        for (int row = 0; row < rows.rows(); ++row) page.keys.emplace_back(rows.text(row, 0));
+        // The mark precedes a last key, which may be empty.
+        if (!page.keys.empty()) page.position = '>' + page.keys.back();
+        page.end = page.keys.size() < limit;
+        return page;
+    }
+
+  private:
+    Connection connection_;
+    std::string query_;
+};
+
+// The lines of a file, without their ends (LF, or CR and LF); empty ones are passed over. Throws
+// std::runtime_error if the file cannot be read.
+class KeysOfFile final : public KeyList {
+  public:
+    explicit KeysOfFile(const std::filesystem::path& file) : file_(file, std::ios::binary) {
+        std::error_code error;
+        const auto size = std::filesystem::file_size(file, error);
+        if (error || !file_) throw std::runtime_error("cannot read " + file.string());
+        // A file that has changed is another one.
+        description =
+            "file " + std::filesystem::absolute(file).string() + " of " + std::to_string(size) +
+            " bytes, written at " +
+            std::to_string(std::filesystem::last_write_time(file).time_since_epoch().count());
+    }
+    KeyPage read(const std::string& position, std::size_t limit) override {
+        std::int64_t offset = 0;
+        std::from_chars(position.data(), position.data() + position.size(), offset);
+        file_.clear();
+        file_.seekg(offset);
+        KeyPage page;
+        for (std::string line; page.keys.size() < limit && std::getline(file_, line);) {
+            // The last line may have no end.
+            offset += static_cast<std::int64_t>(line.size()) + (file_.eof() ? 0 : 1);
+            if (line.ends_with('\r')) line.pop_back();
+            if (!line.empty()) page.keys.push_back(std::move(line));
+        }
+        if (file_.bad()) throw std::runtime_error("the file cannot be read any more");
+        page.position = std::to_string(offset);
+        page.end = page.keys.size() < limit;
+        return page;
+    }
+
+  private:
+    std::ifstream file_;
 };
 
 // Which of its key sources the list is about.
@@ -97,10 +168,7 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
         return exit_ok;
     }
     std::cout << "would claim " << options.meaning << ", the first of them:\n";
-    for (const auto& key : keys) {
-        std::cout << "  " << key["key"].get<std::string>() << ' ' << key["fault"].get<std::string>()
-                  << '\n';
-    }
+    for (const auto& key : keys) std::cout << filled("  {key} {fault}\n", key);
     std::cout << effect << "\nnothing was changed; do it with --yes\n";
     return exit_ok;
 }
@@ -163,7 +231,7 @@ int import_all(const ImportArguments& arguments) {
     options.meaning = "keys of " + target.scope.operation + " as " + kind +
                       (arguments.tenant.empty() ? "" : " of tenant " + arguments.tenant);
     options.key = reader_of(arguments, target, kind);
-    options.stopped = [] { return stop_requested(); };
+    options.stopped = stop_requested;
     if (!arguments.yes) return tell(arguments, *list, options, target.effect);
     const StopRequest stop;
     RegisteredLedger registered = target.register_source(connection);
@@ -178,6 +246,7 @@ int import_all(const ImportArguments& arguments) {
 
 void add_import(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<ImportArguments>();
+    arguments->ledger = OnceOptions{}.ledger;
     CLI::App* command = add_operator_command(
         program, commands, "import",
         "Claim keys that were handled before, from a table or a file (a dry run first)", arguments,

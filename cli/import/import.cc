@@ -37,7 +37,7 @@ class Import {
 
   private:
     void begin() {
-        const std::string description = list_.description() + ", " + options_.meaning;
+        const std::string description = list_.description + ", " + options_.meaning;
         const QueryResult row =
             connection_.query(sql::import_begin, Parameters{}
                                                      .integer(options_.ledger)
