@@ -5,11 +5,8 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/configuration/load.h"
@@ -89,12 +86,10 @@ void complete(ProduceArguments& arguments) {
 
 void show(const ProduceArguments& arguments, const ProductionTotals& totals) {
     if (arguments.json) {
-        std::printf(
-            "{\"records\": %lld, \"unique_keys\": %lld, \"repeats\": %lld, "
-            "\"failed\": %lld, \"bad_lines\": %lld}\n",
-            static_cast<long long>(totals.records), static_cast<long long>(totals.unique_keys),
-            static_cast<long long>(totals.repeats), static_cast<long long>(totals.failed),
-            static_cast<long long>(totals.bad_lines));
+        std::cout << "{\"records\": " << totals.records
+                  << ", \"unique_keys\": " << totals.unique_keys
+                  << ", \"repeats\": " << totals.repeats << ", \"failed\": " << totals.failed
+                  << ", \"bad_lines\": " << totals.bad_lines << "}\n";
         return;
     }
     const std::pair<const char*, std::int64_t> lines[] = {{"records", totals.records},
@@ -102,8 +97,10 @@ void show(const ProduceArguments& arguments, const ProductionTotals& totals) {
                                                           {"repeats", totals.repeats},
                                                           {"failed", totals.failed},
                                                           {"bad lines", totals.bad_lines}};
-    for (const auto& [name, count] : lines)
-        std::printf("%-12s %12lld\n", name, static_cast<long long>(count));
+    for (const auto& [name, count] : lines) {
+        std::cout << std::left << std::setw(12) << name << ' ' << std::right << std::setw(12)
+                  << count << '\n';
+    }
 }
 
 int run(ProduceArguments& arguments) {
@@ -117,7 +114,7 @@ int run(ProduceArguments& arguments) {
         const StopRequest stop;
         const bool terminal = isatty(STDERR_FILENO) != 0;
         ProductionOptions& production = arguments.production;
-        production.stopped = [] { return stop_requested(); };
+        production.stopped = stop_requested;
         production.report = [terminal](const std::string& reason) {
             std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", reason.c_str());
         };
@@ -132,12 +129,11 @@ int run(ProduceArguments& arguments) {
         if (terminal) std::fputs("\r\x1b[K", stderr);
         show(arguments, totals);
         if (totals.failed > 0)
-            std::fprintf(stderr, "%lld records did not arrive: %s\n",
-                         static_cast<long long>(totals.failed), totals.first_failure.c_str());
+            std::cerr << totals.failed << " records did not arrive: " << totals.first_failure
+                      << '\n';
         if (totals.bad_lines > 0 && !production.skip_bad_lines)
-            std::fprintf(stderr,
-                         "Reading stopped at the bad line; the lines before it were produced. "
-                         "--skip-bad-lines continues after one.\n");
+            std::cerr << "Reading stopped at the bad line; the lines before it were produced. "
+                         "--skip-bad-lines continues after one.\n";
         if (stop_requested()) return exit_interrupted;
         return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
     } catch (const UsageError& error) {
