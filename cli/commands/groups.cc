@@ -36,7 +36,7 @@ int list(const GroupsOptions& options) {
 }
 
 // The group, and the topic that is named.
-Parameters named(const GroupsOptions& options) {
+Parameters group_and_topic(const GroupsOptions& options) {
     return Parameters{}.text(options.group).optional_text(unless_empty(options.topic));
 }
 
@@ -63,7 +63,7 @@ int retire(const GroupsOptions& options) {
     OwnedTransaction transaction(connection);
     if (options.ledger.empty() && options.partition < 0 && !options.undo) {
         // A replay is no group; it has a name like one, under which its fences are.
-        note(options, transaction.query(sql::groups_end_replay, named(options)),
+        note(options, transaction.query(sql::groups_end_replay, group_and_topic(options)),
              {"topic", "replay"},
              std::string(options.yes ? "ended" : "would be ended") +
                  ": replay {replay} of topic {topic}, and keeps what it has done so far",
@@ -75,17 +75,18 @@ int retire(const GroupsOptions& options) {
         note(
             options,
             transaction.query(options.undo ? sql::groups_restore_fences : sql::groups_retire_fences,
-                              named(options).optional_integer(partition)),
+                              group_and_topic(options).optional_integer(partition)),
             {"topic", "partition", "next_offset", "moved_at"},
             verb + ": {topic} partition {partition} at {next_offset}, last moved {moved_at}",
             changed);
     }
     // One ledger's feed alone, where a ledger is named: the topic is read on, into another one.
     if (options.partition < 0) {
-        note(options,
-             transaction.query(options.undo ? sql::groups_restore_feeds : sql::groups_retire_feeds,
-                               named(options).optional_text(unless_empty(options.ledger))),
-             {"topic", "ledger"}, verb + ": {topic} as a feed of ledger {ledger}", changed);
+        note(
+            options,
+            transaction.query(options.undo ? sql::groups_restore_feeds : sql::groups_retire_feeds,
+                              group_and_topic(options).optional_text(unless_empty(options.ledger))),
+            {"topic", "ledger"}, verb + ": {topic} as a feed of ledger {ledger}", changed);
     }
     if (options.yes) transaction.commit();
     if (options.json) {

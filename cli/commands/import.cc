@@ -174,17 +174,14 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
 }
 
 int show(const ImportArguments& arguments, const ImportReport& report) {
+    const nlohmann::json said{{"claimed", report.claimed},   {"known", report.known},
+                              {"refused", report.refused},   {"resumed", report.resumed},
+                              {"finished", report.finished}, {"done", true}};
     if (arguments.json) {
-        print_json({{"claimed", report.claimed},
-                    {"known", report.known},
-                    {"refused", report.refused},
-                    {"resumed", report.resumed},
-                    {"finished", report.finished},
-                    {"done", true}});
+        print_json(said);
     } else {
-        std::cout << (report.resumed ? "continued; altogether " : "") << "claimed "
-                  << report.claimed << ", known before " << report.known << ", refused "
-                  << report.refused << '\n';
+        std::cout << (report.resumed ? "continued; altogether " : "")
+                  << filled("claimed {claimed}, known before {known}, refused {refused}\n", said);
     }
     if (report.refused > 0 && !report.first_fault.empty()) {
         std::cerr << "onceward: the first key that no message could carry: " << report.first_fault

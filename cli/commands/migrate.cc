@@ -2,14 +2,11 @@
 // DBA runs DDL.
 
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
 
 namespace onceward {
@@ -84,12 +81,9 @@ int down(const MigrateOptions& options) {
 int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
     Connection connection(setup.connection);
     bool complete = true;
-    TextTable table({"number", "name", "standing", "applied at"});
     nlohmann::json list = nlohmann::json::array();
     for (const MigrationStatus& entry : migration_status(connection)) {
         complete = complete && entry.standing == MigrationStatus::Standing::applied;
-        table.add({std::to_string(entry.number), entry.name, std::string(to_text(entry.standing)),
-                   entry.applied_at});
         list.push_back({{"number", entry.number},
                         {"name", entry.name},
                         {"standing", to_text(entry.standing)},
@@ -98,7 +92,7 @@ int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
     if (options.json) {
         print_json({{"schema", connection.schema()}, {"complete", complete}, {"migrations", list}});
     } else {
-        table.print(std::cout);
+        print_table({"number", "name", "standing", "applied at=applied_at"}, list);
     }
     return complete ? exit_ok : exit_failure;
 }
@@ -119,9 +113,7 @@ int script(const MigrateOptions& options) {
         schema = options.config_given ? operator_setup(options, "migrate").connection.schema
                                       : ConnectionOptions{}.schema;
     }
-    const auto role =
-        options.grant_to.empty() ? std::nullopt : std::optional<std::string>(options.grant_to);
-    std::cout << migration_script(schema, options.after, role);
+    std::cout << migration_script(schema, options.after, unless_empty(options.grant_to));
     return exit_ok;
 }
 

@@ -5,7 +5,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/operator/offsets_move.h"
-#include "cli/operator/offsets_skip.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
@@ -148,8 +147,7 @@ int show(const OffsetsOptions& options) {
 }
 
 std::string describe(const FenceMovePlan& plan) {
-    const std::string where =
-        plan.partition.topic + " partition " + std::to_string(plan.partition.partition.raw());
+    const std::string where = named(plan.partition);
     if (!plan.from) return where + ": a new fence at " + std::to_string(plan.to.raw());
     const std::int64_t step = plan.to.raw() - plan.from->raw();
     std::string text = where + ": from " + std::to_string(plan.from->raw()) + " to " +

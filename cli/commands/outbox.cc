@@ -48,7 +48,7 @@ std::string relay_text(const nlohmann::json& relay) {
     return text;
 }
 
-void print_text(const nlohmann::json& groups) {
+void print_groups(const nlohmann::json& groups) {
     nlohmann::json waiting = nlohmann::json::array();
     for (const auto& group : groups) {
         for (nlohmann::json topic : group["topics"]) {
@@ -79,7 +79,7 @@ int outbox(const OperatorOptions& options) {
     if (options.json) {
         print_json(found.rows);
     } else {
-        print_text(found.rows);
+        print_groups(found.rows);
     }
     return found.code;
 }

@@ -2,7 +2,6 @@
 // without a rebalance.
 
 #include <iostream>
-#include <memory>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
@@ -12,16 +11,12 @@
 namespace onceward {
 namespace {
 
-struct PauseOptions : OperatorOptions {
-    std::string topic;
-};
-
 struct Target {
     OperatorSetup setup;
     std::string group;
 };
 
-Target target_of(const PauseOptions& options, const std::string& command) {
+Target target_of(const OperatorOptions& options, const std::string& command) {
     Target target{operator_setup(options, command, options.topic), {}};
     target.group = group_of(target.setup, options.group);
     if (!target.setup.configuration || !options.group.empty()) return target;
@@ -31,7 +26,7 @@ Target target_of(const PauseOptions& options, const std::string& command) {
     throw UsageError("topic " + options.topic + " is on " + database_text(database));
 }
 
-int pause(const PauseOptions& options) {
+int pause(const OperatorOptions& options) {
     const Target target = target_of(options, "pause");
     Connection connection = writing_session(target.setup);
     const QueryResult paused =
@@ -43,7 +38,7 @@ int pause(const PauseOptions& options) {
     return exit_ok;
 }
 
-int resume(const PauseOptions& options) {
+int resume(const OperatorOptions& options) {
     const Target target = target_of(options, "resume");
     Connection connection = writing_session(target.setup);
     const QueryResult ended =
@@ -58,8 +53,8 @@ int resume(const PauseOptions& options) {
 }
 
 CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
-              int (*work)(const PauseOptions&)) {
-    auto options = std::make_shared<PauseOptions>();
+              int (*work)(const OperatorOptions&)) {
+    auto options = std::make_shared<OperatorOptions>();
     CLI::App* command = add_operator_command(program, commands, name, text, options, work);
     command->add_option("topic", options->topic, "The topic's name")->required();
     add_group_option(*command, *options);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/commands/commands.h"
@@ -13,7 +11,7 @@
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/mutants.h"
 #include "dedup/fence/fence.h"
@@ -22,7 +20,6 @@ namespace onceward {
 namespace {
 
 struct ReplayArguments : OperatorOptions {
-    std::string topic;
     std::vector<int> partitions;
     std::string from;
     std::string to;
@@ -176,22 +173,23 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
 
 int show(const ReplayArguments& arguments, const KnownReplay& replay, const ReplayReport& report) {
     const Totals& totals = report.totals;
+    const nlohmann::json said{{"replay", replay.number},
+                              {"ranges", ranges_json(replay.ranges)},
+                              {"messages", totals.passed()},
+                              {"applied", totals.applied},
+                              {"duplicates", totals.duplicates},
+                              {"conflicts", totals.conflicts},
+                              {"dead_lettered", totals.dead_lettered},
+                              {"skipped", totals.skipped},
+                              {"finished", report.finished},
+                              {"done", true}};
     if (arguments.json) {
-        print_json({{"replay", replay.number},
-                    {"ranges", ranges_json(replay.ranges)},
-                    {"messages", totals.passed()},
-                    {"applied", totals.applied},
-                    {"duplicates", totals.duplicates},
-                    {"conflicts", totals.conflicts},
-                    {"dead_lettered", totals.dead_lettered},
-                    {"skipped", totals.skipped},
-                    {"finished", report.finished},
-                    {"done", true}});
+        print_json(said);
     } else {
-        std::cout << "replay " << replay.number << ": messages " << totals.passed() << ", applied "
-                  << totals.applied << ", duplicates " << totals.duplicates << ", conflicts "
-                  << totals.conflicts << ", dead letters " << totals.dead_lettered << ", skipped "
-                  << totals.skipped << '\n';
+        std::cout << filled(
+            "replay {replay}: messages {messages}, applied {applied}, duplicates {duplicates}, "
+            "conflicts {conflicts}, dead letters {dead_lettered}, skipped {skipped}\n",
+            said);
     }
     if (report.finished) return exit_ok;
     std::cerr << "onceward: interrupted; run it again to continue\n";
@@ -209,7 +207,7 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
     options.worker.postgres.statement_timeout = setup.configuration->postgres.statement_timeout;
     options.identity = identity;
     options.dedup = !arguments.without_dedup;
-    options.stopped = [] { return stop_requested(); };
+    options.stopped = stop_requested;
     return options;
 }
 

@@ -66,8 +66,8 @@ int ask(const HealthOptions& options) {
     return answer.status == 200 ? exit_ok : exit_failure;
 }
 
-void add(CLI::App& program, Commands& commands, const char* name, const char* text,
-         int (*work)(const std::string&)) {
+void add_process(CLI::App& program, Commands& commands, const char* name, const char* text,
+                 int (*work)(const std::string&)) {
     CLI::App& command = *program.add_subcommand(name, text);
     auto file = std::make_shared<std::string>("onceward.yaml");
     command.add_option("-c,--config", *file, "The configuration")->capture_default_str();
@@ -77,13 +77,15 @@ void add(CLI::App& program, Commands& commands, const char* name, const char* te
 }  // namespace
 
 void add_run(CLI::App& program, Commands& commands) {
-    add(program, commands, "run",
+    add_process(
+        program, commands, "run",
         "Consume the configured topics until SIGTERM, which drains; a second one leaves at once.",
         run);
 }
 
 void add_serve(CLI::App& program, Commands& commands) {
-    add(program, commands, "serve",
+    add_process(
+        program, commands, "serve",
         "Serve the configured HTTP routes until SIGTERM, which answers what is under way; a second "
         "one leaves at once.",
         serve);

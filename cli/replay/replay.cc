@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int most_replay_tries = 100;  // that fail one after another
-constexpr std::chrono::seconds read_limit{60};
+constexpr std::chrono::seconds longest_read{60};
 
 std::string offsets_text(Offset begin, Offset end) {
     return "offsets " + std::to_string(begin.raw()) + " to " + std::to_string(end.raw() - 1);
@@ -203,7 +203,7 @@ class Replay {
         sampler_.open({partition, position, range.end});
         while (position < range.end && !stopped()) {
             const BatchLimits& limits = options_.worker.batch;
-            RecordPage page = sampler_.page(limits.messages, limits.bytes, read_limit);
+            RecordPage page = sampler_.page(limits.messages, limits.bytes, longest_read);
             Chunk chunk;
             LeaderEpoch leader_epoch{-1};
             for (Record& record : page.records) {

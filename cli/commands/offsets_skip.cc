@@ -1,19 +1,17 @@
-#include "cli/operator/offsets_skip.h"
+// `onceward offsets skip` and `offsets retry`: what an operator does about a partition that halted
+// at records that cannot be read.
 
 #include <chrono>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 
+#include "cli/commands/commands.h"
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/range_reader.h"
-#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -21,26 +19,10 @@ namespace {
 constexpr std::chrono::seconds look_limit{10};  // for each offset that is checked
 
 struct SkipOptions : OperatorOptions {
-    std::string topic;
-    int partition = 0;
     std::int64_t offset = 0;
     std::optional<std::int64_t> to;
     TopicPartition where() const { return {topic, Partition{partition}}; }
 };
-
-std::string named(const TopicPartition& partition) {
-    return partition.topic + " partition " + std::to_string(partition.partition.raw());
-}
-
-// None: there is no fence.
-std::optional<Offset> fence_of(Connection& connection, const std::string& group,
-                               const TopicPartition& partition) {
-    const QueryResult row = connection.query(
-        sql::offsets_list,
-        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
-    if (row.rows() == 0) return std::nullopt;
-    return Offset{row.integer(0, 2)};
-}
 
 // Reads the log from the damaged offset on.
 Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
