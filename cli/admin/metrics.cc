@@ -319,14 +319,11 @@ std::string metrics_text(const ProcessStatus& process) {
     Families families;
     WorkerCounts counts = process.of_ended_workers;
     std::vector<HaltedPartition> halted;
+    std::map<std::string, int> paused;
     for (const WorkerState& worker : process.workers) {
         if (!worker.status) continue;
         counts += worker.status->counts;
         halted.insert(halted.end(), worker.status->halted.begin(), worker.status->halted.end());
-    }
-    std::map<std::string, int> paused;
-    for (const WorkerState& worker : process.workers) {
-        if (!worker.status) continue;
         for (const auto& [partition, reason] : worker.status->paused) ++paused[partition.topic];
     }
     add_counts(families, counts);

@@ -197,17 +197,15 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                                           .by_key = by_key,
                                           .stopped = stop_requested});
     const auto all = static_cast<std::int64_t>(plan.letters.size());
-    if (options.json) {
-        print_json({{"picked", all},
-                    {"delivered", report.delivered},
-                    {"exhausted", plan.exhausted},
-                    {"uncertain", plan.uncertain},
-                    {"behind", plan.behind},
-                    {"reopened", report.reopened},
-                    {"done", report.delivered == all}});
-    } else {
-        std::cout << "sent again " << report.delivered << " of " << all << '\n';
-    }
+    print_answer(options.json,
+                 {{"picked", all},
+                  {"delivered", report.delivered},
+                  {"exhausted", plan.exhausted},
+                  {"uncertain", plan.uncertain},
+                  {"behind", plan.behind},
+                  {"reopened", report.reopened},
+                  {"done", report.delivered == all}},
+                 "sent again {delivered} of {picked}\n");
     if (report.delivered == all) return exit_ok;
     const std::int64_t marked = all - report.delivered - report.reopened;
     if (marked > 0) {
@@ -249,19 +247,17 @@ int redrive_letters(const DlqOptions& options) {
                      "yet come before the copies\n";
     }
     if (options.really()) return run_redrive(options, connection, plan, setup, rules.by_key);
-    if (options.json) {
-        nlohmann::json letters = nlohmann::json::array();
-        for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
-        print_json({{"picked", plan.letters.size()},
-                    {"exhausted", plan.exhausted},
-                    {"uncertain", plan.uncertain},
-                    {"behind", plan.behind},
-                    {"letters", letters},
-                    {"done", false}});
-        return exit_ok;
-    }
-    std::cout << "would send again " << plan.letters.size() << " to " << options.topic
-              << "\nnothing was changed; do it with --yes\n";
+    nlohmann::json letters = nlohmann::json::array();
+    for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
+    print_answer(options.json,
+                 {{"picked", plan.letters.size()},
+                  {"exhausted", plan.exhausted},
+                  {"uncertain", plan.uncertain},
+                  {"behind", plan.behind},
+                  {"letters", letters},
+                  {"done", false}},
+                 "would send again {picked} to " + options.topic +
+                     "\nnothing was changed; do it with --yes\n");
     return exit_ok;
 }
 
@@ -276,14 +272,12 @@ int discard(const DlqOptions& options) {
             connection.query(sql::dlq_discard, Parameters{}.integers(numbers).text(options.reason))
                 .integer(0, 0);
     }
-    if (options.json) {
-        print_json({{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}});
-    } else if (options.really()) {
-        std::cout << "discarded " << gone << "; discarded_dead_letters says who, when and why\n";
-    } else {
-        std::cout << "would discard " << numbers.size()
-                  << ", with their payloads\nnothing was changed; do it with --yes\n";
-    }
+    print_answer(options.json,
+                 {{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}},
+                 options.really()
+                     ? "discarded {discarded}; discarded_dead_letters says who, when and why\n"
+                     : "would discard {picked}, with their payloads\nnothing was changed; do it "
+                       "with --yes\n");
     return numbers.empty() ? exit_not_found : exit_ok;
 }
 

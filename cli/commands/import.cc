@@ -174,22 +174,20 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
 }
 
 int show(const ImportArguments& arguments, const ImportReport& report) {
-    const nlohmann::json said{{"claimed", report.claimed},   {"known", report.known},
-                              {"refused", report.refused},   {"resumed", report.resumed},
-                              {"finished", report.finished}, {"done", true}};
-    if (arguments.json) {
-        print_json(said);
-    } else {
-        std::cout << (report.resumed ? "continued; altogether " : "")
-                  << filled("claimed {claimed}, known before {known}, refused {refused}\n", said);
-    }
+    print_answer(arguments.json,
+                 {{"claimed", report.claimed},
+                  {"known", report.known},
+                  {"refused", report.refused},
+                  {"resumed", report.resumed},
+                  {"finished", report.finished},
+                  {"done", true}},
+                 std::string(report.resumed ? "continued; altogether " : "") +
+                     "claimed {claimed}, known before {known}, refused {refused}\n");
     if (report.refused > 0 && !report.first_fault.empty()) {
         std::cerr << "onceward: the first key that no message could carry: " << report.first_fault
                   << '\n';
     }
-    if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; run it again to continue\n";
-    return exit_interrupted;
+    return exit_of_run(report.finished);
 }
 
 ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup& setup,

@@ -77,19 +77,18 @@ int skip(const SkipOptions& options) {
             skip_range(connection, group, options.where(), begin, end, options.reason);
         if (!outcome.done) return not_there(options, group, outcome.fence);
     }
-    if (options.json) {
-        print_json({{"topic", options.topic},
-                    {"partition", options.partition},
-                    {"begin", begin.raw()},
-                    {"end", end.raw()},
-                    {"reason", options.reason},
-                    {"done", options.yes}});
-        return exit_ok;
-    }
-    std::cout << (options.yes ? "skipped " : "would skip ") << named(options.where())
-              << ": offsets " << begin.raw() << " to " << end.raw() - 1 << ", "
-              << end.raw() - begin.raw() << " of them, are NEVER applied\n";
-    if (!options.yes) std::cout << "nothing was changed; do it with --yes\n";
+    print_answer(options.json,
+                 {{"topic", options.topic},
+                  {"partition", options.partition},
+                  {"begin", begin.raw()},
+                  {"end", end.raw()},
+                  {"reason", options.reason},
+                  {"done", options.yes}},
+                 std::string(options.yes ? "skipped " : "would skip ") +
+                     "{topic} partition {partition}: offsets {begin} to " +
+                     std::to_string(end.raw() - 1) + ", " +
+                     std::to_string(end.raw() - begin.raw()) + " of them, are NEVER applied\n" +
+                     (options.yes ? "" : "nothing was changed; do it with --yes\n"));
     return exit_ok;
 }
 

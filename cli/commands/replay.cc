@@ -173,27 +173,21 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
 
 int show(const ReplayArguments& arguments, const KnownReplay& replay, const ReplayReport& report) {
     const Totals& totals = report.totals;
-    const nlohmann::json said{{"replay", replay.number},
-                              {"ranges", ranges_json(replay.ranges)},
-                              {"messages", totals.passed()},
-                              {"applied", totals.applied},
-                              {"duplicates", totals.duplicates},
-                              {"conflicts", totals.conflicts},
-                              {"dead_lettered", totals.dead_lettered},
-                              {"skipped", totals.skipped},
-                              {"finished", report.finished},
-                              {"done", true}};
-    if (arguments.json) {
-        print_json(said);
-    } else {
-        std::cout << filled(
-            "replay {replay}: messages {messages}, applied {applied}, duplicates {duplicates}, "
-            "conflicts {conflicts}, dead letters {dead_lettered}, skipped {skipped}\n",
-            said);
-    }
-    if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; run it again to continue\n";
-    return exit_interrupted;
+    print_answer(arguments.json,
+                 {{"replay", replay.number},
+                  {"ranges", ranges_json(replay.ranges)},
+                  {"messages", totals.passed()},
+                  {"applied", totals.applied},
+                  {"duplicates", totals.duplicates},
+                  {"conflicts", totals.conflicts},
+                  {"dead_lettered", totals.dead_lettered},
+                  {"skipped", totals.skipped},
+                  {"finished", report.finished},
+                  {"done", true}},
+                 "replay {replay}: messages {messages}, applied {applied}, duplicates "
+                 "{duplicates}, conflicts {conflicts}, dead letters {dead_lettered}, skipped "
+                 "{skipped}\n");
+    return exit_of_run(report.finished);
 }
 
 ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& setup,

@@ -47,20 +47,17 @@ int serve(const std::string& file) {
 int ask(const HealthOptions& options) {
     const Configuration configuration = load_or_throw(options.file);
     if (!configuration.admin) {
-        std::cerr << "onceward: admin.listen is off, so no process can be asked\n";
-        return exit_failure;
+        throw AdminError("admin.listen is off, so no process can be asked");
     }
     if (configuration.admin->port == 0) {
-        std::cerr << "onceward: admin.listen names port 0, so the system chose a port; name one\n";
-        return exit_failure;
+        throw AdminError("admin.listen names port 0, so the system chose a port; name one");
     }
     const AdminAnswer answer =
         ask_admin_port(*configuration.admin, options.ready ? "/readyz" : "/livez", health_timeout);
     if (answer.process != name_of(configuration.group)) {
-        std::cerr << "onceward: " << to_text(*configuration.admin)
-                  << " is held by a process of another group, not `" << configuration.group
-                  << "`, or not by Onceward; this configuration's process has no admin port\n";
-        return exit_failure;
+        throw AdminError(to_text(*configuration.admin) +
+                         " is held by a process of another group, not `" + configuration.group +
+                         "`, or not by Onceward; this configuration's process has no admin port");
     }
     std::cout << answer.body;
     return answer.status == 200 ? exit_ok : exit_failure;

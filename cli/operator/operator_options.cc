@@ -215,6 +215,12 @@ Collected collect(const std::vector<OperatorSetup>& setups,
     return found;
 }
 
+int exit_of_run(bool finished) {
+    if (finished) return exit_ok;
+    std::cerr << "onceward: interrupted; run it again to continue\n";
+    return exit_interrupted;
+}
+
 int run_operator_command(const std::function<int()>& work) {
     try {
         return work();

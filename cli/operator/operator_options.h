@@ -102,6 +102,9 @@ struct Collected {
 Collected collect(const std::vector<OperatorSetup>& setups,
                   const std::function<nlohmann::json(const OperatorSetup&)>& work);
 
+// exit_interrupted, which is said, unless the work is done.
+int exit_of_run(bool finished);
+
 // Runs a command's work; a UsageError becomes its line on standard error and exit_usage, and a
 // missing right two lines: the error, and how the role gets the right.
 int run_operator_command(const std::function<int()>& work);

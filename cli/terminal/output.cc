@@ -53,6 +53,11 @@ std::string filled(std::string_view sentence, const nlohmann::json& values) {
     }
 }
 
+void print_answer(bool json, const nlohmann::json& values, std::string_view sentence) {
+    if (json) return print_json(values);
+    std::cout << filled(sentence, values);
+}
+
 void TextTable::add(std::vector<std::string> row) {
     expects(row.size() == rows_.front().size(), "a row has as many cells as the header");
     rows_.push_back(std::move(row));

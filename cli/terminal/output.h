@@ -25,6 +25,9 @@ std::string json_text(const nlohmann::json& value);
 // The sentence, with each `{name}` replaced by the safe text of that value.
 std::string filled(std::string_view sentence, const nlohmann::json& values);
 
+// The values as JSON, or the sentence that is filled with them.
+void print_answer(bool json, const nlohmann::json& values, std::string_view sentence);
+
 // Rows in aligned columns.
 class TextTable {
   public:
