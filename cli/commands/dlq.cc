@@ -268,9 +268,8 @@ int discard(const DlqOptions& options) {
     const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
     std::int64_t gone = 0;
     if (options.really()) {
-        gone =
-            connection.query(sql::dlq_discard, Parameters{}.integers(numbers).text(options.reason))
-                .integer(0, 0);
+        gone = connection.query(sql::dlq_discard, Parameters::of(numbers, options.reason))
+                   .integer(0, 0);
     }
     print_answer(options.json,
                  {{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}},

@@ -43,7 +43,7 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
         }
     }
     if (ids.empty()) return nlohmann::json::array();
-    return rows_json(connection.query(sql::explain_outbox, Parameters{}.texts(names).digests(ids)),
+    return rows_json(connection.query(sql::explain_outbox, Parameters::of(names, ids)),
                      {"group", "topic", "id", "position", "created_at"});
 }
 
@@ -54,9 +54,9 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
     const QueryResult tables = connection.query(sql::explain_result_tables, {});
     for (int table = 0; table < tables.rows(); ++table) {
         try {
-            const QueryResult rows = connection.prepared(
-                sql::explain_results, Parameters{}.digests(digests).boolean(whole),
-                {{"table", tables.text(table, 2)}}, true);
+            const QueryResult rows =
+                connection.prepared(sql::explain_results, Parameters::of(digests, whole),
+                                    {{"table", tables.text(table, 2)}}, true);
             for (int row = 0; row < rows.rows(); ++row) {
                 list.push_back({{"ledger", tables.text(table, 0)},
                                 {"generation", tables.integer(table, 1)},
@@ -100,11 +100,10 @@ nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& d
 // this role may not read them.
 nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
                               const std::optional<std::string>& only) try {
-    nlohmann::json list =
-        rows_json(connection.query(sql::explain_discarded_dead_letters,
-                                   Parameters{}.digests(digests).optional_text(only)),
-                  {"number", "created_at", "group", "topic", "partition", "offset", "error_class",
-                   "sqlstate", "reason", "discarded_by", "discarded_at"});
+    nlohmann::json list = rows_json(
+        connection.query(sql::explain_discarded_dead_letters, Parameters::of(digests, only)),
+        {"number", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
+         "reason", "discarded_by", "discarded_at"});
     for (nlohmann::json& letter : list) letter["state"] = "discarded";
     return list;
 } catch (const PostgresError& error) {
@@ -215,11 +214,9 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const QueryResult rows =
-        connection.query(sql::explain_ledgers, Parameters{}
-                                                   .texts(sources)
-                                                   .boolean(of_operation_alone(question))
-                                                   .optional_text(unless_empty(group)));
+    const QueryResult rows = connection.query(
+        sql::explain_ledgers,
+        Parameters::of(sources, of_operation_alone(question), unless_empty(group)));
     nlohmann::json ledgers = nlohmann::json::array();
     for (int row = 0; row < rows.rows(); ++row) {
         const auto found = begun.find(std::string(rows.text(row, 0)));

@@ -65,10 +65,8 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                            (!setup.configuration && question.topic.empty());
     if (!has_group) group = group_of(setup, group);
     return connection.query(sql::erase_ledgers,
-                            Parameters{}
-                                .optional_text(unless_empty(options.ledger))
-                                .optional_text(unless_empty(group))
-                                .optional_text(unless_empty(named_source(question))));
+                            Parameters::of(unless_empty(options.ledger), unless_empty(group),
+                                           unless_empty(named_source(question))));
 }
 
 // The tenant's results in each of these that stores results: how many, or how many were erased.

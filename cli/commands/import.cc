@@ -58,8 +58,8 @@ class QueriedKeys final : public KeyList {
         const QueryResult rows =
             position.empty()
                 ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
-                : connection_.query(sql::import_next_keys,
-                                    Parameters{}.integer(most).text(position.substr(1)), names);
+                : connection_.query(sql::import_next_keys, Parameters::of(most, position.substr(1)),
+                                    names);
         KeyPage page;
         page.position = position;
         for (int row = 0; row < rows.rows(); ++row) page.keys.emplace_back(rows.text(row, 0));

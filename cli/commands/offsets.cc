@@ -23,9 +23,7 @@ struct OffsetsOptions : OperatorOptions {
 QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
                     int partition) {
     const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
-    return connection.query(
-        sql::offsets_list,
-        Parameters{}.text(group).optional_text(unless_empty(topic)).optional_integer(number));
+    return connection.query(sql::offsets_list, Parameters::of(group, unless_empty(topic), number));
 }
 
 Partition partition_in(const QueryResult& list, int row) {

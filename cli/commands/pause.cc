@@ -29,9 +29,8 @@ Target target_of(const OperatorOptions& options, const std::string& command) {
 int pause(const OperatorOptions& options) {
     const Target target = target_of(options, "pause");
     Connection connection = writing_session(target.setup);
-    const QueryResult paused =
-        connection.query(sql::pauses_begin,
-                         Parameters{}.text(target.group).text(options.topic).text(options.reason));
+    const QueryResult paused = connection.query(
+        sql::pauses_begin, Parameters::of(target.group, options.topic, options.reason));
     std::cout << options.topic << " is paused for group " << target.group << " since "
               << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
               << "workers look every second; the batch in flight ends first\n";
@@ -42,7 +41,7 @@ int resume(const OperatorOptions& options) {
     const Target target = target_of(options, "resume");
     Connection connection = writing_session(target.setup);
     const QueryResult ended =
-        connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
+        connection.query(sql::pauses_end, Parameters::of(target.group, options.topic));
     if (ended.rows() == 0) {
         std::cout << options.topic << " is not paused for group " << target.group << '\n';
         return exit_not_found;

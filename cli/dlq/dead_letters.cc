@@ -40,18 +40,14 @@ std::string from_base64(const std::string& text) {
 }  // namespace
 
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
-    const QueryResult rows = connection.prepared(sql::dlq_select,
-                                                 Parameters{}
-                                                     .text(filter.group)
-                                                     .optional_text(unless_empty(filter.topic))
-                                                     .texts(views(filter.classes))
-                                                     .optional_integer(count_of(filter.since))
-                                                     .optional_integer(count_of(filter.until))
-                                                     .optional_bytes(unless_empty(filter.key))
-                                                     .integers(filter.numbers)
-                                                     .texts(views(filter.states))
-                                                     .integer(filter.limit),
-                                                 {}, true);
+    const Parameters wanted =
+        Parameters::of(filter.group, unless_empty(filter.topic), views(filter.classes),
+                       count_of(filter.since), count_of(filter.until))
+            .optional_bytes(unless_empty(filter.key))
+            .integers(filter.numbers)
+            .texts(views(filter.states))
+            .integer(filter.limit);
+    const QueryResult rows = connection.prepared(sql::dlq_select, wanted, {}, true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };

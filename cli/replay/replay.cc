@@ -53,11 +53,8 @@ class Replayed final : public Sink {
             partitions.push_back(message->record.partition.raw());
             offsets.push_back(message->record.offset.raw());
         }
-        transaction.query(sql::replay_resolve, Parameters{}
-                                                   .text(context.consumer_group)
-                                                   .text(context.topic)
-                                                   .small_integers(partitions)
-                                                   .integers(offsets));
+        transaction.query(sql::replay_resolve, Parameters::of(context.consumer_group, context.topic,
+                                                              partitions, offsets));
     }
     std::vector<MessageResult> take_results() override { return sink_->take_results(); }
 
@@ -298,8 +295,7 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fe
 
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request) {
     const QueryResult row = connection.query(
-        sql::replay_find,
-        Parameters{}.text(request.group).text(request.topic).text(request.description));
+        sql::replay_find, Parameters::of(request.group, request.topic, request.description));
     if (row.rows() == 0) return std::nullopt;
     KnownReplay known;
     known.number = row.integer(0, 0);
@@ -315,13 +311,10 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
 }
 
 void begin_replay(Connection& connection, const ReplayRequest& request) {
-    connection.query(sql::replay_begin, Parameters{}
-                                            .text(request.group)
-                                            .text(request.topic)
-                                            .text(request.description)
-                                            .boolean(!request.dedup)
-                                            .text(ranges_json(request.ranges).dump())
-                                            .text(request.reason));
+    connection.query(
+        sql::replay_begin,
+        Parameters::of(request.group, request.topic, request.description, !request.dedup,
+                       ranges_json(request.ranges).dump(), request.reason));
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {
