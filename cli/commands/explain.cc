@@ -273,12 +273,11 @@ std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     const bool everywhere = of_whole_configuration(question);
     if (!everywhere) return {operator_setup(options, "explain", source_of(question))};
     std::vector<OperatorSetup> setups = operator_setups(options, "explain");
-    if (setups.empty() || !setups.front().configuration) {
-        throw UsageError(
-            "whose key is it? Give the configuration with -c, to check all of its topics and "
-            "routes; or name the message's topic with --topic, the request's route with --route, "
-            "or the operation of a call of once() with --operation");
-    }
+    usage_error_if(
+        setups.empty() || !setups.front().configuration,
+        "whose key is it? Give the configuration with -c, to check all of its topics and "
+        "routes; or name the message's topic with --topic, the request's route with --route, "
+        "or the operation of a call of once() with --operation");
     return setups;
 }
 
@@ -291,11 +290,10 @@ void throw_unless_any(const std::vector<KeySearch>& searches) {
             owners += (owners.empty() ? "" : ", ") + owner;
         }
     }
-    if (owners.empty()) {
-        throw UsageError(
-            "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
-            "source");
-    }
+    usage_error_if(
+        owners.empty(),
+        "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
+        "source");
     throw UsageError("keys of " + owners + " belong to tenants; name one: --tenant");
 }
 

@@ -95,17 +95,15 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
 
 // What names a key, and no ledger, would be passed over.
 void throw_unless_tenant_alone(const KeyQuestion& question) {
-    if (question.tenant.empty()) {
-        throw UsageError("name a key, or with --tenant whose results are to be erased");
-    }
-    if (!question.operation.empty()) {
-        throw UsageError(
-            "results are erased ledger by ledger, and an operation may have keys in several: name "
-            "one with --ledger");
-    }
-    if (!question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest) {
-        throw UsageError("--kind, --source and --digest belong to a key: name it");
-    }
+    usage_error_if(question.tenant.empty(),
+                   "name a key, or with --tenant whose results are to be erased");
+    usage_error_if(
+        !question.operation.empty(),
+        "results are erased ledger by ledger, and an operation may have keys in several: name "
+        "one with --ledger");
+    usage_error_if(
+        !question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest,
+        "--kind, --source and --digest belong to a key: name it");
 }
 
 int forget_tenant(const ForgetOptions& options) {

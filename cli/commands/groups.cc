@@ -51,9 +51,8 @@ void note(const GroupsOptions& options, const QueryResult& rows,
 }
 
 int retire(const GroupsOptions& options) {
-    if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
-        throw UsageError("--partition needs --topic and goes without --ledger");
-    }
+    usage_error_if(options.partition >= 0 && (options.topic.empty() || !options.ledger.empty()),
+                   "--partition needs --topic and goes without --ledger");
     Connection connection = writing_session(operator_setup(options, "groups", options.topic));
     require_version(connection);
     const std::string verb =

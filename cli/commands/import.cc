@@ -114,17 +114,13 @@ class KeysOfFile final : public KeyList {
 std::string kind_of_list(const ImportArguments& arguments, const KeyScope& scope) {
     std::string all;
     for (const std::string& kind : scope.kinds) all += (all.empty() ? "" : ", ") + kind;
-    if (arguments.kind.empty() && scope.kinds.size() != 1) {
-        throw UsageError("keys of " + scope.owner + " come as " + all +
-                         "; say which these are: --kind");
-    }
+    usage_error_if(arguments.kind.empty() && scope.kinds.size() != 1,
+                   "keys of " + scope.owner + " come as " + all + "; say which these are: --kind");
     const std::string kind = arguments.kind.empty() ? scope.kinds.front() : arguments.kind;
-    if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) {
-        throw UsageError("keys of " + scope.owner + " come as " + all + ", not as " + kind);
-    }
-    if (kind == "cloudevents" && arguments.cloudevents_source.empty()) {
-        throw UsageError("a CloudEvent's key is its id and --source, its source");
-    }
+    usage_error_if(std::ranges::find(scope.kinds, kind) == scope.kinds.end(),
+                   "keys of " + scope.owner + " come as " + all + ", not as " + kind);
+    usage_error_if(kind == "cloudevents" && arguments.cloudevents_source.empty(),
+                   "a CloudEvent's key is its id and --source, its source");
     return kind;
 }
 
@@ -144,9 +140,8 @@ std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& 
 }
 
 std::unique_ptr<KeyList> list_of(const ImportArguments& arguments, const OperatorSetup& setup) {
-    if (arguments.query.empty() == arguments.file.empty()) {
-        throw UsageError("name the keys with --query or with --file");
-    }
+    usage_error_if(arguments.query.empty() == arguments.file.empty(),
+                   "name the keys with --query or with --file");
     if (!arguments.file.empty()) return std::make_unique<KeysOfFile>(arguments.file);
     ConnectionOptions options = setup.connection;
     if (!arguments.from.empty()) options.dsn = arguments.from;
@@ -199,20 +194,18 @@ ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup&
         configuration_of(setup, "the configuration says what a key is: give it with -c");
     ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
                                                   : target_of_route(configuration, arguments.route);
-    if (target.scope.has_tenant == arguments.tenant.empty()) {
-        throw UsageError("keys of " + target.scope.owner +
-                         (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
-                                                   : " belong to no tenant"));
-    }
+    usage_error_if(target.scope.has_tenant == arguments.tenant.empty(),
+                   "keys of " + target.scope.owner +
+                       (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
+                                                 : " belong to no tenant"));
     return target;
 }
 
 int import_all(const ImportArguments& arguments) {
-    if (arguments.topic.empty() && arguments.route.empty() && arguments.operation.empty()) {
-        throw UsageError(
-            "whose keys are they? Name a topic with --topic, a route with --route, or what once() "
-            "is called for with --operation");
-    }
+    usage_error_if(
+        arguments.topic.empty() && arguments.route.empty() && arguments.operation.empty(),
+        "whose keys are they? Name a topic with --topic, a route with --route, or what once() "
+        "is called for with --operation");
     const OperatorSetup setup = operator_setup(
         arguments, "import", arguments.route.empty() ? arguments.topic : arguments.route);
     Connection connection = writing_session(setup);

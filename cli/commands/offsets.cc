@@ -70,10 +70,8 @@ void require_partition(BrokerView& log, const TopicPartition& partition) {
     } catch (const KafkaError&) {
         return;
     }
-    if (count == 0) {
-        throw UsageError("Kafka has no topic " + partition.topic +
-                         ", or this user may not describe it");
-    }
+    usage_error_if(count == 0,
+                   "Kafka has no topic " + partition.topic + ", or this user may not describe it");
     if (partition.partition.raw() < count) return;
     throw UsageError("topic " + partition.topic + " has no partition " +
                      std::to_string(partition.partition.raw()) + " in Kafka: it has " +
@@ -188,12 +186,10 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     const FencePosition position = parse_position(options.position);
     if (options.topic.empty()) throw UsageError("--set needs --topic");
     const bool needs_log = position.kind != FencePosition::Kind::offset;
-    if (!needs_log && options.partition < 0)
-        throw UsageError("--set with an offset needs --partition");
-    if (needs_log && !setup.configuration) {
-        throw UsageError("`" + options.position +
-                         "` is asked of the brokers: give a configuration with -c, or an offset");
-    }
+    usage_error_if(!needs_log && options.partition < 0, "--set with an offset needs --partition");
+    usage_error_if(needs_log && !setup.configuration,
+                   "`" + options.position +
+                       "` is asked of the brokers: give a configuration with -c, or an offset");
     std::vector<TopicPartition> partitions;
     if (options.partition >= 0) {
         partitions.push_back({options.topic, Partition{options.partition}});
@@ -203,10 +199,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
             partitions.push_back({options.topic, partition_in(list, row)});
         }
     }
-    if (partitions.empty()) {
-        throw UsageError("group " + group + " has no fence of topic " + options.topic +
-                         " yet; name a --partition to make one");
-    }
+    usage_error_if(partitions.empty(), "group " + group + " has no fence of topic " +
+                                           options.topic + " yet; name a --partition to make one");
     std::optional<BrokerView> log;
     if (setup.configuration) log.emplace(setup.configuration->kafka);
     if (log && options.partition >= 0) require_partition(*log, partitions.front());
@@ -229,14 +223,11 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
 }
 
 int offsets(const OffsetsOptions& options) {
-    if (options.adopt && options.position.empty()) {
-        throw UsageError(
-            "--adopt-topic-id needs --set: where does the new log begin for this group?");
-    }
+    usage_error_if(options.adopt && options.position.empty(),
+                   "--adopt-topic-id needs --set: where does the new log begin for this group?");
     if (options.position.empty()) return show(options);
-    if (options.yes && options.reason.empty()) {
-        throw UsageError("why is the fence moved? Say it with --reason; it is kept in fence_moves");
-    }
+    usage_error_if(options.yes && options.reason.empty(),
+                   "why is the fence moved? Say it with --reason; it is kept in fence_moves");
     const OperatorSetup setup = operator_setup(options, "offsets", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection = writing_session(setup);

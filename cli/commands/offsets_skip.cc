@@ -64,9 +64,8 @@ int skip(const SkipOptions& options) {
     const OperatorSetup setup = operator_setup(options, "offsets skip", options.topic);
     const std::string group = group_of(setup, options.group);
     if (options.reason.empty()) throw UsageError("why? Say it with --reason");
-    if (options.to && *options.to <= options.offset) {
-        throw UsageError("--to is the first offset after the range, above --offset");
-    }
+    usage_error_if(options.to && *options.to <= options.offset,
+                   "--to is the first offset after the range, above --offset");
     Connection connection = writing_session(setup);
     const Offset begin{options.offset};
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
@@ -99,9 +98,8 @@ int retry(const SkipOptions& options) {
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
     if (!fence) return not_there(options, group, fence);
     const SkipOutcome outcome = skip_range(connection, group, options.where(), *fence, *fence, "");
-    if (!outcome.done) {
-        throw UsageError(named(options.where()) + " moved meanwhile, so that it is not halted");
-    }
+    usage_error_if(!outcome.done,
+                   named(options.where()) + " moved meanwhile, so that it is not halted");
     std::cout << named(options.where()) << " is tried again from " << fence->raw() << '\n';
     return exit_ok;
 }

@@ -58,8 +58,8 @@ void take_configuration(ProduceArguments& arguments) {
 void take_properties(ProduceArguments& arguments) {
     for (const std::string& property : arguments.properties) {
         const std::size_t equals = property.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw UsageError("-X " + property + ": write it as name=value");
+        usage_error_if(equals == std::string::npos || equals == 0,
+                       "-X " + property + ": write it as name=value");
         arguments.production.producer.properties[property.substr(0, equals)] =
             property.substr(equals + 1);
     }
@@ -69,17 +69,18 @@ void complete(ProduceArguments& arguments) {
     ProductionOptions& production = arguments.production;
     if (!arguments.configuration.empty()) take_configuration(arguments);
     take_properties(arguments);
-    if (production.producer.bootstrap_servers.empty())
-        throw UsageError("no broker is named: give --bootstrap-server HOST:PORT, or -c FILE");
+    usage_error_if(production.producer.bootstrap_servers.empty(),
+                   "no broker is named: give --bootstrap-server HOST:PORT, or -c FILE");
     if (production.topic.empty()) throw UsageError("no topic is named: give --topic NAME");
     if (!arguments.format.empty()) {
         production.format.format = arguments.format == "protobuf" ? Format::protobuf : Format::json;
     }
-    if (production.format.format == Format::raw)
-        throw UsageError("topic " + production.topic +
-                         " is raw in the configuration: say --format json or protobuf");
-    if (production.format.format == Format::protobuf && production.format.message.empty())
-        throw UsageError("--format protobuf needs --message NAME and --descriptor-set or --proto");
+    usage_error_if(production.format.format == Format::raw,
+                   "topic " + production.topic +
+                       " is raw in the configuration: say --format json or protobuf");
+    usage_error_if(
+        production.format.format == Format::protobuf && production.format.message.empty(),
+        "--format protobuf needs --message NAME and --descriptor-set or --proto");
     const bool named_csv = arguments.input.ends_with(".csv");
     production.csv = arguments.input_format.empty() ? named_csv : arguments.input_format == "csv";
 }

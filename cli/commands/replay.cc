@@ -33,16 +33,14 @@ const TopicConfiguration& topic_of(const ReplayArguments& arguments, const Opera
         setup, "the configuration says how a message is read and applied: give it with -c");
     const TopicConfiguration& topic = topic_named(configuration, arguments.topic);
     const LedgerOptions& ledger = configuration.ledgers.at(topic.ledger);
-    if (ledger.store == StoreKind::lease) {
-        throw UsageError(
-            "with store: lease each call has its lease, and only workers call: `onceward dlq "
-            "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
-    }
-    if (ledger.reach == Reach::partition && !arguments.without_dedup) {
-        throw UsageError(
-            "with reach: partition only a partition's owner may claim: move its fence back with "
-            "`onceward offsets --set`, which reads it again with dedup");
-    }
+    usage_error_if(
+        ledger.store == StoreKind::lease,
+        "with store: lease each call has its lease, and only workers call: `onceward dlq "
+        "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
+    usage_error_if(
+        ledger.reach == Reach::partition && !arguments.without_dedup,
+        "with reach: partition only a partition's owner may claim: move its fence back with "
+        "`onceward offsets --set`, which reads it again with dedup");
     return topic;
 }
 
@@ -87,10 +85,9 @@ void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup
         planned.warnings.push_back(name + ": group " + group + " has read nothing of it yet");
         return;
     }
-    if (!same_log(*fence, identity)) {
-        throw UsageError("topic " + partition.topic +
-                         " was recreated, and the group's fences refer to the old log");
-    }
+    usage_error_if(
+        !same_log(*fence, identity),
+        "topic " + partition.topic + " was recreated, and the group's fences refer to the old log");
     const ReplayRange wanted{
         partition.partition,
         resolve_position(&log, partition, parse_position(arguments.from, "--from")),
@@ -127,9 +124,8 @@ Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& s
     const bool by_offset =
         parse_position(arguments.from, "--from").kind == FencePosition::Kind::offset ||
         parse_position(arguments.to, "--to").kind == FencePosition::Kind::offset;
-    if (by_offset && partitions.size() != 1) {
-        throw UsageError("an offset needs its --partition: name it, or give times");
-    }
+    usage_error_if(by_offset && partitions.size() != 1,
+                   "an offset needs its --partition: name it, or give times");
     if (partitions.empty()) {
         partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
         std::iota(partitions.begin(), partitions.end(), 0);

@@ -194,9 +194,8 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
 
 int run_once(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
-    if (!setups.empty() && !setups.front().configuration) {
-        throw UsageError("the configuration says when a generation is full: give it with -c");
-    }
+    usage_error_if(!setups.empty() && !setups.front().configuration,
+                   "the configuration says when a generation is full: give it with -c");
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         std::optional<Connection> connection(writing_session(setup));

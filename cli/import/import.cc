@@ -27,7 +27,6 @@ class Import {
         while (!options_.stopped || !options_.stopped()) {
             const KeyPage page = list_.read(position_, options_.page);
             take(page);
-            if (options_.progress) options_.progress(report_);
             if (!page.end) continue;
             finish();
             break;

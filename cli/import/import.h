@@ -58,8 +58,6 @@ struct ImportOptions {
     std::string meaning;
     std::function<ImportedKey(const std::string& key)> key;
     std::function<bool()> stopped;
-    // After each transaction.
-    std::function<void(const ImportReport&)> progress;
 };
 
 ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& list,

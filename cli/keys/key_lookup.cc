@@ -36,10 +36,8 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
                 .kinds = {"header:Idempotency-Key"},
                 .quotable = {"header:Idempotency-Key"}};
     }
-    if (question.operation.empty() && question.group.empty()) {
-        throw UsageError(
-            "which consumer group? Name it with --group, or give a configuration with -c");
-    }
+    usage_error_if(question.operation.empty() && question.group.empty(),
+                   "which consumer group? Name it with --group, or give a configuration with -c");
     return {.owner = "topic " + question.topic,
             .operation = question.group + "/" + question.topic,
             .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
@@ -76,13 +74,11 @@ KeyScope asked_scope(const KeyQuestion& question, const Configuration* configura
     KeyScope scope = scope_of_question(question, configuration);
     if (!question.operation.empty()) scope.operation = question.operation;
     if (!question.kinds.empty()) scope.kinds = question.kinds;
-    if (scope.has_tenant && question.tenant.empty()) {
-        throw UsageError("keys of " + scope.owner + " belong to tenants; name one: --tenant");
-    }
-    if (configuration != nullptr && !question.route.empty() && !scope.has_tenant &&
-        !question.tenant.empty()) {
-        throw UsageError("keys of " + scope.owner + " belong to no tenant");
-    }
+    usage_error_if(scope.has_tenant && question.tenant.empty(),
+                   "keys of " + scope.owner + " belong to tenants; name one: --tenant");
+    usage_error_if(configuration != nullptr && !question.route.empty() && !scope.has_tenant &&
+                       !question.tenant.empty(),
+                   "keys of " + scope.owner + " belong to no tenant");
     return scope;
 }
 
@@ -136,11 +132,10 @@ bool of_whole_configuration(const KeyQuestion& question) {
 }
 
 const std::string& source_of(const KeyQuestion& question) {
-    if (of_whole_configuration(question)) {
-        throw UsageError(
-            "whose key is it? Name the message's topic with --topic, the request's route with "
-            "--route, or the operation of a call of once() with --operation");
-    }
+    usage_error_if(
+        of_whole_configuration(question),
+        "whose key is it? Name the message's topic with --topic, the request's route with "
+        "--route, or the operation of a call of once() with --operation");
     return question.route.empty() ? question.topic : question.route;
 }
 

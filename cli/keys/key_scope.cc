@@ -35,13 +35,11 @@ KeyScope scope_of(const TopicConfiguration& topic) {
 
 KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route) {
     const std::string name = operation_of(route.options.pattern);
-    if (kept_of(configuration, route) == nullptr) {
-        throw UsageError("route " + name + " leads to topic " + route.topic.topic +
-                         ", and its consumer claims the keys: name it with --topic");
-    }
-    if (route.options.key.use == KeyUse::forbidden) {
-        throw UsageError("requests of route " + name + " have no keys");
-    }
+    usage_error_if(kept_of(configuration, route) == nullptr,
+                   "route " + name + " leads to topic " + route.topic.topic +
+                       ", and its consumer claims the keys: name it with --topic");
+    usage_error_if(route.options.key.use == KeyUse::forbidden,
+                   "requests of route " + name + " have no keys");
     KeyScope scope{.owner = "route " + name,
                    .operation = name,
                    .kinds = {request_kind(route.options)},

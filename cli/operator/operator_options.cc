@@ -28,10 +28,8 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
     };
     if (!options.database.empty()) {
         keep([&](const Configuration& part) { return part.database == options.database; });
-        if (parts.empty()) {
-            throw UsageError("the configuration has no topic or route on a database " +
-                             options.database);
-        }
+        usage_error_if(parts.empty(),
+                       "the configuration has no topic or route on a database " + options.database);
         return parts;
     }
     const auto has_it = [&](const Configuration& part) { return has_source(part, source); };
@@ -138,11 +136,10 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
     for (OperatorSetup& setup : setups) {
         if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
         if (!options.schema.empty()) setup.connection.schema = options.schema;
-        if (!valid_schema_name(setup.connection.schema)) {
-            throw UsageError(
-                "`" + setup.connection.schema +
+        usage_error_if(
+            !valid_schema_name(setup.connection.schema),
+            "`" + setup.connection.schema +
                 "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
-        }
         setup.connection.application_name = "onceward " + command;
         // A look-up over many claims, or a migration, takes the time that it takes.
         setup.connection.statement_timeout = std::chrono::milliseconds(0);
@@ -153,9 +150,8 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
                              const std::string& source) {
     std::vector<OperatorSetup> setups = operator_setups(options, command, source);
-    if (setups.empty()) {
-        throw UsageError("the configuration has nothing in PostgreSQL: its routes lead to topics");
-    }
+    usage_error_if(setups.empty(),
+                   "the configuration has nothing in PostgreSQL: its routes lead to topics");
     if (setups.size() > 1) throw name_one("this is for one server");
     return std::move(setups.front());
 }
