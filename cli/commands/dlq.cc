@@ -118,8 +118,7 @@ int show(const DlqOptions& options) {
     const std::vector<Letter> letters = select_letters(connection, filter);
     const std::vector<DeadLetterRecord> records = read_records(connection, filter.numbers);
     if (letters.empty() || records.empty()) {
-        std::cerr << "onceward: group " << filter.group << " has no dead letter " << options.number
-                  << '\n';
+        warn("group " + filter.group + " has no dead letter " + std::to_string(options.number));
         return exit_not_found;
     }
     const DeadLetterRecord& record = records.front();
@@ -164,27 +163,21 @@ bool keys_are_places(const KeyOptions& key) {
 }
 
 void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
-    if (plan.exhausted > 0) {
-        std::cerr << "onceward: " << plan.exhausted << " were sent again "
-                  << options.rules.tries_max
-                  << " times or more and stay; fix the cause, then raise --max-tries\n";
-    }
-    if (plan.forgotten > 0) {
-        std::cerr << "onceward: " << plan.forgotten
-                  << " were sent or resolved before the claims of their ledger begin: what was "
-                     "applied then could be applied a SECOND time. They stay; --may-repeat sends "
-                     "them\n";
-    }
-    if (plan.uncertain > plan.forgotten) {
-        std::cerr << "onceward: " << plan.uncertain - plan.forgotten
-                  << " may be in the log already or applied, and their keys are made of their "
-                     "offsets there: another copy could be applied a SECOND time. They stay; "
-                     "--may-repeat sends them\n";
-    }
-    if (plan.behind > 0) {
-        std::cerr << "onceward: " << plan.behind
-                  << " have the record key of one that stays, so they stay too\n";
-    }
+    warn_if(plan.exhausted > 0,
+            std::to_string(plan.exhausted) + " were sent again " +
+                std::to_string(options.rules.tries_max) +
+                " times or more and stay; fix the cause, then raise --max-tries");
+    warn_if(plan.forgotten > 0,
+            std::to_string(plan.forgotten) +
+                " were sent or resolved before the claims of their ledger begin: what was applied "
+                "then could be applied a SECOND time. They stay; --may-repeat sends them");
+    warn_if(plan.uncertain > plan.forgotten,
+            std::to_string(plan.uncertain - plan.forgotten) +
+                " may be in the log already or applied, and their keys are made of their offsets "
+                "there: another copy could be applied a SECOND time. They stay; --may-repeat "
+                "sends them");
+    warn_if(plan.behind > 0, std::to_string(plan.behind) +
+                                 " have the record key of one that stays, so they stay too");
 }
 
 int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
@@ -208,16 +201,11 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                  "sent again {delivered} of {picked}\n");
     if (report.delivered == all) return exit_ok;
     const std::int64_t marked = all - report.delivered - report.reopened;
-    if (marked > 0) {
-        std::cerr << "onceward: " << marked
-                  << " stay marked as redriving; the next redrive sends them\n";
-    }
-    if (report.reopened > 0) {
-        std::cerr << "onceward: " << report.reopened << " were not sent, and are open as before\n";
-    }
-    if (!report.first_failure.empty()) {
-        std::cerr << "onceward: Kafka says: " << report.first_failure << '\n';
-    }
+    warn_if(marked > 0,
+            std::to_string(marked) + " stay marked as redriving; the next redrive sends them");
+    warn_if(report.reopened > 0,
+            std::to_string(report.reopened) + " were not sent, and are open as before");
+    warn_if(!report.first_failure.empty(), "Kafka says: " + report.first_failure);
     return stop_requested() ? exit_interrupted : exit_failure;
 }
 

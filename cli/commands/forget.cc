@@ -189,8 +189,9 @@ int forget(const ForgetOptions& options) {
         return answer;
     }
     if (refused) {
-        std::cerr << "onceward: nothing was taken out: the key is in flight, or it was removed "
-                     "meanwhile; try again once it has ended\n";
+        warn(
+            "nothing was taken out: the key is in flight, or it was removed meanwhile; try again "
+            "once it has ended");
         return answer;
     }
     const Repeated repeated = repeated_of(question);

@@ -178,10 +178,8 @@ int show(const ImportArguments& arguments, const ImportReport& report) {
                   {"done", true}},
                  std::string(report.resumed ? "continued; altogether " : "") +
                      "claimed {claimed}, known before {known}, refused {refused}\n");
-    if (report.refused > 0 && !report.first_fault.empty()) {
-        std::cerr << "onceward: the first key that no message could carry: " << report.first_fault
-                  << '\n';
-    }
+    warn_if(report.refused > 0 && !report.first_fault.empty(),
+            "the first key that no message could carry: " + report.first_fault);
     return exit_of_run(report.finished);
 }
 

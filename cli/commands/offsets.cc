@@ -55,7 +55,7 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list)
             ends[row] = end_of(log, {std::string(list.text(row, 0)), partition_in(list, row)});
         }
     } catch (const KafkaError& error) {
-        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
+        warn(std::string("the log's ends are unknown: ") + error.what());
     }
     return ends;
 }
@@ -100,12 +100,10 @@ nlohmann::json fences_on(const OffsetsOptions& options, const OperatorSetup& set
                 std::max<std::int64_t>(0, known->raw() - fence["next_offset"].get<std::int64_t>());
         }
         if (!ends[row].missing) continue;
-        std::cerr << filled("onceward: topic {topic} has no partition {partition} in Kafka; ",
-                            fence)
-                  << (fence["retired_at"].is_null()
-                          ? "`onceward groups retire --topic ... --partition ...` retires its "
-                            "fence\n"
-                          : "its fence is retired\n");
+        warn(filled("topic {topic} has no partition {partition} in Kafka; ", fence) +
+             (fence["retired_at"].is_null()
+                  ? "`onceward groups retire --topic ... --partition ...` retires its fence"
+                  : "its fence is retired"));
     }
     for (const TopicPause& pause : open_pauses(connection, group)) {
         for (nlohmann::json& fence : rows) {
@@ -211,8 +209,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
                                       options.adopt));
         } catch (const KafkaError& error) {
             if (!unknown_partition(error)) throw;
-            std::cerr << "onceward: topic " << partition.topic << " has no partition "
-                      << partition.partition.raw() << " in Kafka: its fence stays as it is\n";
+            warn("topic " + partition.topic + " has no partition " +
+                 std::to_string(partition.partition.raw()) + " in Kafka: its fence stays as it is");
         }
     }
     if (options.yes) {

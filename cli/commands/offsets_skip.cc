@@ -55,8 +55,7 @@ int not_there(const SkipOptions& options, const std::string& group,
                          std::to_string(fence->raw()) + ", not at " +
                          std::to_string(options.offset) + ": nothing is skipped");
     }
-    std::cerr << "onceward: group " << group << " has no fence of " << named(options.where())
-              << '\n';
+    warn("group " + group + " has no fence of " + named(options.where()));
     return exit_not_found;
 }
 

@@ -218,9 +218,7 @@ void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
 }
 
 void tell_warnings(const Planned& planned) {
-    for (const std::string& warning : warnings_of(planned)) {
-        std::cerr << "onceward: " << warning << '\n';
-    }
+    for (const std::string& warning : warnings_of(planned)) warn(warning);
 }
 
 int replay(const ReplayArguments& arguments) {
@@ -237,15 +235,14 @@ int replay(const ReplayArguments& arguments) {
     Planned planned;
     if (goes_on) {
         planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
-        std::cerr << "onceward: continues replay " << known->number << ", which "
-                  << known->started_by << " began at " << known->at << '\n';
+        warn("continues replay " + std::to_string(known->number) + ", which " + known->started_by +
+             " began at " + known->at);
     } else {
         planned = plan_all(connection, log, setup, arguments, identity);
     }
     tell_warnings(planned);
-    if (arguments.without_dedup && topic.stores_results) {
-        std::cerr << "onceward: without dedup no results are stored and no replies are sent\n";
-    }
+    warn_if(arguments.without_dedup && topic.stores_results,
+            "without dedup no results are stored and no replies are sent");
     if (planned.ranges.empty()) {
         std::cout << (arguments.json ? "{\"ranges\": []}\n" : "there is nothing to read again\n");
         return exit_not_found;

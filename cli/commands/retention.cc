@@ -166,7 +166,7 @@ int show(const RetentionArguments& arguments) {
 
 // What each job of a worker's process does with a ledger that fails: the others have their turn.
 nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
-    std::cerr << "onceward: ledger " << ledger.name << ": " << error.what() << '\n';
+    warn("ledger " + ledger.name + ": " + error.what());
     tell_missing_right(error);
     return {{"ledger", ledger.name},
             {"looked", false},

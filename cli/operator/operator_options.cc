@@ -1,6 +1,7 @@
 #include "cli/operator/operator_options.h"
 
 #include "cli/configuration/load.h"
+#include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
 #include "dedup/server/server_check.h"
 
@@ -175,10 +176,10 @@ Connection reading_session(const OperatorSetup& setup) {
 }
 
 void tell_missing_right(const std::exception& error) {
-    if (!tells_missing_right(error)) return;
-    std::cerr << "onceward: the schema's owner gives this role what all commands but `migrate` "
-                 "need, with `onceward migrate up --grant-operator-to ROLE`; `migrate` itself is "
-                 "run as that owner, and your own tables need a GRANT of yours\n";
+    warn_if(tells_missing_right(error),
+            "the schema's owner gives this role what all commands but `migrate` need, with "
+            "`onceward migrate up --grant-operator-to ROLE`; `migrate` itself is run as that "
+            "owner, and your own tables need a GRANT of yours");
 }
 
 int on_each(const std::vector<OperatorSetup>& setups,
@@ -189,8 +190,7 @@ int on_each(const std::vector<OperatorSetup>& setups,
             code = std::max(code, work(setup));
         } catch (const std::runtime_error& error) {
             if (setups.size() == 1) throw;
-            std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
-                      << '\n';
+            warn(database_text(setup.database) + ": " + error.what());
             tell_missing_right(error);
             code = exit_failure;
         }
@@ -213,7 +213,7 @@ Collected collect(const std::vector<OperatorSetup>& setups,
 
 int exit_of_run(bool finished) {
     if (finished) return exit_ok;
-    std::cerr << "onceward: interrupted; run it again to continue\n";
+    warn("interrupted; run it again to continue");
     return exit_interrupted;
 }
 
@@ -221,11 +221,11 @@ int run_operator_command(const std::function<int()>& work) {
     try {
         return work();
     } catch (const UsageError& error) {
-        std::cerr << "onceward: " << error.what() << '\n';
+        warn(error.what());
         return exit_usage;
     } catch (const PostgresError& error) {
         if (!tells_missing_right(error)) throw;
-        std::cerr << "onceward: " << error.what() << '\n';
+        warn(error.what());
         tell_missing_right(error);
         return exit_failure;
     }

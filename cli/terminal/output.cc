@@ -58,6 +58,12 @@ void print_answer(bool json, const nlohmann::json& values, std::string_view sent
     std::cout << filled(sentence, values);
 }
 
+void warn(const std::string& text) { std::cerr << "onceward: " << text << '\n'; }
+
+void warn_if(bool reason, const std::string& text) {
+    if (reason) warn(text);
+}
+
 void TextTable::add(std::vector<std::string> row) {
     expects(row.size() == rows_.front().size(), "a row has as many cells as the header");
     rows_.push_back(std::move(row));

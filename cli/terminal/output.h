@@ -28,6 +28,10 @@ std::string filled(std::string_view sentence, const nlohmann::json& values);
 // The values as JSON, or the sentence that is filled with them.
 void print_answer(bool json, const nlohmann::json& values, std::string_view sentence);
 
+// A line on standard error; the second one only if there is reason to.
+void warn(const std::string& text);
+void warn_if(bool reason, const std::string& text);
+
 // Rows in aligned columns.
 class TextTable {
   public:
