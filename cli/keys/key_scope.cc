@@ -12,9 +12,18 @@
 namespace onceward {
 namespace {
 
-UsageError not_there(const std::string& kind, const std::string& name, const std::string& known) {
-    return UsageError("the configuration has no " + kind + " " + name + "; it has " +
-                      (known.empty() ? "none" : known));
+// The one of that name; `name_of` says each one's.
+template <class List, class NameOf>
+const auto& one_named(const List& list, const std::string& kind, const std::string& name,
+                      NameOf name_of) {
+    std::string known;
+    for (const auto& one : list) {
+        const std::string its_name = name_of(one);
+        if (its_name == name) return one;
+        known += (known.empty() ? "" : ", ") + its_name;
+    }
+    throw UsageError("the configuration has no " + kind + " " + name + "; it has " +
+                     (known.empty() ? "none" : known));
 }
 
 }  // namespace
@@ -64,22 +73,14 @@ std::optional<std::string> key_as_read(const KeyScope& scope, const std::string&
 }
 
 const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name) {
-    std::string known;
-    for (const TopicConfiguration& topic : configuration.topics) {
-        if (topic.name == name) return topic;
-        known += (known.empty() ? "" : ", ") + topic.name;
-    }
-    throw not_there("topic", name, known);
+    return one_named(configuration.topics, "topic", name,
+                     [](const TopicConfiguration& topic) { return topic.name; });
 }
 
 const RouteConfiguration& route_named(const Configuration& configuration, const std::string& name) {
-    std::string known;
-    for (const RouteConfiguration& route : configuration.http.routes) {
-        const std::string its_name = operation_of(route.options.pattern);
-        if (its_name == name) return route;
-        known += (known.empty() ? "" : ", ") + its_name;
-    }
-    throw not_there("route", name, known);
+    return one_named(configuration.http.routes, "route", name, [](const RouteConfiguration& route) {
+        return operation_of(route.options.pattern);
+    });
 }
 
 const TopicConfiguration* kept_of(const Configuration& configuration,
