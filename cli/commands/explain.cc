@@ -210,18 +210,16 @@ KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
 // yet. Those of another group that reads a topic of that name know nothing of this one's messages.
 nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
                            const KeySearch& search, const std::string& group,
-                           const std::map<std::string, std::string>& begun) {
+                           const nlohmann::json& begun) {
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
     const QueryResult rows = connection.query(
         sql::explain_ledgers,
         Parameters::of(sources, of_operation_alone(question), unless_empty(group)));
-    nlohmann::json ledgers = nlohmann::json::array();
-    for (int row = 0; row < rows.rows(); ++row) {
-        const auto found = begun.find(std::string(rows.text(row, 0)));
-        ledgers.push_back({{"ledger", rows.text(row, 0)},
-                           {"claims_since", found == begun.end() ? "" : found->second}});
+    nlohmann::json ledgers = rows_json(rows, {"ledger"});
+    for (nlohmann::json& ledger : ledgers) {
+        ledger["claims_since"] = begun.value(json_text(ledger["ledger"]), "");
     }
     return ledgers;
 }
@@ -241,7 +239,7 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
     const std::vector<Digest> digests = digests_of(search.candidates);
     const std::optional<std::string> only = unless_empty(question.topic);
     Connection connection = reading_session(setup);
-    std::map<std::string, std::string> begun;
+    nlohmann::json begun = nlohmann::json::object();
     const nlohmann::json claims = find_claims(connection, search.candidates, begun);
     const nlohmann::json leases = find_leases(connection, search.candidates);
     const std::string group =

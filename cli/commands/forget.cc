@@ -163,7 +163,7 @@ int forget(const ForgetOptions& options) {
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     Connection connection = writing_session(setup);
-    std::map<std::string, std::string> begun;
+    nlohmann::json begun;
     nlohmann::json claims = find_claims(connection, wanted, begun);
     nlohmann::json leases = find_leases(connection, wanted);
     for (nlohmann::json* list : {&claims, &leases}) {

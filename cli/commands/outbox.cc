@@ -1,6 +1,7 @@
 // `onceward outbox`: what waits to be sent to Kafka, and who sends it.
 
 #include <iostream>
+#include <map>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"

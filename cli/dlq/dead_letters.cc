@@ -51,24 +51,12 @@ std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilte
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
-        Letter letter;
-        letter.number = rows.binary_integer(row, 0);
-        letter.topic = text(1);
-        letter.partition = Partition{static_cast<std::int32_t>(rows.binary_integer(row, 2))};
-        letter.offset = Offset{rows.binary_integer(row, 3)};
-        letter.error_class = text(4);
-        letter.sqlstate = text(5);
-        letter.reason = text(6);
-        letter.created_at = text(7);
-        letter.state = text(8);
-        letter.attempts = rows.binary_integer(row, 9);
-        letter.key_text = bytes_in(rows, row, 10);
-        letter.record_key = bytes_in(rows, row, 11);
-        letter.redrives = redrives_of(stored_headers(rows.text(row, 12)));
-        letter.payload_bytes = rows.binary_integer(row, 13);
-        letter.sent_before = rows.binary_integer(row, 14) != 0;
-        letter.forgotten = rows.binary_integer(row, 15) != 0;
-        letters.push_back(std::move(letter));
+        const auto number = [&](int column) { return rows.binary_integer(row, column); };
+        letters.push_back({number(0), text(1), Partition{static_cast<std::int32_t>(number(2))},
+                           Offset{number(3)}, text(4), text(5), text(6), text(7), text(8),
+                           number(9), bytes_in(rows, row, 10), bytes_in(rows, row, 11), number(13),
+                           redrives_of(stored_headers(rows.text(row, 12))), number(14) != 0,
+                           number(15) != 0});
     }
     return letters;
 }

@@ -1,6 +1,7 @@
 #include "cli/keys/key_lookup.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -190,7 +191,7 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {
 }
 
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
-                           std::map<std::string, std::string>& begun) {
+                           nlohmann::json& begun) {
     nlohmann::json list = nlohmann::json::array();
     const QueryResult generations = connection.query(sql::explain_generations, {});
     const std::vector<Digest> digests = digests_of(candidates);
@@ -216,7 +217,7 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
             continue;  // retention dropped it meanwhile
         }
         // The generations come in their order.
-        begun.emplace(generations.text(row, 0), generations.text(row, 2));
+        begun.emplace(std::string(generations.text(row, 0)), generations.text(row, 2));
     }
     return list;
 }

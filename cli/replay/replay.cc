@@ -290,13 +290,9 @@ std::optional<KnownReplay> find_replay(Connection& connection, const ReplayReque
     const QueryResult row = connection.query(
         sql::replay_find, Parameters::of(request.group, request.topic, request.description));
     if (row.rows() == 0) return std::nullopt;
-    KnownReplay known;
-    known.number = row.integer(0, 0);
-    known.finished = row.boolean(0, 1);
-    known.ranges = from_json(nlohmann::json::parse(row.text(0, 2)));
-    known.started_by = std::string(row.text(0, 3));
-    known.at = std::string(row.text(0, 4));
-    return known;
+    return KnownReplay{row.integer(0, 0), row.boolean(0, 1),
+                       from_json(nlohmann::json::parse(row.text(0, 2))),
+                       std::string(row.text(0, 3)), std::string(row.text(0, 4))};
 }
 
 std::string fences_of(const std::string& group, const KnownReplay& replay) {
