@@ -25,11 +25,7 @@ std::string numbers(const std::vector<int>& applied) {
     return text;
 }
 
-// Where one server's lines begin; the only server needs no name.
-std::string beginning(const OperatorSetup& setup, bool several) {
-    return several ? database_text(setup.database) + ": " : "";
-}
-
+// `begin`: where one server's lines begin; the only server needs no name.
 void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
     Connection connection = migrating_session(setup);
     const std::vector<int> applied = migrate_up(connection);
@@ -51,7 +47,7 @@ void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std:
 int up(const MigrateOptions& options) {
     const std::vector<OperatorSetup> setups = operator_setups(options, "migrate");
     return on_each(setups, [&](const OperatorSetup& setup) {
-        up_on(options, setup, beginning(setup, setups.size() > 1));
+        up_on(options, setup, setups.size() > 1 ? database_text(setup.database) + ": " : "");
         return exit_ok;
     });
 }

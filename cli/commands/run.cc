@@ -9,7 +9,6 @@
 #include "cli/process/run_workers.h"
 #include "cli/process/serve_routes.h"
 #include "cli/terminal/command.h"
-#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
@@ -24,7 +23,6 @@ struct HealthOptions {
 
 int run(const std::string& file) {
     const Configuration configuration = load_or_throw(file);
-    configure_log(configuration.logging);
     if (configuration.topics.empty()) {
         throw ConfigurationError("There is no topic to consume. `onceward serve -c " + file +
                                  "` serves the routes alone.");
@@ -34,7 +32,6 @@ int run(const std::string& file) {
 
 int serve(const std::string& file) {
     const Configuration configuration = load_or_throw(file);
-    configure_log(configuration.logging);
     if (configuration.http.routes.empty()) {
         throw ConfigurationError(file +
                                  ": there is no route to serve. Write `http:`, below it "
