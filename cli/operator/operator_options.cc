@@ -15,11 +15,6 @@ bool has_source(const Configuration& part, const std::string& name) {
            std::ranges::any_of(part.route_upstreams, is_named);
 }
 
-// For a route that does not exist, or claims nothing.
-void throw_unless_claimed(const Configuration& configuration, const std::string& route) {
-    static_cast<void>(scope_of(configuration, route_named(configuration, route)));
-}
-
 // What is left of the configuration's servers.
 std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
                                   const Configuration& configuration) {
@@ -37,8 +32,9 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
     if (std::ranges::any_of(parts, has_it)) {
         keep(has_it);
     } else if (is_route_name(source)) {
-        // Before anybody asks which server it is on.
-        throw_unless_claimed(configuration, source);
+        // Before anybody asks which server it is on: a route that does not exist, or claims
+        // nothing.
+        static_cast<void>(scope_of(configuration, route_named(configuration, source)));
     }
     return parts;
 }

@@ -152,14 +152,14 @@ class Replay {
             make_answers(registered.ledger);
         }
         sink_.prepare(connection);
-        processor_ =
-            std::make_unique<Processor>(context_, topic_.reject,
-                                        Processor::Parts{.fences = fences_,
-                                                         .claims = claims_.get(),
-                                                         .sink = sink_,
-                                                         .dead_letters = *dead_letters_,
-                                                         .answers = answers_.get()},
-                                        [this](std::span<const FenceMove>) { failures_ = 0; });
+        processor_ = std::make_unique<Processor>(
+            context_, topic_.reject,
+            Processor::Parts{.fences = fences_,
+                             .claims = claims_.get(),
+                             .sink = sink_,
+                             .dead_letters = *dead_letters_,
+                             .answers = answers_.get()},
+            [this](std::span<const FenceMove> moves) { landed(moves); });
     }
 
     // A result goes with its claim: past dedup there is none to go with.
@@ -169,6 +169,12 @@ class Replay {
         results_ = std::make_unique<ResultStore>(ledger, topic_.ledger.store, wanted->cache_bytes);
         if (!replies_ && !wanted->reply.topic.empty()) replies_ = topic_.replies();
         answers_ = std::make_unique<ResultReplay>(*wanted, context_, *results_, replies_.get());
+    }
+
+    void landed(std::span<const FenceMove> moves) {
+        for (const FenceMove& move : moves) done_ += move.totals;
+        failures_ = 0;
+        if (options_.progress) options_.progress(done_);
     }
 
     // Returns where reading continues.
@@ -239,6 +245,7 @@ class Replay {
     std::unique_ptr<Replies> replies_;
     std::unique_ptr<ResultReplay> answers_;  // null if the topic stores no results, or past dedup
     std::unique_ptr<Processor> processor_;
+    Totals done_;
     int failures_ = 0;
 };
 

@@ -71,6 +71,8 @@ struct ReplayOptions {
     LogIdentity identity;  // of the topic, by the brokers
     bool dedup = true;
     std::function<bool()> stopped;
+    // After each batch; what became of the messages of this run.
+    std::function<void(const Totals&)> progress;
 };
 
 struct ReplayReport {
