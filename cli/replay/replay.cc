@@ -47,18 +47,33 @@ class Replayed final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override {
         sink_->write(transaction, context, messages);
+        transaction.query(sql::replay_resolve, letters_of(context, messages));
+    }
+    bool begin_parts(Transaction& transaction) override { return sink_->begin_parts(transaction); }
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override {
+        std::vector<SinkStatement> statements = sink_->part(context, messages);
+        statements.push_back({sql::replay_resolve, letters_of(context, messages)});
+        return statements;
+    }
+    void part_written(std::span<const QueryResult> answers,
+                      std::span<const Message* const> messages) override {
+        sink_->part_written(answers.first(answers.size() - 1), messages);
+    }
+    std::vector<MessageResult> take_results() override { return sink_->take_results(); }
+
+  private:
+    static Parameters letters_of(const BatchContext& context,
+                                 std::span<const Message* const> messages) {
         std::vector<std::int32_t> partitions;
         std::vector<std::int64_t> offsets;
         for (const Message* message : messages) {
             partitions.push_back(message->record.partition.raw());
             offsets.push_back(message->record.offset.raw());
         }
-        transaction.query(sql::replay_resolve, Parameters::of(context.consumer_group, context.topic,
-                                                              partitions, offsets));
+        return Parameters::of(context.consumer_group, context.topic, partitions, offsets);
     }
-    std::vector<MessageResult> take_results() override { return sink_->take_results(); }
 
-  private:
     std::unique_ptr<Sink> sink_;
 };
 
