@@ -47,12 +47,6 @@ HttpResponse answer_of(const std::function<HttpResponse()>& source) try {
     return plain_response(500, "no answer\n");
 }
 
-HttpResponse response_of(const HealthVerdict& verdict) {
-    return {.status = verdict.good() ? 200 : 503,
-            .headers = {{"Content-Type", json_type}},
-            .body = to_json(verdict)};
-}
-
 std::size_t take_bytes(char* data, std::size_t, std::size_t count, void* into) {
     static_cast<std::string*>(into)->append(data, count);
     return count;
@@ -91,7 +85,12 @@ struct AdminServer::State {
 
     // Another process may hold the port that one expects to have itself.
     HttpResponse signed_by_me(const std::function<HealthVerdict()>& source) const {
-        HttpResponse response = answer_of([&] { return response_of(source()); });
+        HttpResponse response = answer_of([&] {
+            const HealthVerdict verdict = source();
+            return HttpResponse{.status = verdict.good() ? 200 : 503,
+                                .headers = {{"Content-Type", json_type}},
+                                .body = to_json(verdict)};
+        });
         response.headers.emplace_back(process_header, name_of(sources.group));
         return response;
     }
