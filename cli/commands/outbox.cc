@@ -23,7 +23,8 @@ nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
              connection.query(sql::outbox_topics, Parameters{}.optional_text(unless_empty(group))),
              {"group", "topic", "waiting", "oldest_at", "oldest_seconds"})) {
         topic["or_more"] = topic["waiting"] == most_counted;
-        topics[topic["group"]].push_back(std::move(topic));
+        nlohmann::json& list = topics[topic["group"]];
+        list.push_back(std::move(topic));
     }
     nlohmann::json groups = nlohmann::json::array();
     for (auto& [name, list] : topics) {
