@@ -2,15 +2,56 @@
 
 #include <exception>
 #include <iostream>
+#include <streambuf>
+#include <string>
 #include <vector>
 
 #include "cli/configuration/load.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/safe_output.h"
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/safe_text.h"
 
 namespace onceward {
 namespace {
+
+// While it lives, all that is written to the stream has its control characters escaped
+// (dedup/base/safe_text.h): the last line of defence for commands that print what came from
+// outside. Line breaks stay; within a value the command itself escapes them, by safe_value().
+class SafeStream final : public std::streambuf {
+  public:
+    explicit SafeStream(std::ostream& stream) : stream_(stream), target_(stream.rdbuf(this)) {}
+    ~SafeStream() override {
+        SafeStream::sync();
+        stream_.rdbuf(target_);
+    }
+    SafeStream(const SafeStream&) = delete;
+    SafeStream& operator=(const SafeStream&) = delete;
+
+  protected:
+    int_type overflow(int_type character) override {
+        if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(0);
+        const char byte = traits_type::to_char_type(character);
+        return xsputn(&byte, 1) == 1 ? character : traits_type::eof();
+    }
+    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+        pending_.append(bytes, static_cast<std::size_t>(count));
+        return write(pending_.size() - incomplete_tail(pending_)) ? count : 0;
+    }
+    int sync() override { return write(pending_.size()) ? target_->pubsync() : -1; }
+
+  private:
+    bool write(std::size_t bytes) {
+        const std::string text =
+            safe_text(std::string_view(pending_).substr(0, bytes), LineBreaks::kept);
+        pending_.erase(0, bytes);
+        const auto size = static_cast<std::streamsize>(text.size());
+        return target_->sputn(text.data(), size) == size;
+    }
+
+    std::ostream& stream_;
+    std::streambuf* target_;
+    std::string pending_;
+};
 
 // If an unknown command was given: a sentence with the nearest one; else ''.
 // CLI11 itself says only that a subcommand is required.
@@ -70,7 +111,8 @@ int run(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument
 
 int run_program(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument_count,
                 char** arguments) {
-    const SafeOutput safe;
+    const SafeStream safe_output(std::cout);
+    const SafeStream safe_errors(std::cerr);
     try {
         return run(text, add, argument_count, arguments);
     } catch (const std::exception& error) {

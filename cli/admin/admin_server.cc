@@ -35,14 +35,16 @@ ServerOptions server_options(const ListenAddress& address) {
     return options;
 }
 
-HttpResponse response_of(const HealthVerdict& verdict) {
-    return {.status = verdict.good() ? 200 : 503,
-            .headers = {{"Content-Type", json_type}},
-            .body = to_json(verdict)};
-}
-
 HttpResponse plain_response(int status, const char* text) {
     return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = text};
+}
+
+// What the source gives, or that there is no answer.
+HttpResponse answer_of(const std::function<HttpResponse()>& source) try {
+    return source();
+} catch (const std::exception& error) {
+    log_error("admin.internal", {{"error", error.what()}});
+    return plain_response(500, "no answer\n");
 }
 
 std::size_t take_bytes(char* data, std::size_t, std::size_t count, void* into) {
@@ -73,23 +75,22 @@ struct AdminServer::State {
             response.headers.emplace_back("Allow", "GET, HEAD");
             return answer(std::move(response));
         }
-        if (path == "/livez") return answer(signed_by_me(verdict_of(sources.live)));
-        if (path == "/readyz") return answer(signed_by_me(verdict_of(sources.ready)));
+        if (path == "/livez") return answer(signed_by_me(sources.live));
+        if (path == "/readyz") return answer(signed_by_me(sources.ready));
         if (path != "/metrics") return answer(plain_response(404, "not here\n"));
         const MutexLock lock(mutex);
         waiting.push_back(std::move(answer));
         wake.notify_all();
     }
 
-    static HttpResponse verdict_of(const std::function<HealthVerdict()>& source) try {
-        return response_of(source());
-    } catch (const std::exception& error) {
-        log_error("admin.internal", {{"error", error.what()}});
-        return plain_response(500, "no answer\n");
-    }
-
     // Another process may hold the port that one expects to have itself.
-    HttpResponse signed_by_me(HttpResponse response) const {
+    HttpResponse signed_by_me(const std::function<HealthVerdict()>& source) const {
+        HttpResponse response = answer_of([&] {
+            const HealthVerdict verdict = source();
+            return HttpResponse{.status = verdict.good() ? 200 : 503,
+                                .headers = {{"Content-Type", json_type}},
+                                .body = to_json(verdict)};
+        });
         response.headers.emplace_back(process_header, name_of(sources.group));
         return response;
     }
@@ -102,18 +103,14 @@ struct AdminServer::State {
             std::vector<HttpServer::Answer> answers;
             answers.swap(waiting);
             lock.unlock();
-            const HttpResponse response = metrics_response();
+            const HttpResponse response = answer_of([this] {
+                return HttpResponse{.status = 200,
+                                    .headers = {{"Content-Type", metrics_type}},
+                                    .body = sources.metrics()};
+            });
             for (const HttpServer::Answer& answer : answers) answer(response);
             lock.lock();
         }
-    }
-
-    HttpResponse metrics_response() const try {
-        return {
-            .status = 200, .headers = {{"Content-Type", metrics_type}}, .body = sources.metrics()};
-    } catch (const std::exception& error) {
-        log_error("admin.internal", {{"error", error.what()}});
-        return plain_response(500, "no answer\n");
     }
 
     Sources sources;

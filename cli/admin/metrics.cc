@@ -14,21 +14,31 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
+double seconds(std::chrono::duration<double> duration) { return duration.count(); }
+
 class Families {
   public:
-    void counter(const std::string& name, const std::string& help, std::int64_t value,
-                 Labels labels = {}) {
-        counter(name, help, static_cast<double>(value), std::move(labels));
-    }
-    void counter(const std::string& name, const std::string& help, double value,
+    template <class Number>
+    void counter(const std::string& name, const std::string& help, Number value,
                  Labels labels = {}) {
         ClientMetric metric = labelled(std::move(labels));
-        metric.counter.value = value;
+        metric.counter.value = static_cast<double>(value);
         add(name, help, MetricType::Counter, std::move(metric));
     }
-    void gauge(const std::string& name, const std::string& help, double value, Labels labels = {}) {
+    // One for each value of another label.
+    void counters(const std::string& name, const std::string& help, const Labels& labels,
+                  const std::string& label,
+                  std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+        for (const auto& [value, count] : values) {
+            Labels all = labels;
+            all.push_back({label, value});
+            counter(name, help, count, std::move(all));
+        }
+    }
+    template <class Number>
+    void gauge(const std::string& name, const std::string& help, Number value, Labels labels = {}) {
         ClientMetric metric = labelled(std::move(labels));
-        metric.gauge.value = value;
+        metric.gauge.value = static_cast<double>(value);
         add(name, help, MetricType::Gauge, std::move(metric));
     }
     template <class Histogram>
@@ -39,8 +49,8 @@ class Families {
         for (std::size_t i = 0; i < durations.counts.size(); ++i) {
             count += static_cast<std::uint64_t>(durations.counts[i]);
             const bool last = i == Histogram::bounds.size();
-            metric.histogram.bucket.push_back({count, last ? std::numeric_limits<double>::infinity()
-                                                           : Histogram::bounds[i]});
+            metric.histogram.bucket.push_back(
+                {count, last ? std::numeric_limits<double>::infinity() : Histogram::bounds[i]});
         }
         metric.histogram.sample_count = count;
         metric.histogram.sample_sum = durations.sum;
@@ -66,16 +76,12 @@ class Families {
 
 void add_outcomes(Families& families, const std::string& name, const std::string& help,
                   const Labels& labels, const Totals& totals) {
-    const std::pair<const char*, std::int64_t> outcomes[] = {
-        {"applied", totals.applied},    {"duplicate", totals.duplicates},
-        {"conflict", totals.conflicts}, {"dead_lettered", totals.dead_lettered},
-        {"skipped", totals.skipped},
-    };
-    for (const auto& [outcome, count] : outcomes) {
-        Labels all = labels;
-        all.push_back({"outcome", outcome});
-        families.counter(name, help, count, std::move(all));
-    }
+    families.counters(name, help, labels, "outcome",
+                      {{"applied", totals.applied},
+                       {"duplicate", totals.duplicates},
+                       {"conflict", totals.conflicts},
+                       {"dead_lettered", totals.dead_lettered},
+                       {"skipped", totals.skipped}});
 }
 
 void add_counts(Families& families, const WorkerCounts& counts) {
@@ -91,9 +97,8 @@ void add_counts(Families& families, const WorkerCounts& counts) {
                          leases.taken_over, labels);
         families.counter("onceward_leases_lost_total",
                          "Keys that others took over from this process.", leases.lost, labels);
-        families.counter("onceward_effects_again_total",
-                         "Attempts that failed; each is repeated.", leases.tried_again,
-                         labels);
+        families.counter("onceward_effects_again_total", "Attempts that failed; each is repeated.",
+                         leases.tried_again, labels);
     }
     families.counter("onceward_messages_below_fence_total",
                      "Messages that were redelivered below the fence, and discarded.",
@@ -128,9 +133,9 @@ void add_worker(Families& families, const WorkerState& worker) {
     families.gauge("onceward_group_joined", "1 if the worker is a member of its group.",
                    status.joined ? 1 : 0, labels);
     families.gauge("onceward_partitions_assigned", "Partitions that the group gave the worker.",
-                   static_cast<double>(status.partitions), labels);
+                   status.partitions, labels);
     families.gauge("onceward_partitions_reading", "Assigned partitions that are being read.",
-                   static_cast<double>(status.reading), labels);
+                   status.reading, labels);
 }
 
 void add_lag(Families& families, const std::vector<PartitionStatus>& partitions) {
@@ -140,11 +145,11 @@ void add_lag(Families& families, const std::vector<PartitionStatus>& partitions)
         if (status.lag) {
             families.gauge("onceward_lag_messages",
                            "Offsets between the partition's fence and the end of its log.",
-                           static_cast<double>(*status.lag), labels);
+                           *status.lag, labels);
         }
         families.gauge("onceward_lag_seconds",
                        "Age of the oldest message that waits, by its own timestamp; 0 if none.",
-                       std::chrono::duration<double>(status.age).count(), labels);
+                       seconds(status.age), labels);
         families.gauge("onceward_partition_stalled",
                        "1 if messages wait and the partition does not advance.",
                        status.stalled ? 1 : 0, labels);
@@ -153,16 +158,13 @@ void add_lag(Families& families, const std::vector<PartitionStatus>& partitions)
 
 void add_ledger(Families& families, const std::string& group, const LedgerView& ledger) {
     const Labels labels{{"group", group}, {"ledger", ledger.name}};
-    const auto seconds = [](std::chrono::seconds duration) {
-        return static_cast<double>(duration.count());
-    };
     families.gauge("onceward_ledger_generations", "Generations that the ledger keeps.",
-                   static_cast<double>(ledger.generations), labels);
+                   ledger.generations, labels);
     families.gauge("onceward_ledger_claims",
-                   "Claims that the ledger keeps; estimated where they are many.",
-                   static_cast<double>(ledger.claims), labels);
-    families.gauge("onceward_ledger_bytes", "Bytes of its tables and indexes.",
-                   static_cast<double>(ledger.bytes), labels);
+                   "Claims that the ledger keeps; estimated where they are many.", ledger.claims,
+                   labels);
+    families.gauge("onceward_ledger_bytes", "Bytes of its tables and indexes.", ledger.bytes,
+                   labels);
     families.gauge("onceward_ledger_retention_seconds", "The shortest time that a claim is kept.",
                    seconds(ledger.retention), labels);
     families.gauge("onceward_ledger_oldest_seconds", "Age of its oldest generation.",
@@ -180,8 +182,7 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
         families.gauge("onceward_leases_in_flight",
                        "Keys whose effect has not ended: a worker is processing them, or they "
                        "wait.",
-                       static_cast<double>(count),
-                       {{"group", group}, {"ledger", ledger.name}, {"state", state}});
+                       count, {{"group", group}, {"ledger", ledger.name}, {"state", state}});
     }
     families.gauge("onceward_lease_oldest_seconds",
                    "When the oldest of them began; 0 if there is none.",
@@ -205,20 +206,16 @@ void add_retention(Families& families, const RetentionState& state) {
                      "Passes over a ledger that did not get a lock in time.", counts.busy, labels);
     families.counter("onceward_retention_seconds_total", "Duration of the passes.", counts.seconds,
                      labels);
-    const std::pair<const char*, std::int64_t> steps[] = {
-        {"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}};
-    for (const auto& [step, count] : steps) {
-        families.counter("onceward_retention_generations_total",
-                         "Generations that this process rotated, sealed or dropped.", count,
-                         {labels.front(), {"step", step}});
-    }
+    families.counters(
+        "onceward_retention_generations_total",
+        "Generations that this process rotated, sealed or dropped.", labels, "step",
+        {{"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}});
     families.counter("onceward_retention_leases_total", "Ended leases that this process deleted.",
                      counts.leases, labels);
     if (counts.last_success) {
-        const std::chrono::duration<double> at = counts.last_success->time_since_epoch();
         families.gauge("onceward_retention_last_success_timestamp_seconds",
-                       "When a pass of each job last succeeded, since 1970-01-01 UTC.", at.count(),
-                       labels);
+                       "When a pass of each job last succeeded, since 1970-01-01 UTC.",
+                       seconds(counts.last_success->time_since_epoch()), labels);
     }
 }
 
@@ -228,23 +225,19 @@ void add_relay(Families& families, const RelayState& state) {
     families.gauge("onceward_outbox_leader",
                    "1 in the process whose relay sends the group's outbox.", counts.leads ? 1 : 0,
                    labels);
-    families.counter("onceward_outbox_sent_total", "Records of the outbox that Kafka has "
-                                                   "acknowledged.",
-                     counts.sent, labels);
-    const std::pair<const char*, std::int64_t> failures[] = {{"passing", counts.failed_passing},
-                                                             {"record", counts.failed_record},
-                                                             {"topic", counts.failed_topic}};
-    for (const auto& [kind, count] : failures) {
-        families.counter("onceward_outbox_failures_total",
-                         "Times that Kafka did not accept one; each is tried again.", count,
-                         {labels.front(), {"kind", kind}});
-    }
+    families.counter("onceward_outbox_sent_total",
+                     "Records of the outbox that Kafka has acknowledged.", counts.sent, labels);
+    families.counters("onceward_outbox_failures_total",
+                      "Times that Kafka did not accept one; each is tried again.", labels, "kind",
+                      {{"passing", counts.failed_passing},
+                       {"record", counts.failed_record},
+                       {"topic", counts.failed_topic}});
     families.counter("onceward_outbox_restarts_total",
                      "Times that the relay restarted after a failure.", counts.restarts, labels);
     families.gauge("onceward_outbox_held_topics", "Topics that are held back for a while.",
-                   static_cast<double>(counts.held_topics), labels);
+                   counts.held_topics, labels);
     families.gauge("onceward_outbox_held_keys", "Keys that are held back for a while.",
-                   static_cast<double>(counts.held_keys), labels);
+                   counts.held_keys, labels);
 }
 
 void add_route(Families& families, const RouteTraffic& route) {
@@ -263,26 +256,21 @@ void add_route(Families& families, const RouteTraffic& route) {
     families.histogram("onceward_http_request_seconds",
                        "Durations, from their last byte to their answer.", route.times, labels);
     families.gauge("onceward_http_requests_under_way",
-                   "Requests that have no answer yet; each holds a connection.",
-                   static_cast<double>(route.under_way), labels);
+                   "Requests that have no answer yet; each holds a connection.", route.under_way,
+                   labels);
     families.counter("onceward_http_route_full_total",
                      "Requests that were refused because too many of the route were under way.",
                      route.full, labels);
 }
 
 void add_server(Families& families, const ServerCounts& counts) {
-    families.gauge("onceward_http_connections", "Connections with the front door.",
-                   static_cast<double>(counts.open));
+    families.gauge("onceward_http_connections", "Connections with the front door.", counts.open);
     families.counter("onceward_http_connections_full_total",
                      "Times that a client waited because the limit of connections was reached.",
                      counts.full);
-    const std::pair<const char*, std::int64_t> closed[] = {{"idle", counts.closed_idle},
-                                                           {"slow", counts.closed_slow}};
-    for (const auto& [reason, count] : closed) {
-        families.counter("onceward_http_connections_closed_total",
-                         "Connections that were closed to make room for a waiting one.", count,
-                         {{"reason", reason}});
-    }
+    families.counters("onceward_http_connections_closed_total",
+                      "Connections that were closed to make room for a waiting one.", {}, "reason",
+                      {{"idle", counts.closed_idle}, {"slow", counts.closed_slow}});
 }
 
 void add_durable(Families& families, const std::string& group, const DurableTotals& durable) {
@@ -294,12 +282,12 @@ void add_durable(Families& families, const std::string& group, const DurableTota
     }
     for (const LedgerView& ledger : durable.ledgers) add_ledger(families, group, ledger);
     families.gauge("onceward_outbox_waiting", "Rows of the group's outbox, 100,000 at most.",
-                   static_cast<double>(durable.outbox.waiting), {{"group", group}});
+                   durable.outbox.waiting, {{"group", group}});
     families.gauge("onceward_outbox_oldest_seconds", "Age of the oldest of them; 0 if none waits.",
-                   static_cast<double>(durable.outbox.oldest_seconds), {{"group", group}});
-    const std::chrono::duration<double> read_at = durable.read_at.time_since_epoch();
+                   durable.outbox.oldest_seconds, {{"group", group}});
     families.gauge("onceward_group_totals_timestamp_seconds",
-                   "When the group's totals were read, since 1970-01-01 UTC.", read_at.count());
+                   "When the group's totals were read, since 1970-01-01 UTC.",
+                   seconds(durable.read_at.time_since_epoch()));
 }
 
 // Every reason is there from the start, so that 0 differs from unknown.
@@ -331,14 +319,11 @@ std::string metrics_text(const ProcessStatus& process) {
     Families families;
     WorkerCounts counts = process.of_ended_workers;
     std::vector<HaltedPartition> halted;
+    std::map<std::string, int> paused;
     for (const WorkerState& worker : process.workers) {
         if (!worker.status) continue;
         counts += worker.status->counts;
         halted.insert(halted.end(), worker.status->halted.begin(), worker.status->halted.end());
-    }
-    std::map<std::string, int> paused;
-    for (const WorkerState& worker : process.workers) {
-        if (!worker.status) continue;
         for (const auto& [partition, reason] : worker.status->paused) ++paused[partition.topic];
     }
     add_counts(families, counts);
@@ -358,7 +343,7 @@ std::string metrics_text(const ProcessStatus& process) {
     if (process.server) add_server(families, *process.server);
     for (const auto& [route, calls] : process.upstream_calls) {
         families.gauge("onceward_http_upstream_calls", "Calls to upstreams that are under way.",
-                       static_cast<double>(calls), {{"route", route}});
+                       calls, {{"route", route}});
     }
     if (process.front_door) {
         families.gauge("onceward_http_postgres_connected",
@@ -371,9 +356,8 @@ std::string metrics_text(const ProcessStatus& process) {
         }
     }
     if (process.durable) add_durable(families, process.group, *process.durable);
-    const std::chrono::duration<double> started = process.started.time_since_epoch();
     families.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",
-                   started.count());
+                   seconds(process.started.time_since_epoch()));
     families.gauge("onceward_build_info", "1, with the program's version.", 1,
                    {{"version", ONCEWARD_VERSION}});
     return families.text();

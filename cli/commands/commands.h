@@ -19,6 +19,9 @@ void add_config(CLI::App& program, Commands& commands);
 void add_produce(CLI::App& program, Commands& commands);
 void add_migrate(CLI::App& program, Commands& commands);
 void add_explain(CLI::App& program, Commands& commands);
+// `onceward offsets skip` and `retry`. REQUIRES: before `offsets` itself is added, which counts as
+// chosen where one of these is.
+void add_offsets_skip(CLI::App& offsets, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
 void add_pause(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);

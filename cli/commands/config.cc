@@ -1,14 +1,73 @@
-// `onceward config`: what a configuration may hold, for people (reference) and for editors
-// (schema).
+// What a configuration may hold and what it means: `onceward config` for people (reference) and for
+// editors (schema), `onceward init`, an annotated one to start from, and `onceward describe`, the
+// contract that it makes, for the people and the tools of those who send.
 
 #include <iostream>
 #include <memory>
+#include <string>
 
 #include "cli/commands/commands.h"
+#include "cli/composition/gateway_options.h"
+#include "cli/configuration/load.h"
 #include "cli/configuration/reference.h"
+#include "cli/describe/topic_contract.h"
+#include "cli/starters.h"
 #include "cli/terminal/command.h"
 
 namespace onceward {
+namespace {
+
+struct DescribeOptions {
+    std::string file = "onceward.yaml";
+    bool open_api = false;
+};
+
+// Addresses of servers and secrets: the contract does not contain them, and where it is printed,
+// for instance to build clients, those variables are not set.
+bool is_no_part_of_contract(const std::string& path) {
+    for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
+        if (path.starts_with(section)) return true;
+    }
+    for (const char* option : {".dsn", ".secret", ".previous_secret", ".url"}) {
+        if (path.ends_with(option)) return true;
+    }
+    return path == "http.listen";
+}
+
+Configuration load_for_contract(const std::string& file) {
+    LoadOptions lenient;
+    lenient.strict_environment = false;
+    LoadResult loaded = load_configuration(file, lenient);
+    const std::set<std::string> unknown = loaded.unknown;
+    Configuration configuration = usable_or_throw(std::move(loaded), file);
+    for (const std::string& path : unknown) {
+        if (is_no_part_of_contract(path)) continue;
+        throw ConfigurationError(file + ": " + path +
+                                 ": The contract depends on this, and its variable is not set.");
+    }
+    return configuration;
+}
+
+int print(std::string_view text) {
+    std::cout << text << std::flush;
+    return std::cout.good() ? exit_ok : exit_failure;
+}
+
+int describe(const DescribeOptions& options) {
+    const Configuration configuration = load_for_contract(options.file);
+    const Contract contract = contract_of(configuration, ONCEWARD_VERSION);
+    if (options.open_api) {
+        if (contract.routes.empty()) {
+            throw ConfigurationError(options.file +
+                                     ": OpenAPI describes routes, and there is none.");
+        }
+        return print(open_api(contract));
+    }
+    return print(topic_contracts(configuration) +
+                 (contract.routes.empty() ? "" : contract_text(contract)));
+}
+
+}  // namespace
 
 void add_config(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand("config", "Print what a configuration may hold");
@@ -17,10 +76,30 @@ void add_config(CLI::App& program, Commands& commands) {
         command->add_subcommand("reference", "Every option, as Markdown (docs/configuration.md)");
     command->add_subcommand("schema", "JSON Schema for editors (schemas/config.schema.json)");
     commands.add(*command, [reference] {
-        std::cout << (reference->parsed() ? configuration_reference() : configuration_schema())
-                  << std::flush;
-        return std::cout.good() ? exit_ok : exit_failure;
+        return print(reference->parsed() ? configuration_reference() : configuration_schema());
     });
+}
+
+void add_init(CLI::App& program, Commands& commands) {
+    CLI::App* command =
+        program.add_subcommand("init", "Print an annotated configuration to start from");
+    auto sink = std::make_shared<std::string>("table");
+    command->add_option("sink", *sink, "What messages are written to")
+        ->check(CLI::IsMember({"table"}))
+        ->capture_default_str();
+    command->footer("onceward init > onceward.yaml");
+    commands.add(*command, [sink] { return print(starters::table); });
+}
+
+void add_describe(CLI::App& program, Commands& commands) {
+    CLI::App& command = *program.add_subcommand(
+        "describe",
+        "Print the contract that the configuration makes: who mints the key, its scope, what is "
+        "claimed when, what a repeat gets, for how long.");
+    auto options = std::make_shared<DescribeOptions>();
+    command.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
+    command.add_flag("--openapi", options->open_api, "The routes as OpenAPI 3.1, in JSON");
+    commands.add(command, [options] { return describe(*options); });
 }
 
 }  // namespace onceward

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/configuration/units.h"
 #include "cli/dlq/redrive.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
-#include "cli/terminal/text_table.h"
 #include "dedup/base/safe_text.h"
 #include "schemas/queries.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
@@ -23,18 +20,12 @@ namespace {
 constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
 
 struct DlqOptions : OperatorOptions {
-    std::string topic;
-    std::string key;
+    DeadLetterFilter filter{.limit = 1000};
+    RedriveRules rules;
     std::string since;
     std::string until;
-    std::vector<std::string> classes;
-    std::vector<std::string> states;
-    std::vector<std::int64_t> numbers;
     std::int64_t number = 0;
-    std::int64_t limit = 1000;
     std::optional<double> rate;
-    int tries_max = 5;
-    bool may_repeat = false;
     bool dry_run = false;
 
     bool really() const { return yes && !dry_run; }
@@ -55,17 +46,15 @@ std::optional<std::chrono::milliseconds> time_of(const char* option, const std::
     return time;
 }
 
-DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup) {
-    DeadLetterFilter filter;
+// `states`: those that are meant if none is named.
+DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup,
+                           const std::vector<std::string>& states) {
+    DeadLetterFilter filter = options.filter;
     filter.group = group_of(setup, options.group);
     filter.topic = options.topic;
-    filter.classes = options.classes;
     filter.since = time_of("--since", options.since);
     filter.until = time_of("--until", options.until);
-    filter.key = options.key;
-    filter.numbers = options.numbers;
-    filter.states = options.states;
-    filter.limit = options.limit;
+    if (filter.states.empty()) filter.states = states;
     if (std::ranges::find(filter.states, "all") != filter.states.end()) {
         filter.states = {"open", "redriving", "redriven", "resolved"};
     }
@@ -95,46 +84,41 @@ nlohmann::json to_json(const Letter& letter) {
 }
 
 int list(const DlqOptions& options) {
-    const std::vector<OperatorSetup> setups = operator_setups(options, "dlq list", options.topic);
-    nlohmann::json all = nlohmann::json::array();
-    TextTable table({"number", "topic", "partition", "offset", "class", "sqlstate", "at", "state",
-                     "redrives", "key", "reason"});
-    const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        Connection connection = reading_session(setup);
-        for (const Letter& letter : select_letters(connection, filter_of(options, setup))) {
-            all.push_back(to_json(letter));
-            all.back()["database"] = setup.database;
-            table.add({std::to_string(letter.number), letter.topic,
-                       std::to_string(letter.partition.raw()), std::to_string(letter.offset.raw()),
-                       letter.error_class, letter.sqlstate, letter.created_at, letter.state,
-                       std::to_string(letter.redrives),
-                       safe_value(printable(letter.key_text.value_or("")), widest_cell),
-                       safe_value(letter.reason, widest_cell)});
-        }
-        return exit_ok;
-    });
+    Collected found = collect(
+        operator_setups(options, "dlq list", options.topic), [&](const OperatorSetup& setup) {
+            Connection connection = reading_session(setup);
+            nlohmann::json letters = nlohmann::json::array();
+            for (const Letter& letter :
+                 select_letters(connection, filter_of(options, setup, {"open", "redriving"}))) {
+                letters.push_back(to_json(letter));
+            }
+            return letters;
+        });
     if (options.json) {
-        print_json(all);
-    } else if (all.empty()) {
+        print_json(found.rows);
+    } else if (found.rows.empty()) {
         std::cout << "no dead letter matches\n";
     } else {
-        table.print(std::cout);
+        for (nlohmann::json& row : found.rows) {
+            row["key"] = safe_value(json_text(row["key"]), widest_cell);
+            row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
+        }
+        print_table({"number", "topic", "partition", "offset", "class", "sqlstate", "at=created_at",
+                     "state", "redrives", "key", "reason"},
+                    found.rows);
     }
-    return code == exit_ok && all.empty() ? exit_not_found : code;
+    return found.code_or_not_found();
 }
 
 int show(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options, "dlq show", options.topic);
     Connection connection = reading_session(setup);
-    DeadLetterFilter filter;
-    filter.group = group_of(setup, options.group);
-    filter.numbers = {options.number};
-    filter.limit = 1;
+    const DeadLetterFilter filter{
+        .group = group_of(setup, options.group), .numbers = {options.number}, .limit = 1};
     const std::vector<Letter> letters = select_letters(connection, filter);
     const std::vector<DeadLetterRecord> records = read_records(connection, filter.numbers);
     if (letters.empty() || records.empty()) {
-        std::cerr << "onceward: group " << filter.group << " has no dead letter " << options.number
-                  << '\n';
+        warn("group " + filter.group + " has no dead letter " + std::to_string(options.number));
         return exit_not_found;
     }
     const DeadLetterRecord& record = records.front();
@@ -164,10 +148,9 @@ int show(const DlqOptions& options) {
         std::cout << "first message: " << places_text(json["first_places"]) << '\n';
     }
     for (const auto& header : json["headers"]) {
-        std::cout << "header " << safe_value(header["name"].get<std::string>()) << ": "
-                  << (header["value"].is_null() ? "null"
-                                                : safe_value(header["value"].get<std::string>()))
-                  << '\n';
+        std::cout << filled(
+            header["value"].is_null() ? "header {name}: null\n" : "header {name}: {value}\n",
+            header);
     }
     return exit_ok;
 }
@@ -180,62 +163,49 @@ bool keys_are_places(const KeyOptions& key) {
 }
 
 void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
-    if (plan.exhausted > 0) {
-        std::cerr << "onceward: " << plan.exhausted << " were sent again " << options.tries_max
-                  << " times or more and stay; fix the cause, then raise --max-tries\n";
-    }
-    if (plan.forgotten > 0) {
-        std::cerr << "onceward: " << plan.forgotten
-                  << " were sent or resolved before the claims of their ledger begin: what was "
-                     "applied then could be applied a SECOND time. They stay; --may-repeat sends "
-                     "them\n";
-    }
-    if (plan.uncertain > plan.forgotten) {
-        std::cerr << "onceward: " << plan.uncertain - plan.forgotten
-                  << " may be in the log already or applied, and their keys are made of their "
-                     "offsets there: another copy could be applied a SECOND time. They stay; "
-                     "--may-repeat sends them\n";
-    }
-    if (plan.behind > 0) {
-        std::cerr << "onceward: " << plan.behind
-                  << " have the record key of one that stays, so they stay too\n";
-    }
+    warn_if(plan.exhausted > 0,
+            std::to_string(plan.exhausted) + " were sent again " +
+                std::to_string(options.rules.tries_max) +
+                " times or more and stay; fix the cause, then raise --max-tries");
+    warn_if(plan.forgotten > 0,
+            std::to_string(plan.forgotten) +
+                " were sent or resolved before the claims of their ledger begin: what was applied "
+                "then could be applied a SECOND time. They stay; --may-repeat sends them");
+    warn_if(plan.uncertain > plan.forgotten,
+            std::to_string(plan.uncertain - plan.forgotten) +
+                " may be in the log already or applied, and their keys are made of their offsets "
+                "there: another copy could be applied a SECOND time. They stay; --may-repeat "
+                "sends them");
+    warn_if(plan.behind > 0, std::to_string(plan.behind) +
+                                 " have the record key of one that stays, so they stay too");
 }
 
 int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
                 const OperatorSetup& setup, bool by_key) {
     const StopRequest stop;
-    RedriveOptions redriving;
-    redriving.producer = producer_options(setup.configuration->kafka);
-    redriving.topic = options.topic;
-    redriving.rate = options.rate;
-    redriving.by_key = by_key;
-    redriving.stopped = [] { return stop_requested(); };
-    const RedriveReport report = redrive(connection, plan.letters, redriving);
+    const RedriveReport report = redrive(connection, plan.letters,
+                                         {.producer = producer_options(setup.configuration->kafka),
+                                          .topic = options.topic,
+                                          .rate = options.rate,
+                                          .by_key = by_key,
+                                          .stopped = stop_requested});
     const auto all = static_cast<std::int64_t>(plan.letters.size());
-    if (options.json) {
-        print_json({{"picked", all},
-                    {"delivered", report.delivered},
-                    {"exhausted", plan.exhausted},
-                    {"uncertain", plan.uncertain},
-                    {"behind", plan.behind},
-                    {"reopened", report.reopened},
-                    {"done", report.delivered == all}});
-    } else {
-        std::cout << "sent again " << report.delivered << " of " << all << '\n';
-    }
+    print_answer(options.json,
+                 {{"picked", all},
+                  {"delivered", report.delivered},
+                  {"exhausted", plan.exhausted},
+                  {"uncertain", plan.uncertain},
+                  {"behind", plan.behind},
+                  {"reopened", report.reopened},
+                  {"done", report.delivered == all}},
+                 "sent again {delivered} of {picked}\n");
     if (report.delivered == all) return exit_ok;
     const std::int64_t marked = all - report.delivered - report.reopened;
-    if (marked > 0) {
-        std::cerr << "onceward: " << marked
-                  << " stay marked as redriving; the next redrive sends them\n";
-    }
-    if (report.reopened > 0) {
-        std::cerr << "onceward: " << report.reopened << " were not sent, and are open as before\n";
-    }
-    if (!report.first_failure.empty()) {
-        std::cerr << "onceward: Kafka says: " << report.first_failure << '\n';
-    }
+    warn_if(marked > 0,
+            std::to_string(marked) + " stay marked as redriving; the next redrive sends them");
+    warn_if(report.reopened > 0,
+            std::to_string(report.reopened) + " were not sent, and are open as before");
+    warn_if(!report.first_failure.empty(), "Kafka says: " + report.first_failure);
     return stop_requested() ? exit_interrupted : exit_failure;
 }
 
@@ -244,18 +214,15 @@ int redrive_letters(const DlqOptions& options) {
     const Configuration& configuration =
         configuration_of(setup, "the brokers are needed: give a configuration with -c");
     const TopicConfiguration& topic = topic_named(configuration, options.topic);
-    DeadLetterFilter filter = filter_of(options, setup);
-    if (filter.states.empty()) filter.states = {"open", "redriving"};
+    const DeadLetterFilter filter = filter_of(options, setup, {"open", "redriving"});
     Connection connection = writing_session(setup);
     // Take this lock first: letters found marked after it belong to no running redrive.
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
     }
-    RedriveRules rules;
+    RedriveRules rules = options.rules;
     rules.by_key = topic.reject.order == RejectPolicy::Order::by_key;
     rules.keys_are_places = keys_are_places(topic.key);
-    rules.may_repeat = options.may_repeat;
-    rules.tries_max = options.tries_max;
     const RedrivePlan plan =
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
@@ -268,45 +235,36 @@ int redrive_letters(const DlqOptions& options) {
                      "yet come before the copies\n";
     }
     if (options.really()) return run_redrive(options, connection, plan, setup, rules.by_key);
-    if (options.json) {
-        nlohmann::json letters = nlohmann::json::array();
-        for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
-        print_json({{"picked", plan.letters.size()},
-                    {"exhausted", plan.exhausted},
-                    {"uncertain", plan.uncertain},
-                    {"behind", plan.behind},
-                    {"letters", letters},
-                    {"done", false}});
-        return exit_ok;
-    }
-    std::cout << "would send again " << plan.letters.size() << " to " << options.topic
-              << "\nnothing was changed; do it with --yes\n";
+    nlohmann::json letters = nlohmann::json::array();
+    for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
+    print_answer(options.json,
+                 {{"picked", plan.letters.size()},
+                  {"exhausted", plan.exhausted},
+                  {"uncertain", plan.uncertain},
+                  {"behind", plan.behind},
+                  {"letters", letters},
+                  {"done", false}},
+                 "would send again {picked} to " + options.topic +
+                     "\nnothing was changed; do it with --yes\n");
     return exit_ok;
 }
 
 int discard(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options, "dlq discard", options.topic);
-    DeadLetterFilter filter = filter_of(options, setup);
-    if (filter.states.empty()) filter.states = {"open"};
+    const DeadLetterFilter filter = filter_of(options, setup, {"open"});
     Connection connection = writing_session(setup);
-    std::vector<std::int64_t> numbers;
-    for (const Letter& letter : select_letters(connection, filter)) {
-        numbers.push_back(letter.number);
-    }
+    const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
     std::int64_t gone = 0;
     if (options.really()) {
-        gone =
-            connection.query(sql::dlq_discard, Parameters{}.integers(numbers).text(options.reason))
-                .integer(0, 0);
+        gone = connection.query(sql::dlq_discard, Parameters::of(numbers, options.reason))
+                   .integer(0, 0);
     }
-    if (options.json) {
-        print_json({{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}});
-    } else if (options.really()) {
-        std::cout << "discarded " << gone << "; discarded_dead_letters says who, when and why\n";
-    } else {
-        std::cout << "would discard " << numbers.size()
-                  << ", with their payloads\nnothing was changed; do it with --yes\n";
-    }
+    print_answer(options.json,
+                 {{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}},
+                 options.really()
+                     ? "discarded {discarded}; discarded_dead_letters says who, when and why\n"
+                     : "would discard {picked}, with their payloads\nnothing was changed; do it "
+                       "with --yes\n");
     return numbers.empty() ? exit_not_found : exit_ok;
 }
 
@@ -314,7 +272,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     CLI::Option* topic = command.add_option("--topic", options.topic, "Only this topic");
     if (changes) topic->required();
     command
-        .add_option("--class", options.classes,
+        .add_option("--class", options.filter.classes,
                     "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
                     "unmappable, sink, conflict, `behind`, hot_key")
         ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
@@ -322,13 +280,15 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     command.add_option("--since", options.since,
                        "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
     command.add_option("--until", options.until, "Rejected before then");
-    command.add_option("--key", options.key, "Only this idempotency key, or this record key");
-    command.add_option("--number", options.numbers, "Only these, by the numbers of `dlq list`");
+    command.add_option("--key", options.filter.key,
+                       "Only this idempotency key, or this record key");
+    command.add_option("--number", options.filter.numbers,
+                       "Only these, by the numbers of `dlq list`");
     command
-        .add_option("--state", options.states,
+        .add_option("--state", options.filter.states,
                     "open (the default), redriving, redriven, resolved or all")
         ->check(CLI::IsMember({"open", "redriving", "redriven", "resolved", "all"}));
-    command.add_option("--limit", options.limit, "At most this many, the oldest first")
+    command.add_option("--limit", options.filter.limit, "At most this many, the oldest first")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     if (!changes) return;
@@ -351,7 +311,6 @@ void add_dlq(CLI::App& program, Commands& commands) {
         return std::pair(subcommand, options);
     };
     const auto [listed, list_options] = add("list", "Dead letters that are open", list);
-    list_options->states = {"open", "redriving"};
     add_filters(*listed, *list_options, false);
     const auto [shown, show_options] = add("show", "One dead letter, with its payload", show);
     shown->add_option("number", show_options->number, "Its number in `dlq list`")->required();
@@ -362,11 +321,11 @@ void add_dlq(CLI::App& program, Commands& commands) {
     again->add_option("--rate", redrive_options->rate, "Records a second at most")
         ->check(CLI::PositiveNumber);
     again
-        ->add_option("--max-tries", redrive_options->tries_max,
+        ->add_option("--max-tries", redrive_options->rules.tries_max,
                      "A message that was sent again this often stays")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    again->add_flag("--may-repeat", redrive_options->may_repeat,
+    again->add_flag("--may-repeat", redrive_options->rules.may_repeat,
                     "Also letters that dedup cannot check: keyed by their offset, or older than "
                     "the ledger's claims");
     const auto [gone, discard_options] =

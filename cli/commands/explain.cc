@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/keys/dead_letter_lookup.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/output.h"
 #include "dedup/base/safe_text.h"
 #include "schemas/queries.h"
 #include "sinks/outbox/outbox_rows.h"
@@ -28,24 +26,9 @@ bool any_of(const nlohmann::json& list, Question question) {
     return std::any_of(list.begin(), list.end(), question);
 }
 
-nlohmann::json find_evictions(Connection& connection, const std::vector<Digest>& digests) {
-    nlohmann::json list = nlohmann::json::array();
-    const QueryResult rows =
-        connection.query(sql::explain_evictions, Parameters{}.digests(digests));
-    for (int row = 0; row < rows.rows(); ++row) {
-        list.push_back({{"digest", rows.text(row, 0)},
-                        {"evicted_at", rows.text(row, 1)},
-                        {"ledger", rows.text(row, 2)},
-                        {"evicted_by", rows.text(row, 3)},
-                        {"reason", rows.text(row, 4)}});
-    }
-    return list;
-}
-
 // Their ids are made of the key and of where they go, so that of each topic that has rows both are
 // looked for. What was sent is no longer there.
 nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
-    nlohmann::json list = nlohmann::json::array();
     std::set<std::string> topics;
     const QueryResult waiting = connection.query(sql::outbox_topics, Parameters{}.null());
     for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
@@ -59,17 +42,9 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
             }
         }
     }
-    if (ids.empty()) return list;
-    const QueryResult rows =
-        connection.query(sql::explain_outbox, Parameters{}.texts(names).digests(ids));
-    for (int row = 0; row < rows.rows(); ++row) {
-        list.push_back({{"group", rows.text(row, 0)},
-                        {"topic", rows.text(row, 1)},
-                        {"id", rows.text(row, 2)},
-                        {"position", rows.integer(row, 3)},
-                        {"created_at", rows.text(row, 4)}});
-    }
-    return list;
+    if (ids.empty()) return nlohmann::json::array();
+    return rows_json(connection.query(sql::explain_outbox, Parameters::of(names, ids)),
+                     {"group", "topic", "id", "position", "created_at"});
 }
 
 // Headers and body only where they are asked for: they are somebody's data.
@@ -79,9 +54,9 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
     const QueryResult tables = connection.query(sql::explain_result_tables, {});
     for (int table = 0; table < tables.rows(); ++table) {
         try {
-            const QueryResult rows = connection.prepared(
-                sql::explain_results, Parameters{}.digests(digests).boolean(whole),
-                {{"table", tables.text(table, 2)}}, true);
+            const QueryResult rows =
+                connection.prepared(sql::explain_results, Parameters::of(digests, whole),
+                                    {{"table", tables.text(table, 2)}}, true);
             for (int row = 0; row < rows.rows(); ++row) {
                 list.push_back({{"ledger", tables.text(table, 0)},
                                 {"generation", tables.integer(table, 1)},
@@ -101,6 +76,56 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
     return list;
 }
 
+// The dead letters under the key, the newest first; of a message without a digest by the key's
+// text, in these topics. `only`: this topic's alone.
+nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& digests,
+                            const std::string& key_text, const std::vector<std::string>& topics,
+                            const std::optional<std::string>& only) {
+    const std::vector<std::optional<std::string_view>> names(topics.begin(), topics.end());
+    nlohmann::json list = rows_json(
+        connection.query(
+            sql::explain_dead_letters,
+            Parameters{}.digests(digests).bytes(key_text).texts(names).optional_text(only)),
+        {"", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
+         "reason", "fingerprint?", "first_fingerprint?", "first_places?", "number", "attempts",
+         "state"});
+    for (nlohmann::json& letter : list) {
+        const auto places = letter.find("first_places");
+        if (places != letter.end()) *places = nlohmann::json::parse(json_text(*places));
+    }
+    return list;
+}
+
+// The same of discarded ones, by their digests, which is all that is left of their keys; null where
+// this role may not read them.
+nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
+                              const std::optional<std::string>& only) try {
+    nlohmann::json list = rows_json(
+        connection.query(sql::explain_discarded_dead_letters, Parameters::of(digests, only)),
+        {"number", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
+         "reason", "discarded_by", "discarded_at"});
+    for (nlohmann::json& letter : list) letter["state"] = "discarded";
+    return list;
+} catch (const PostgresError& error) {
+    if (error.sqlstate() != "42501") throw;
+    return nullptr;
+}
+
+// One of either as a sentence.
+std::string letter_text(const nlohmann::json& letter) {
+    std::string said = filled("dead letter {number} ({state}", letter) +
+                       (letter.contains("attempts") ? filled(", tries {attempts}", letter) : "") +
+                       filled(") at {created_at} from ", letter) + place_text(letter) +
+                       filled(": {error_class} {sqlstate}", letter);
+    if (letter.contains("discarded_at")) {
+        return said + filled("; discarded at {discarded_at} by {discarded_by}: {reason}", letter);
+    }
+    said += filled(" {reason}", letter);
+    if (letter.contains("first_places")) said += "; first " + places_text(letter["first_places"]);
+    return said + text_with("; fingerprint ", letter, "fingerprint") +
+           text_with(", the first's ", letter, "first_fingerprint");
+}
+
 // Whether this is of a ledger that could know the key. Where none is known, of a group that was
 // retired or a schema that was restored, what is found in any ledger counts.
 bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
@@ -111,11 +136,11 @@ bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
 // Prints a line for each ledger that could know the key and does not.
 void print_where_not_applied(const nlohmann::json& found) {
     for (const auto& ledger : found["ledgers"]) {
-        const auto since = ledger["claims_since"].get<std::string>();
-        std::cout << "not applied in ledger " << ledger["ledger"].get<std::string>()
-                  << (since.empty() ? ", which has no claims yet"
-                                    : ", whose claims go back to " + since)
-                  << '\n';
+        std::cout << filled(ledger["claims_since"] == ""
+                                ? "not applied in ledger {ledger}, which has no claims yet\n"
+                                : "not applied in ledger {ledger}, whose claims go back to "
+                                  "{claims_since}\n",
+                            ledger);
     }
     if (found["ledgers"].empty() && found["claims"].empty() && found["leases"].empty()) {
         std::cout << "not applied: no ledger of it is in use here\n";
@@ -132,40 +157,35 @@ void print_text(const nlohmann::json& found) {
     for (const auto& lease : found["leases"]) std::cout << lease_text(lease) << '\n';
     if (!any_is_own(found)) print_where_not_applied(found);
     for (const auto& result : found["results"]) {
-        std::cout << "result: " << result["result"].get<std::string>();
-        // 0: the sink named none.
-        if (result["status"] != 0) std::cout << ", status " << result["status"].dump();
-        std::cout << ", " << result["bytes"].dump() << " bytes, stored at "
-                  << result["stored_at"].get<std::string>() << " in ledger "
-                  << result["ledger"].get<std::string>() << " generation "
-                  << result["generation"].dump() << '\n';
+        std::cout << filled("result: {result}", result)
+                  // 0: the sink named none.
+                  << (result["status"] == 0 ? "" : filled(", status {status}", result))
+                  << filled(
+                         ", {bytes} bytes, stored at {stored_at} in ledger {ledger} generation "
+                         "{generation}\n",
+                         result);
         if (!result.contains("body")) continue;
         for (const auto& header : result["headers"]) {
-            std::cout << safe_value(header["name"].get<std::string>()) << ": "
-                      << safe_value(header["value"].get<std::string>()) << '\n';
+            std::cout << filled("{name}: {value}\n", header);
         }
-        std::cout << result["body"].get<std::string>() << '\n';
+        std::cout << json_text(result["body"]) << '\n';
     }
     for (const auto& record : found["outbox"]) {
-        std::cout << "waits in the outbox of " << record["group"].get<std::string>()
-                  << " for topic " << record["topic"].get<std::string>() << " since "
-                  << record["created_at"].get<std::string>() << ", position "
-                  << record["position"].dump() << ", id " << record["id"].get<std::string>()
-                  << '\n';
+        std::cout << filled(
+            "waits in the outbox of {group} for topic {topic} since {created_at}, position "
+            "{position}, id {id}\n",
+            record);
     }
     for (const auto& eviction : found["evictions"]) {
-        std::cout << "taken out of ledger " << eviction["ledger"].get<std::string>() << " at "
-                  << eviction["evicted_at"].get<std::string>() << " by "
-                  << eviction["evicted_by"].get<std::string>() << ": "
-                  << safe_value(eviction["reason"].get<std::string>()) << '\n';
+        std::cout << filled(
+            "taken out of ledger {ledger} at {evicted_at} by {evicted_by}: {reason}\n", eviction);
     }
     for (const auto& letter : found["dead_letters"]) std::cout << letter_text(letter) << '\n';
     if (found["discarded_dead_letters"].is_null()) {
         std::cout << "whether dead letters of it were discarded, this role may not read\n";
-    } else {
-        for (const auto& letter : found["discarded_dead_letters"]) {
-            std::cout << letter_text(letter) << '\n';
-        }
+    }
+    for (const auto& letter : found["discarded_dead_letters"]) {
+        std::cout << letter_text(letter) << '\n';
     }
     for (const auto& owner : found["without_tenant"]) {
         std::cout << "not looked for: keys of " << safe_value(owner.get<std::string>())
@@ -190,20 +210,16 @@ KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
 // yet. Those of another group that reads a topic of that name know nothing of this one's messages.
 nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
                            const KeySearch& search, const std::string& group,
-                           const std::map<std::string, std::string>& begun) {
+                           const nlohmann::json& begun) {
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const QueryResult rows =
-        connection.query(sql::explain_ledgers, Parameters{}
-                                                   .texts(sources)
-                                                   .boolean(of_operation_alone(question))
-                                                   .optional_text(unless_empty(group)));
-    nlohmann::json ledgers = nlohmann::json::array();
-    for (int row = 0; row < rows.rows(); ++row) {
-        const auto found = begun.find(std::string(rows.text(row, 0)));
-        ledgers.push_back({{"ledger", rows.text(row, 0)},
-                           {"claims_since", found == begun.end() ? "" : found->second}});
+    const QueryResult rows = connection.query(
+        sql::explain_ledgers,
+        Parameters::of(sources, of_operation_alone(question), unless_empty(group)));
+    nlohmann::json ledgers = rows_json(rows, {"ledger"});
+    for (nlohmann::json& ledger : ledgers) {
+        ledger["claims_since"] = begun.value(json_text(ledger["ledger"]), "");
     }
     return ledgers;
 }
@@ -212,7 +228,7 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
 std::string known_since(const nlohmann::json& ledgers) {
     std::string since;
     for (const auto& ledger : ledgers) {
-        since = std::max(since, ledger["claims_since"].get<std::string>());
+        since = std::max(since, json_text(ledger["claims_since"]));
     }
     return since;
 }
@@ -221,12 +237,9 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
                         const KeySearch& search) {
     const KeyQuestion& question = options.question;
     const std::vector<Digest> digests = digests_of(search.candidates);
-    const DeadLetterQuestion letters{.digests = digests,
-                                     .key_text = question.key,
-                                     .topics = search.topics,
-                                     .only = unless_empty(question.topic)};
+    const std::optional<std::string> only = unless_empty(question.topic);
     Connection connection = reading_session(setup);
-    std::map<std::string, std::string> begun;
+    nlohmann::json begun = nlohmann::json::object();
     const nlohmann::json claims = find_claims(connection, search.candidates, begun);
     const nlohmann::json leases = find_leases(connection, search.candidates);
     const std::string group =
@@ -243,9 +256,11 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
             {"results", find_results(connection, digests, options.result)},
             {"leases", leases},
             {"outbox", find_published(connection, digests)},
-            {"evictions", find_evictions(connection, digests)},
-            {"dead_letters", find_letters(connection, letters)},
-            {"discarded_dead_letters", find_discarded(connection, letters)},
+            {"evictions",
+             rows_json(connection.query(sql::explain_evictions, Parameters{}.digests(digests)),
+                       {"digest", "evicted_at", "ledger", "evicted_by", "reason"})},
+            {"dead_letters", find_letters(connection, digests, question.key, search.topics, only)},
+            {"discarded_dead_letters", find_discarded(connection, digests, only)},
             {"without_tenant", search.without_tenant},
             {"claims_since", known_since(ledgers)}};
 }
@@ -256,12 +271,11 @@ std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     const bool everywhere = of_whole_configuration(question);
     if (!everywhere) return {operator_setup(options, "explain", source_of(question))};
     std::vector<OperatorSetup> setups = operator_setups(options, "explain");
-    if (setups.empty() || !setups.front().configuration) {
-        throw UsageError(
-            "whose key is it? Give the configuration with -c, to check all of its topics and "
-            "routes; or name the message's topic with --topic, the request's route with --route, "
-            "or the operation of a call of once() with --operation");
-    }
+    usage_error_if(
+        setups.empty() || !setups.front().configuration,
+        "whose key is it? Give the configuration with -c, to check all of its topics and "
+        "routes; or name the message's topic with --topic, the request's route with --route, "
+        "or the operation of a call of once() with --operation");
     return setups;
 }
 
@@ -274,11 +288,10 @@ void throw_unless_any(const std::vector<KeySearch>& searches) {
             owners += (owners.empty() ? "" : ", ") + owner;
         }
     }
-    if (owners.empty()) {
-        throw UsageError(
-            "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
-            "source");
-    }
+    usage_error_if(
+        owners.empty(),
+        "the configuration has no such keys; a CloudEvent's key is its id and --source, its "
+        "source");
     throw UsageError("keys of " + owners + " belong to tenants; name one: --tenant");
 }
 
@@ -295,17 +308,13 @@ int explain(const ExplainOptions& options) {
         all.push_back(found_on(setup, options, searches[place]));
         return exit_ok;
     });
-    if (options.json) {
-        std::cout << (setups.size() == 1 ? all.front() : all)
-                         .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << '\n';
-    } else {
-        for (const auto& found : all) {
-            if (setups.size() > 1) {
-                std::cout << "on " << database_text(found["database"].get<std::string>()) << ":\n";
-            }
-            print_text(found);
+    if (options.json) print_json(setups.size() == 1 ? all.front() : all);
+    for (const auto& found : all) {
+        if (options.json) break;
+        if (setups.size() > 1) {
+            std::cout << "on " << database_text(json_text(found["database"])) << ":\n";
         }
+        print_text(found);
     }
     const auto is_applied = [](const nlohmann::json& found) { return found["applied"] == true; };
     if (any_of(all, is_applied)) return exit_ok;

@@ -3,13 +3,11 @@
 
 #include <chrono>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/usage_error.h"
 #include "dedup/operator/eviction.h"
 #include "schemas/queries.h"
@@ -25,8 +23,16 @@ constexpr int most_tries = 30;
 
 struct ForgetOptions : OperatorOptions {
     KeyQuestion question;
-    std::string ledger;
 };
+
+// Tries again while the ledger is locked; `what` was, if it is all the time.
+template <class Work>
+auto unlocked(const std::string& what, Work work) {
+    for (int tries = 0; tries < most_tries; ++tries) {
+        if (const auto done = work()) return *done;
+    }
+    throw std::runtime_error(what + " locked all the time; run it again");
+}
 
 // From each ledger, or from the one that is named.
 int forget_in_all(Connection& connection, const ForgetOptions& options,
@@ -36,15 +42,9 @@ int forget_in_all(Connection& connection, const ForgetOptions& options,
         sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const int ledger = static_cast<int>(ledgers.integer(row, 0));
-        std::optional<int> done;
-        for (int tries = 0; !done && tries < most_tries; ++tries) {
-            done = evict(connection, ledger, digests, options.reason, lock_timeout);
-        }
-        if (!done) {
-            throw std::runtime_error("ledger " + std::string(ledgers.text(row, 1)) +
-                                     " was locked all the time; run it again");
-        }
-        evicted += *done;
+        evicted += unlocked("ledger " + std::string(ledgers.text(row, 1)) + " was", [&] {
+            return evict(connection, ledger, digests, options.reason, lock_timeout);
+        });
     }
     return evicted;
 }
@@ -65,10 +65,8 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                            (!setup.configuration && question.topic.empty());
     if (!has_group) group = group_of(setup, group);
     return connection.query(sql::erase_ledgers,
-                            Parameters{}
-                                .optional_text(unless_empty(options.ledger))
-                                .optional_text(unless_empty(group))
-                                .optional_text(unless_empty(named_source(question))));
+                            Parameters::of(unless_empty(options.ledger), unless_empty(group),
+                                           unless_empty(named_source(question))));
 }
 
 // The tenant's results in each of these that stores results: how many, or how many were erased.
@@ -83,35 +81,29 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
         const QueryResult counted =
             connection.query(sql::results_count, Parameters{}.integer(ledger).bytes(tenant));
         if (counted.is_null(0, 0)) continue;
-        std::optional<std::int64_t> results = counted.integer(0, 0);
-        if (options.yes) {
-            results.reset();
-            for (int tries = 0; !results && tries < most_tries; ++tries) {
-                results = erase_results(connection, ledger, tenant, options.reason, lock_timeout);
-            }
-            if (!results) {
-                throw std::runtime_error("the results of ledger " + name +
-                                         " were locked all the time; run it again");
-            }
-        }
-        found.push_back({{"ledger", name}, {"results", *results}});
+        const std::int64_t results =
+            options.yes ? unlocked("the results of ledger " + name + " were",
+                                   [&] {
+                                       return erase_results(connection, ledger, tenant,
+                                                            options.reason, lock_timeout);
+                                   })
+                        : counted.integer(0, 0);
+        found.push_back({{"ledger", name}, {"results", results}});
     }
     return found;
 }
 
 // What names a key, and no ledger, would be passed over.
 void throw_unless_tenant_alone(const KeyQuestion& question) {
-    if (question.tenant.empty()) {
-        throw UsageError("name a key, or with --tenant whose results are to be erased");
-    }
-    if (!question.operation.empty()) {
-        throw UsageError(
-            "results are erased ledger by ledger, and an operation may have keys in several: name "
-            "one with --ledger");
-    }
-    if (!question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest) {
-        throw UsageError("--kind, --source and --digest belong to a key: name it");
-    }
+    usage_error_if(question.tenant.empty(),
+                   "name a key, or with --tenant whose results are to be erased");
+    usage_error_if(
+        !question.operation.empty(),
+        "results are erased ledger by ledger, and an operation may have keys in several: name "
+        "one with --ledger");
+    usage_error_if(
+        !question.kinds.empty() || !question.cloudevents_source.empty() || question.is_digest,
+        "--kind, --source and --digest belong to a key: name it");
 }
 
 int forget_tenant(const ForgetOptions& options) {
@@ -130,25 +122,19 @@ int forget_tenant(const ForgetOptions& options) {
             static_cast<void>(scope_of(configuration, route_named(configuration, question.route)));
         }
     }
-    nlohmann::json all = nlohmann::json::array();
-    const int code = on_each(setups, [&](const auto& setup) {
+    const Collected found = collect(setups, [&](const OperatorSetup& setup) {
         Connection connection = writing_session(setup);
-        for (nlohmann::json& ledger : results_in_all(connection, options, setup)) {
-            ledger["database"] = setup.database;
-            all.push_back(std::move(ledger));
-        }
-        return exit_ok;
+        return results_in_all(connection, options, setup);
     });
     std::int64_t sum = 0;
-    for (const auto& ledger : all) sum += ledger["results"].get<std::int64_t>();
-    const int answer = code == exit_ok && sum == 0 ? exit_not_found : code;
+    for (const auto& ledger : found.rows) sum += ledger["results"].get<std::int64_t>();
+    const int answer = found.code == exit_ok && sum == 0 ? exit_not_found : found.code;
     if (options.json) {
-        print_json({{"ledgers", all}, {"results", sum}, {"done", options.yes}});
+        print_json({{"ledgers", found.rows}, {"results", sum}, {"done", options.yes}});
         return answer;
     }
-    for (const auto& ledger : all) {
-        std::cout << "ledger " << ledger["ledger"].get<std::string>() << ": "
-                  << ledger["results"].dump() << " results\n";
+    for (const auto& ledger : found.rows) {
+        std::cout << filled("ledger {ledger}: {results} results\n", ledger);
     }
     std::cout << (options.yes
                       ? "erased: " + std::to_string(sum) + ". Claims stay, and so do dead letters\n"
@@ -177,7 +163,7 @@ int forget(const ForgetOptions& options) {
     const std::vector<KeyCandidate> wanted =
         key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
     Connection connection = writing_session(setup);
-    std::map<std::string, std::string> begun;
+    nlohmann::json begun;
     nlohmann::json claims = find_claims(connection, wanted, begun);
     nlohmann::json leases = find_leases(connection, wanted);
     for (nlohmann::json* list : {&claims, &leases}) {
@@ -203,8 +189,9 @@ int forget(const ForgetOptions& options) {
         return answer;
     }
     if (refused) {
-        std::cerr << "onceward: nothing was taken out: the key is in flight, or it was removed "
-                     "meanwhile; try again once it has ended\n";
+        warn(
+            "nothing was taken out: the key is in flight, or it was removed meanwhile; try again "
+            "once it has ended");
         return answer;
     }
     const Repeated repeated = repeated_of(question);

@@ -2,14 +2,11 @@
 // run.
 
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/server/migration.h"
 #include "schemas/queries.h"
@@ -18,102 +15,44 @@ namespace onceward {
 namespace {
 
 struct GroupsOptions : OperatorOptions {
-    std::string topic;
-    std::string ledger;
-    int partition = -1;
     bool undo = false;
 };
 
-void list_on(const OperatorSetup& setup, nlohmann::json& list, TextTable& table) {
-    Connection connection = reading_session(setup);
-    const QueryResult rows = connection.query(sql::groups_list, {});
-    for (int row = 0; row < rows.rows(); ++row) {
-        const auto cell = [&](int column) {
-            return std::string(rows.optional_text(row, column).value_or(""));
-        };
-        const auto optional = [&](int column) {
-            return rows.is_null(row, column) ? nlohmann::json(nullptr)
-                                             : nlohmann::json(cell(column));
-        };
-        table.add({setup.database, cell(0), cell(1), cell(2), cell(3), cell(4), cell(5), cell(6),
-                   cell(7)});
-        list.push_back({{"database", setup.database},
-                        {"group", cell(0)},
-                        {"topic", cell(1)},
-                        {"ledgers", optional(2)},
-                        {"fences", rows.integer(row, 3)},
-                        {"retired", rows.integer(row, 4)},
-                        {"moved_at", optional(5)},
-                        {"watermark", optional(6)},
-                        {"paused", optional(7)}});
-    }
-}
-
 int list(const GroupsOptions& options) {
-    nlohmann::json list = nlohmann::json::array();
-    TextTable table({"database", "group", "topic", "ledgers", "fences", "retired", "last moved",
-                     "watermark", "paused"});
-    const int code = on_each(operator_setups(options, "groups"), [&](const OperatorSetup& setup) {
-        list_on(setup, list, table);
-        return exit_ok;
-    });
+    const Collected found =
+        collect(operator_setups(options, "groups"), [](const OperatorSetup& setup) {
+            return rows_json(reading_session(setup).query(sql::groups_list, {}),
+                             {"group", "topic", "ledgers", "fences", "retired", "moved_at",
+                              "watermark", "paused"});
+        });
     if (options.json) {
-        print_json(list);
+        print_json(found.rows);
     } else {
-        table.print(std::cout);
+        print_table({"database", "group", "topic", "ledgers", "fences", "retired",
+                     "last moved=moved_at", "watermark", "paused"},
+                    found.rows);
     }
-    return code;
+    return found.code;
 }
 
-void add_optional(Parameters& parameters, const std::string& text) {
-    if (text.empty()) {
-        parameters.null();
-    } else {
-        parameters.text(text);
-    }
+// The group, and the topic that is named.
+Parameters group_and_topic(const GroupsOptions& options) {
+    return Parameters::of(options.group, unless_empty(options.topic));
 }
 
-// One ledger's feed alone, where a ledger is named: the topic is read on, into another one.
-QueryResult change_fences(Transaction& transaction, const GroupsOptions& options) {
-    Parameters parameters;
-    parameters.text(options.group);
-    add_optional(parameters, options.topic);
-    if (options.partition < 0) {
-        parameters.null();
-    } else {
-        parameters.integer(options.partition);
-    }
-    return transaction.query(options.undo ? sql::groups_restore_fences : sql::groups_retire_fences,
-                             parameters);
-}
-
-QueryResult change_feeds(Transaction& transaction, const GroupsOptions& options) {
-    Parameters parameters;
-    parameters.text(options.group);
-    add_optional(parameters, options.topic);
-    add_optional(parameters, options.ledger);
-    return transaction.query(options.undo ? sql::groups_restore_feeds : sql::groups_retire_feeds,
-                             parameters);
-}
-
-// A replay is no group; it has a name like one, under which its fences are.
-void end_replay(Transaction& transaction, const GroupsOptions& options, nlohmann::json& changed) {
-    Parameters parameters;
-    parameters.text(options.group);
-    add_optional(parameters, options.topic);
-    const QueryResult ended = transaction.query(sql::groups_end_replay, parameters);
-    for (int row = 0; row < ended.rows(); ++row) {
-        changed.push_back({{"topic", ended.text(row, 0)}, {"replay", ended.integer(row, 1)}});
-        if (options.json) continue;
-        std::cout << (options.yes ? "ended" : "would be ended") << ": replay " << ended.text(row, 1)
-                  << " of topic " << ended.text(row, 0) << ", and keeps what it has done so far\n";
+// Each row becomes a line, and part of what has changed.
+void note(const GroupsOptions& options, const QueryResult& rows,
+          const std::vector<std::string_view>& names, const std::string& sentence,
+          nlohmann::json& changed) {
+    for (auto& row : rows_json(rows, names)) {
+        if (!options.json) std::cout << filled(sentence, row) << '\n';
+        changed.push_back(std::move(row));
     }
 }
 
 int retire(const GroupsOptions& options) {
-    if (options.partition >= 0 && (options.topic.empty() || !options.ledger.empty())) {
-        throw UsageError("--partition needs --topic and goes without --ledger");
-    }
+    usage_error_if(options.partition >= 0 && (options.topic.empty() || !options.ledger.empty()),
+                   "--partition needs --topic and goes without --ledger");
     Connection connection = writing_session(operator_setup(options, "groups", options.topic));
     require_version(connection);
     const std::string verb =
@@ -122,29 +61,31 @@ int retire(const GroupsOptions& options) {
     // The dry run does it all and leaves without COMMIT.
     OwnedTransaction transaction(connection);
     if (options.ledger.empty() && options.partition < 0 && !options.undo) {
-        end_replay(transaction, options, changed);
+        // A replay is no group; it has a name like one, under which its fences are.
+        note(options, transaction.query(sql::groups_end_replay, group_and_topic(options)),
+             {"topic", "replay"},
+             std::string(options.yes ? "ended" : "would be ended") +
+                 ": replay {replay} of topic {topic}, and keeps what it has done so far",
+             changed);
     }
     if (options.ledger.empty()) {
-        const QueryResult fences = change_fences(transaction, options);
-        for (int row = 0; row < fences.rows(); ++row) {
-            changed.push_back({{"topic", fences.text(row, 0)},
-                               {"partition", fences.integer(row, 1)},
-                               {"next_offset", fences.integer(row, 2)},
-                               {"moved_at", fences.text(row, 3)}});
-            if (options.json) continue;
-            std::cout << verb << ": " << fences.text(row, 0) << " partition " << fences.text(row, 1)
-                      << " at " << fences.text(row, 2) << ", last moved " << fences.text(row, 3)
-                      << '\n';
-        }
+        const auto partition =
+            options.partition < 0 ? std::nullopt : std::optional<std::int64_t>(options.partition);
+        note(
+            options,
+            transaction.query(options.undo ? sql::groups_restore_fences : sql::groups_retire_fences,
+                              group_and_topic(options).optional_integer(partition)),
+            {"topic", "partition", "next_offset", "moved_at"},
+            verb + ": {topic} partition {partition} at {next_offset}, last moved {moved_at}",
+            changed);
     }
+    // One ledger's feed alone, where a ledger is named: the topic is read on, into another one.
     if (options.partition < 0) {
-        const QueryResult feeds = change_feeds(transaction, options);
-        for (int row = 0; row < feeds.rows(); ++row) {
-            changed.push_back({{"topic", feeds.text(row, 0)}, {"ledger", feeds.text(row, 1)}});
-            if (options.json) continue;
-            std::cout << verb << ": " << feeds.text(row, 0) << " as a feed of ledger "
-                      << feeds.text(row, 1) << '\n';
-        }
+        note(
+            options,
+            transaction.query(options.undo ? sql::groups_restore_feeds : sql::groups_retire_feeds,
+                              group_and_topic(options).optional_text(unless_empty(options.ledger))),
+            {"topic", "ledger"}, verb + ": {topic} as a feed of ledger {ledger}", changed);
     }
     if (options.yes) transaction.commit();
     if (options.json) {

@@ -4,18 +4,20 @@
 #include "cli/import/import.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/import/import_target.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/ledger/make_store.h"
 #include "dedup/once.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -25,10 +27,8 @@ constexpr std::size_t keys_shown = 3;
 constexpr int import_source = 0;
 
 struct ImportArguments : OperatorOptions {
-    std::string topic;
     std::string route;
     std::string operation;
-    std::string ledger = OnceOptions{}.ledger;
     std::string query;
     std::string file;
     std::string from;
@@ -39,21 +39,88 @@ struct ImportArguments : OperatorOptions {
     bool restart = false;
 };
 
+// The first column of a query's rows, as text, in the order of its own type; nulls are passed over.
+// Each page is a statement of its own, so that nothing is held open: rows that come meanwhile with
+// smaller keys are missed. Throws PostgresError.
+class QueriedKeys final : public KeyList {
+  public:
+    QueriedKeys(const ConnectionOptions& options, std::string query)
+        : connection_(options), query_(std::move(query)) {
+        query_.erase(query_.find_last_not_of("; \t\r\n") + 1);
+        // DANGER: the same query of another database, or through another search_path, is another
+        // list: continued from the first one's position, its smaller keys would never be claimed.
+        description = "query " + query_ + " of " + connection_.database_name() + ", schemas " +
+                      std::string(connection_.query(sql::import_schemas, {}).text(0, 0));
+    }
+    KeyPage read(const std::string& position, std::size_t limit) override {
+        const auto most = static_cast<std::int64_t>(limit);
+        const Connection::Names names{{"query", query_}};
+        const QueryResult rows =
+            position.empty()
+                ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
+                : connection_.query(sql::import_next_keys, Parameters::of(most, position.substr(1)),
+                                    names);
+        KeyPage page;
+        page.position = position;
+        for (int row = 0; row < rows.rows(); ++row) page.keys.emplace_back(rows.text(row, 0));
+        // The mark precedes a last key, which may be empty.
+        if (!page.keys.empty()) page.position = '>' + page.keys.back();
+        page.end = page.keys.size() < limit;
+        return page;
+    }
+
+  private:
+    Connection connection_;
+    std::string query_;
+};
+
+// The lines of a file, without their ends (LF, or CR and LF); empty ones are passed over. Throws
+// std::runtime_error if the file cannot be read.
+class KeysOfFile final : public KeyList {
+  public:
+    explicit KeysOfFile(const std::filesystem::path& file) : file_(file, std::ios::binary) {
+        std::error_code error;
+        const auto size = std::filesystem::file_size(file, error);
+        if (error || !file_) throw std::runtime_error("cannot read " + file.string());
+        // A file that has changed is another one.
+        description =
+            "file " + std::filesystem::absolute(file).string() + " of " + std::to_string(size) +
+            " bytes, written at " +
+            std::to_string(std::filesystem::last_write_time(file).time_since_epoch().count());
+    }
+    KeyPage read(const std::string& position, std::size_t limit) override {
+        std::int64_t offset = 0;
+        std::from_chars(position.data(), position.data() + position.size(), offset);
+        file_.clear();
+        file_.seekg(offset);
+        KeyPage page;
+        for (std::string line; page.keys.size() < limit && std::getline(file_, line);) {
+            // The last line may have no end.
+            offset += static_cast<std::int64_t>(line.size()) + (file_.eof() ? 0 : 1);
+            if (line.ends_with('\r')) line.pop_back();
+            if (!line.empty()) page.keys.push_back(std::move(line));
+        }
+        if (file_.bad()) throw std::runtime_error("the file cannot be read any more");
+        page.position = std::to_string(offset);
+        page.end = page.keys.size() < limit;
+        return page;
+    }
+
+  private:
+    std::ifstream file_;
+};
+
 // Which of its key sources the list is about.
 std::string kind_of_list(const ImportArguments& arguments, const KeyScope& scope) {
     std::string all;
     for (const std::string& kind : scope.kinds) all += (all.empty() ? "" : ", ") + kind;
-    if (arguments.kind.empty() && scope.kinds.size() != 1) {
-        throw UsageError("keys of " + scope.owner + " come as " + all +
-                         "; say which these are: --kind");
-    }
+    usage_error_if(arguments.kind.empty() && scope.kinds.size() != 1,
+                   "keys of " + scope.owner + " come as " + all + "; say which these are: --kind");
     const std::string kind = arguments.kind.empty() ? scope.kinds.front() : arguments.kind;
-    if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) {
-        throw UsageError("keys of " + scope.owner + " come as " + all + ", not as " + kind);
-    }
-    if (kind == "cloudevents" && arguments.cloudevents_source.empty()) {
-        throw UsageError("a CloudEvent's key is its id and --source, its source");
-    }
+    usage_error_if(std::ranges::find(scope.kinds, kind) == scope.kinds.end(),
+                   "keys of " + scope.owner + " come as " + all + ", not as " + kind);
+    usage_error_if(kind == "cloudevents" && arguments.cloudevents_source.empty(),
+                   "a CloudEvent's key is its id and --source, its source");
     return kind;
 }
 
@@ -73,9 +140,8 @@ std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& 
 }
 
 std::unique_ptr<KeyList> list_of(const ImportArguments& arguments, const OperatorSetup& setup) {
-    if (arguments.query.empty() == arguments.file.empty()) {
-        throw UsageError("name the keys with --query or with --file");
-    }
+    usage_error_if(arguments.query.empty() == arguments.file.empty(),
+                   "name the keys with --query or with --file");
     if (!arguments.file.empty()) return std::make_unique<KeysOfFile>(arguments.file);
     ConnectionOptions options = setup.connection;
     if (!arguments.from.empty()) options.dsn = arguments.from;
@@ -97,34 +163,24 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
         return exit_ok;
     }
     std::cout << "would claim " << options.meaning << ", the first of them:\n";
-    for (const auto& key : keys) {
-        std::cout << "  " << key["key"].get<std::string>() << ' ' << key["fault"].get<std::string>()
-                  << '\n';
-    }
+    for (const auto& key : keys) std::cout << filled("  {key} {fault}\n", key);
     std::cout << effect << "\nnothing was changed; do it with --yes\n";
     return exit_ok;
 }
 
 int show(const ImportArguments& arguments, const ImportReport& report) {
-    if (arguments.json) {
-        print_json({{"claimed", report.claimed},
-                    {"known", report.known},
-                    {"refused", report.refused},
-                    {"resumed", report.resumed},
-                    {"finished", report.finished},
-                    {"done", true}});
-    } else {
-        std::cout << (report.resumed ? "continued; altogether " : "") << "claimed "
-                  << report.claimed << ", known before " << report.known << ", refused "
-                  << report.refused << '\n';
-    }
-    if (report.refused > 0 && !report.first_fault.empty()) {
-        std::cerr << "onceward: the first key that no message could carry: " << report.first_fault
-                  << '\n';
-    }
-    if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; run it again to continue\n";
-    return exit_interrupted;
+    print_answer(arguments.json,
+                 {{"claimed", report.claimed},
+                  {"known", report.known},
+                  {"refused", report.refused},
+                  {"resumed", report.resumed},
+                  {"finished", report.finished},
+                  {"done", true}},
+                 std::string(report.resumed ? "continued; altogether " : "") +
+                     "claimed {claimed}, known before {known}, refused {refused}\n");
+    warn_if(report.refused > 0 && !report.first_fault.empty(),
+            "the first key that no message could carry: " + report.first_fault);
+    return exit_of_run(report.finished);
 }
 
 ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup& setup,
@@ -136,20 +192,18 @@ ImportTarget asked_target(const ImportArguments& arguments, const OperatorSetup&
         configuration_of(setup, "the configuration says what a key is: give it with -c");
     ImportTarget target = arguments.route.empty() ? target_of_topic(configuration, arguments.topic)
                                                   : target_of_route(configuration, arguments.route);
-    if (target.scope.has_tenant == arguments.tenant.empty()) {
-        throw UsageError("keys of " + target.scope.owner +
-                         (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
-                                                   : " belong to no tenant"));
-    }
+    usage_error_if(target.scope.has_tenant == arguments.tenant.empty(),
+                   "keys of " + target.scope.owner +
+                       (arguments.tenant.empty() ? " belong to tenants; name one: --tenant"
+                                                 : " belong to no tenant"));
     return target;
 }
 
 int import_all(const ImportArguments& arguments) {
-    if (arguments.topic.empty() && arguments.route.empty() && arguments.operation.empty()) {
-        throw UsageError(
-            "whose keys are they? Name a topic with --topic, a route with --route, or what once() "
-            "is called for with --operation");
-    }
+    usage_error_if(
+        arguments.topic.empty() && arguments.route.empty() && arguments.operation.empty(),
+        "whose keys are they? Name a topic with --topic, a route with --route, or what once() "
+        "is called for with --operation");
     const OperatorSetup setup = operator_setup(
         arguments, "import", arguments.route.empty() ? arguments.topic : arguments.route);
     Connection connection = writing_session(setup);
@@ -163,7 +217,7 @@ int import_all(const ImportArguments& arguments) {
     options.meaning = "keys of " + target.scope.operation + " as " + kind +
                       (arguments.tenant.empty() ? "" : " of tenant " + arguments.tenant);
     options.key = reader_of(arguments, target, kind);
-    options.stopped = [] { return stop_requested(); };
+    options.stopped = stop_requested;
     if (!arguments.yes) return tell(arguments, *list, options, target.effect);
     const StopRequest stop;
     RegisteredLedger registered = target.register_source(connection);
@@ -178,6 +232,7 @@ int import_all(const ImportArguments& arguments) {
 
 void add_import(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<ImportArguments>();
+    arguments->ledger = OnceOptions{}.ledger;
     CLI::App* command = add_operator_command(
         program, commands, "import",
         "Claim keys that were handled before, from a table or a file (a dry run first)", arguments,

@@ -2,14 +2,11 @@
 // DBA runs DDL.
 
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
 
 namespace onceward {
@@ -28,11 +25,7 @@ std::string numbers(const std::vector<int>& applied) {
     return text;
 }
 
-// Where one server's lines begin; the only server needs no name.
-std::string beginning(const OperatorSetup& setup, bool several) {
-    return several ? database_text(setup.database) + ": " : "";
-}
-
+// `begin`: where one server's lines begin; the only server needs no name.
 void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
     Connection connection = migrating_session(setup);
     const std::vector<int> applied = migrate_up(connection);
@@ -54,7 +47,7 @@ void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std:
 int up(const MigrateOptions& options) {
     const std::vector<OperatorSetup> setups = operator_setups(options, "migrate");
     return on_each(setups, [&](const OperatorSetup& setup) {
-        up_on(options, setup, beginning(setup, setups.size() > 1));
+        up_on(options, setup, setups.size() > 1 ? database_text(setup.database) + ": " : "");
         return exit_ok;
     });
 }
@@ -84,12 +77,9 @@ int down(const MigrateOptions& options) {
 int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
     Connection connection(setup.connection);
     bool complete = true;
-    TextTable table({"number", "name", "standing", "applied at"});
     nlohmann::json list = nlohmann::json::array();
     for (const MigrationStatus& entry : migration_status(connection)) {
         complete = complete && entry.standing == MigrationStatus::Standing::applied;
-        table.add({std::to_string(entry.number), entry.name, std::string(to_text(entry.standing)),
-                   entry.applied_at});
         list.push_back({{"number", entry.number},
                         {"name", entry.name},
                         {"standing", to_text(entry.standing)},
@@ -98,7 +88,7 @@ int status_on(const MigrateOptions& options, const OperatorSetup& setup) {
     if (options.json) {
         print_json({{"schema", connection.schema()}, {"complete", complete}, {"migrations", list}});
     } else {
-        table.print(std::cout);
+        print_table({"number", "name", "standing", "applied at=applied_at"}, list);
     }
     return complete ? exit_ok : exit_failure;
 }
@@ -119,9 +109,7 @@ int script(const MigrateOptions& options) {
         schema = options.config_given ? operator_setup(options, "migrate").connection.schema
                                       : ConnectionOptions{}.schema;
     }
-    const auto role =
-        options.grant_to.empty() ? std::nullopt : std::optional<std::string>(options.grant_to);
-    std::cout << migration_script(schema, options.after, role);
+    std::cout << migration_script(schema, options.after, unless_empty(options.grant_to));
     return exit_ok;
 }
 

@@ -1,18 +1,13 @@
 // `onceward offsets`: shows the fences, and moves one.
 
 #include <algorithm>
-#include <array>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/offsets_move.h"
-#include "cli/operator/offsets_skip.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "dedup/operator/topic_pauses.h"
 #include "schemas/queries.h"
@@ -21,28 +16,18 @@ namespace onceward {
 namespace {
 
 struct OffsetsOptions : OperatorOptions {
-    std::string topic;
-    int partition = -1;
     std::string position;
     bool adopt = false;
 };
 
-// The names of offsets_list.sql's columns, in its order.
-constexpr std::array<const char*, 15> columns{
-    "topic",      "partition", "next_offset",   "epoch",      "owner",
-    "taken_at",   "moved_at",  "watermark",     "retired_at", "applied",
-    "duplicates", "conflicts", "dead_lettered", "skipped",    "topic_id"};
-// Those of them that are not numbers.
-bool is_text(std::size_t column) {
-    return column == 0 || column == 14 || (column >= 4 && column <= 8);
-}
-
 QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
                     int partition) {
     const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
-    return connection.query(
-        sql::offsets_list,
-        Parameters{}.text(group).optional_text(unless_empty(topic)).optional_integer(number));
+    return connection.query(sql::offsets_list, Parameters::of(group, unless_empty(topic), number));
+}
+
+Partition partition_in(const QueryResult& list, int row) {
+    return Partition{static_cast<std::int32_t>(list.integer(row, 1))};
 }
 
 struct LogEnd {
@@ -67,11 +52,10 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list)
     try {
         BrokerView log(setup.configuration->kafka);
         for (int row = 0; row < list.rows(); ++row) {
-            ends[row] = end_of(log, {std::string(list.text(row, 0)),
-                                     Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+            ends[row] = end_of(log, {std::string(list.text(row, 0)), partition_in(list, row)});
         }
     } catch (const KafkaError& error) {
-        std::cerr << "onceward: the log's ends are unknown: " << error.what() << '\n';
+        warn(std::string("the log's ends are unknown: ") + error.what());
     }
     return ends;
 }
@@ -86,100 +70,78 @@ void require_partition(BrokerView& log, const TopicPartition& partition) {
     } catch (const KafkaError&) {
         return;
     }
-    if (count == 0) {
-        throw UsageError("Kafka has no topic " + partition.topic +
-                         ", or this user may not describe it");
-    }
+    usage_error_if(count == 0,
+                   "Kafka has no topic " + partition.topic + ", or this user may not describe it");
     if (partition.partition.raw() < count) return;
     throw UsageError("topic " + partition.topic + " has no partition " +
                      std::to_string(partition.partition.raw()) + " in Kafka: it has " +
                      std::to_string(count) + ", counted from 0");
 }
 
-void tell_missing(const std::string& topic, const std::string& partition, bool retired) {
-    std::cerr << "onceward: topic " << topic << " has no partition " << partition << " in Kafka; "
-              << (retired ? "its fence is retired\n"
-                          : "`onceward groups retire --topic ... --partition ...` retires its "
-                            "fence\n");
-}
-
-// The rows of one server; exit_failure if a fence in use has no partition in Kafka.
-int show_on(const OffsetsOptions& options, const OperatorSetup& setup, const std::string& group,
-            nlohmann::json& rows, TextTable& table) {
+// The fences of one server, with their logs' ends.
+nlohmann::json fences_on(const OffsetsOptions& options, const OperatorSetup& setup,
+                         const std::string& group) {
     Connection connection = reading_session(setup);
     const QueryResult list = list_of(connection, group, options.topic, options.partition);
     const auto ends = ends_of(setup, list);
-    std::map<std::string, std::string> paused;
-    for (const TopicPause& pause : open_pauses(connection, group)) {
-        paused[pause.topic] = describe(pause);
-    }
-    int code = exit_ok;
-    for (int row = 0; row < list.rows(); ++row) {
-        const auto cell = [&](int column) {
-            return std::string(list.optional_text(row, column).value_or(""));
-        };
-        nlohmann::json entry{{"database", setup.database}};
-        for (std::size_t column = 0; column < columns.size(); ++column) {
-            const int at = static_cast<int>(column);
-            if (list.is_null(row, at)) {
-                entry[columns[column]] = nullptr;
-            } else if (is_text(column)) {
-                entry[columns[column]] = cell(at);
-            } else {
-                entry[columns[column]] = list.integer(row, at);
-            }
-        }
-        std::string end;
-        std::string lag;
-        entry["end"] = nullptr;
-        entry["lag"] = nullptr;
-        entry["missing_in_kafka"] = ends[row].missing;
+    nlohmann::json rows =
+        rows_json(list, {"topic", "partition", "next_offset", "epoch", "owner", "taken_at",
+                         "moved_at", "watermark", "retired_at", "applied", "duplicates",
+                         "conflicts", "dead_lettered", "skipped", "topic_id"});
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        nlohmann::json& fence = rows[row];
+        fence["end"] = nullptr;
+        fence["lag"] = nullptr;
+        fence["paused"] = nullptr;
+        fence["missing_in_kafka"] = ends[row].missing;
         if (const auto& known = ends[row].offset) {
-            const std::int64_t behind =
-                std::max<std::int64_t>(0, known->raw() - list.integer(row, 2));
-            end = std::to_string(known->raw());
-            lag = std::to_string(behind);
-            entry["end"] = known->raw();
-            entry["lag"] = behind;
+            fence["end"] = known->raw();
+            fence["lag"] =
+                std::max<std::int64_t>(0, known->raw() - fence["next_offset"].get<std::int64_t>());
         }
-        if (ends[row].missing) {
-            end = "none";
-            if (list.is_null(row, 8)) code = exit_failure;
-            tell_missing(cell(0), cell(1), !list.is_null(row, 8));
-        }
-        const auto pause = paused.find(cell(0));
-        entry["paused"] = pause == paused.end() ? nlohmann::json() : nlohmann::json(pause->second);
-        rows.push_back(entry);
-        table.add({cell(0), cell(1), cell(2), end, lag, cell(9), cell(10), cell(11), cell(12),
-                   cell(13), cell(4), cell(6), cell(7), cell(8),
-                   pause == paused.end() ? "" : pause->second});
+        if (!ends[row].missing) continue;
+        warn(filled("topic {topic} has no partition {partition} in Kafka; ", fence) +
+             (fence["retired_at"].is_null()
+                  ? "`onceward groups retire --topic ... --partition ...` retires its fence"
+                  : "its fence is retired"));
     }
-    return code;
+    for (const TopicPause& pause : open_pauses(connection, group)) {
+        for (nlohmann::json& fence : rows) {
+            if (fence["topic"] == pause.topic) fence["paused"] = describe(pause);
+        }
+    }
+    return rows;
 }
 
+// exit_failure if a fence in use has no partition in Kafka.
 int show(const OffsetsOptions& options) {
     const std::vector<OperatorSetup> setups = operator_setups(options, "offsets", options.topic);
     const std::string group = group_of(setups.front(), options.group);
-    nlohmann::json rows = nlohmann::json::array();
-    TextTable table({"topic", "partition", "fence", "end", "lag", "applied", "duplicates",
-                     "conflicts", "dead letters", "skipped", "owner", "moved at", "watermark",
-                     "retired at", "paused"});
-    const int code = on_each(setups, [&](const OperatorSetup& setup) {
-        return show_on(options, setup, group, rows, table);
-    });
+    Collected found = collect(
+        setups, [&](const OperatorSetup& setup) { return fences_on(options, setup, group); });
+    for (const nlohmann::json& fence : found.rows) {
+        if (fence["missing_in_kafka"] == true && fence["retired_at"].is_null()) {
+            found.code = exit_failure;
+        }
+    }
     if (options.json) {
-        print_json({{"group", group}, {"fences", rows}});
-    } else if (rows.empty()) {
+        print_json({{"group", group}, {"fences", found.rows}});
+    } else if (found.rows.empty()) {
         std::cout << "group " << group << " has no fence here\n";
     } else {
-        table.print(std::cout);
+        for (nlohmann::json& fence : found.rows) {
+            if (fence["missing_in_kafka"] == true) fence["end"] = "none";
+        }
+        print_table({"topic", "partition", "fence=next_offset", "end", "lag", "applied",
+                     "duplicates", "conflicts", "dead letters=dead_lettered", "skipped", "owner",
+                     "moved at=moved_at", "watermark", "retired at=retired_at", "paused"},
+                    found.rows);
     }
-    return code == exit_ok && rows.empty() ? exit_not_found : code;
+    return found.code_or_not_found();
 }
 
 std::string describe(const FenceMovePlan& plan) {
-    const std::string where =
-        plan.partition.topic + " partition " + std::to_string(plan.partition.partition.raw());
+    const std::string where = named(plan.partition);
     if (!plan.from) return where + ": a new fence at " + std::to_string(plan.to.raw());
     const std::int64_t step = plan.to.raw() - plan.from->raw();
     std::string text = where + ": from " + std::to_string(plan.from->raw()) + " to " +
@@ -222,26 +184,21 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     const FencePosition position = parse_position(options.position);
     if (options.topic.empty()) throw UsageError("--set needs --topic");
     const bool needs_log = position.kind != FencePosition::Kind::offset;
-    if (!needs_log && options.partition < 0)
-        throw UsageError("--set with an offset needs --partition");
-    if (needs_log && !setup.configuration) {
-        throw UsageError("`" + options.position +
-                         "` is asked of the brokers: give a configuration with -c, or an offset");
-    }
+    usage_error_if(!needs_log && options.partition < 0, "--set with an offset needs --partition");
+    usage_error_if(needs_log && !setup.configuration,
+                   "`" + options.position +
+                       "` is asked of the brokers: give a configuration with -c, or an offset");
     std::vector<TopicPartition> partitions;
     if (options.partition >= 0) {
         partitions.push_back({options.topic, Partition{options.partition}});
     } else {
         const QueryResult list = list_of(connection, group, options.topic, -1);
         for (int row = 0; row < list.rows(); ++row) {
-            partitions.push_back(
-                {options.topic, Partition{static_cast<std::int32_t>(list.integer(row, 1))}});
+            partitions.push_back({options.topic, partition_in(list, row)});
         }
     }
-    if (partitions.empty()) {
-        throw UsageError("group " + group + " has no fence of topic " + options.topic +
-                         " yet; name a --partition to make one");
-    }
+    usage_error_if(partitions.empty(), "group " + group + " has no fence of topic " +
+                                           options.topic + " yet; name a --partition to make one");
     std::optional<BrokerView> log;
     if (setup.configuration) log.emplace(setup.configuration->kafka);
     if (log && options.partition >= 0) require_partition(*log, partitions.front());
@@ -252,8 +209,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
                                       options.adopt));
         } catch (const KafkaError& error) {
             if (!unknown_partition(error)) throw;
-            std::cerr << "onceward: topic " << partition.topic << " has no partition "
-                      << partition.partition.raw() << " in Kafka: its fence stays as it is\n";
+            warn("topic " + partition.topic + " has no partition " +
+                 std::to_string(partition.partition.raw()) + " in Kafka: its fence stays as it is");
         }
     }
     if (options.yes) {
@@ -264,14 +221,11 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
 }
 
 int offsets(const OffsetsOptions& options) {
-    if (options.adopt && options.position.empty()) {
-        throw UsageError(
-            "--adopt-topic-id needs --set: where does the new log begin for this group?");
-    }
+    usage_error_if(options.adopt && options.position.empty(),
+                   "--adopt-topic-id needs --set: where does the new log begin for this group?");
     if (options.position.empty()) return show(options);
-    if (options.yes && options.reason.empty()) {
-        throw UsageError("why is the fence moved? Say it with --reason; it is kept in fence_moves");
-    }
+    usage_error_if(options.yes && options.reason.empty(),
+                   "why is the fence moved? Say it with --reason; it is kept in fence_moves");
     const OperatorSetup setup = operator_setup(options, "offsets", options.topic);
     const std::string group = group_of(setup, options.group);
     Connection connection = writing_session(setup);

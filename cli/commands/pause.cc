@@ -2,7 +2,6 @@
 // without a rebalance.
 
 #include <iostream>
-#include <memory>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
@@ -12,54 +11,47 @@
 namespace onceward {
 namespace {
 
-struct PauseOptions : OperatorOptions {
-    std::string topic;
-};
-
-struct Target {
-    OperatorSetup setup;
-    std::string group;
-};
-
-Target target_of(const PauseOptions& options, const std::string& command) {
-    Target target{operator_setup(options, command, options.topic), {}};
-    target.group = group_of(target.setup, options.group);
-    if (!target.setup.configuration || !options.group.empty()) return target;
-    const std::string& database = topic_named(*target.setup.configuration, options.topic).database;
+// The group whose topic is meant.
+std::string target_of(const OperatorOptions& options, const OperatorSetup& setup) {
+    const std::string group = group_of(setup, options.group);
+    if (!setup.configuration || !options.group.empty()) return group;
+    const std::string& database = topic_named(*setup.configuration, options.topic).database;
     // Anywhere else no worker of the topic would see it.
-    if (database == target.setup.database) return target;
-    throw UsageError("topic " + options.topic + " is on " + database_text(database));
+    usage_error_if(database != setup.database,
+                   "topic " + options.topic + " is on " + database_text(database));
+    return group;
 }
 
-int pause(const PauseOptions& options) {
-    const Target target = target_of(options, "pause");
-    Connection connection = writing_session(target.setup);
+int pause(const OperatorOptions& options) {
+    const OperatorSetup setup = operator_setup(options, "pause", options.topic);
+    const std::string group = target_of(options, setup);
+    Connection connection = writing_session(setup);
     const QueryResult paused =
-        connection.query(sql::pauses_begin,
-                         Parameters{}.text(target.group).text(options.topic).text(options.reason));
-    std::cout << options.topic << " is paused for group " << target.group << " since "
-              << paused.text(0, 0) << (paused.boolean(0, 1) ? " already" : "") << '\n'
+        connection.query(sql::pauses_begin, Parameters::of(group, options.topic, options.reason));
+    std::cout << options.topic << " is paused for group " << group << " since " << paused.text(0, 0)
+              << (paused.boolean(0, 1) ? " already" : "") << '\n'
               << "workers look every second; the batch in flight ends first\n";
     return exit_ok;
 }
 
-int resume(const PauseOptions& options) {
-    const Target target = target_of(options, "resume");
-    Connection connection = writing_session(target.setup);
+int resume(const OperatorOptions& options) {
+    const OperatorSetup setup = operator_setup(options, "resume", options.topic);
+    const std::string group = target_of(options, setup);
+    Connection connection = writing_session(setup);
     const QueryResult ended =
-        connection.query(sql::pauses_end, Parameters{}.text(target.group).text(options.topic));
+        connection.query(sql::pauses_end, Parameters::of(group, options.topic));
     if (ended.rows() == 0) {
-        std::cout << options.topic << " is not paused for group " << target.group << '\n';
+        std::cout << options.topic << " is not paused for group " << group << '\n';
         return exit_not_found;
     }
-    std::cout << options.topic << " continues for group " << target.group
-              << "; it was paused since " << ended.text(0, 0) << '\n';
+    std::cout << options.topic << " continues for group " << group << "; it was paused since "
+              << ended.text(0, 0) << '\n';
     return exit_ok;
 }
 
 CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
-              int (*work)(const PauseOptions&)) {
-    auto options = std::make_shared<PauseOptions>();
+              int (*work)(const OperatorOptions&)) {
+    auto options = std::make_shared<OperatorOptions>();
     CLI::App* command = add_operator_command(program, commands, name, text, options, work);
     command->add_option("topic", options->topic, "The topic's name")->required();
     add_group_option(*command, *options);

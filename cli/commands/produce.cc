@@ -5,11 +5,8 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/configuration/load.h"
@@ -61,8 +58,8 @@ void take_configuration(ProduceArguments& arguments) {
 void take_properties(ProduceArguments& arguments) {
     for (const std::string& property : arguments.properties) {
         const std::size_t equals = property.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw UsageError("-X " + property + ": write it as name=value");
+        usage_error_if(equals == std::string::npos || equals == 0,
+                       "-X " + property + ": write it as name=value");
         arguments.production.producer.properties[property.substr(0, equals)] =
             property.substr(equals + 1);
     }
@@ -72,29 +69,28 @@ void complete(ProduceArguments& arguments) {
     ProductionOptions& production = arguments.production;
     if (!arguments.configuration.empty()) take_configuration(arguments);
     take_properties(arguments);
-    if (production.producer.bootstrap_servers.empty())
-        throw UsageError("no broker is named: give --bootstrap-server HOST:PORT, or -c FILE");
+    usage_error_if(production.producer.bootstrap_servers.empty(),
+                   "no broker is named: give --bootstrap-server HOST:PORT, or -c FILE");
     if (production.topic.empty()) throw UsageError("no topic is named: give --topic NAME");
     if (!arguments.format.empty()) {
         production.format.format = arguments.format == "protobuf" ? Format::protobuf : Format::json;
     }
-    if (production.format.format == Format::raw)
-        throw UsageError("topic " + production.topic +
-                         " is raw in the configuration: say --format json or protobuf");
-    if (production.format.format == Format::protobuf && production.format.message.empty())
-        throw UsageError("--format protobuf needs --message NAME and --descriptor-set or --proto");
+    usage_error_if(production.format.format == Format::raw,
+                   "topic " + production.topic +
+                       " is raw in the configuration: say --format json or protobuf");
+    usage_error_if(
+        production.format.format == Format::protobuf && production.format.message.empty(),
+        "--format protobuf needs --message NAME and --descriptor-set or --proto");
     const bool named_csv = arguments.input.ends_with(".csv");
     production.csv = arguments.input_format.empty() ? named_csv : arguments.input_format == "csv";
 }
 
 void show(const ProduceArguments& arguments, const ProductionTotals& totals) {
     if (arguments.json) {
-        std::printf(
-            "{\"records\": %lld, \"unique_keys\": %lld, \"repeats\": %lld, "
-            "\"failed\": %lld, \"bad_lines\": %lld}\n",
-            static_cast<long long>(totals.records), static_cast<long long>(totals.unique_keys),
-            static_cast<long long>(totals.repeats), static_cast<long long>(totals.failed),
-            static_cast<long long>(totals.bad_lines));
+        std::cout << "{\"records\": " << totals.records
+                  << ", \"unique_keys\": " << totals.unique_keys
+                  << ", \"repeats\": " << totals.repeats << ", \"failed\": " << totals.failed
+                  << ", \"bad_lines\": " << totals.bad_lines << "}\n";
         return;
     }
     const std::pair<const char*, std::int64_t> lines[] = {{"records", totals.records},
@@ -102,8 +98,10 @@ void show(const ProduceArguments& arguments, const ProductionTotals& totals) {
                                                           {"repeats", totals.repeats},
                                                           {"failed", totals.failed},
                                                           {"bad lines", totals.bad_lines}};
-    for (const auto& [name, count] : lines)
-        std::printf("%-12s %12lld\n", name, static_cast<long long>(count));
+    for (const auto& [name, count] : lines) {
+        std::cout << std::left << std::setw(12) << name << ' ' << std::right << std::setw(12)
+                  << count << '\n';
+    }
 }
 
 int run(ProduceArguments& arguments) {
@@ -117,7 +115,7 @@ int run(ProduceArguments& arguments) {
         const StopRequest stop;
         const bool terminal = isatty(STDERR_FILENO) != 0;
         ProductionOptions& production = arguments.production;
-        production.stopped = [] { return stop_requested(); };
+        production.stopped = stop_requested;
         production.report = [terminal](const std::string& reason) {
             std::fprintf(stderr, "%s%s\n", terminal ? "\r\x1b[K" : "", reason.c_str());
         };
@@ -132,12 +130,11 @@ int run(ProduceArguments& arguments) {
         if (terminal) std::fputs("\r\x1b[K", stderr);
         show(arguments, totals);
         if (totals.failed > 0)
-            std::fprintf(stderr, "%lld records did not arrive: %s\n",
-                         static_cast<long long>(totals.failed), totals.first_failure.c_str());
+            std::cerr << totals.failed << " records did not arrive: " << totals.first_failure
+                      << '\n';
         if (totals.bad_lines > 0 && !production.skip_bad_lines)
-            std::fprintf(stderr,
-                         "Reading stopped at the bad line; the lines before it were produced. "
-                         "--skip-bad-lines continues after one.\n");
+            std::cerr << "Reading stopped at the bad line; the lines before it were produced. "
+                         "--skip-bad-lines continues after one.\n";
         if (stop_requested()) return exit_interrupted;
         return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
     } catch (const UsageError& error) {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/commands/commands.h"
@@ -13,7 +11,7 @@
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/mutants.h"
 #include "dedup/fence/fence.h"
@@ -22,7 +20,6 @@ namespace onceward {
 namespace {
 
 struct ReplayArguments : OperatorOptions {
-    std::string topic;
     std::vector<int> partitions;
     std::string from;
     std::string to;
@@ -36,16 +33,14 @@ const TopicConfiguration& topic_of(const ReplayArguments& arguments, const Opera
         setup, "the configuration says how a message is read and applied: give it with -c");
     const TopicConfiguration& topic = topic_named(configuration, arguments.topic);
     const LedgerOptions& ledger = configuration.ledgers.at(topic.ledger);
-    if (ledger.store == StoreKind::lease) {
-        throw UsageError(
-            "with store: lease each call has its lease, and only workers call: `onceward dlq "
-            "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
-    }
-    if (ledger.reach == Reach::partition && !arguments.without_dedup) {
-        throw UsageError(
-            "with reach: partition only a partition's owner may claim: move its fence back with "
-            "`onceward offsets --set`, which reads it again with dedup");
-    }
+    usage_error_if(
+        ledger.store == StoreKind::lease,
+        "with store: lease each call has its lease, and only workers call: `onceward dlq "
+        "redrive` repeats calls that failed, and `onceward offsets --set` reads a range again");
+    usage_error_if(
+        ledger.reach == Reach::partition && !arguments.without_dedup,
+        "with reach: partition only a partition's owner may claim: move its fence back with "
+        "`onceward offsets --set`, which reads it again with dedup");
     return topic;
 }
 
@@ -90,10 +85,9 @@ void plan_partition(Connection& connection, BrokerView& log, const OperatorSetup
         planned.warnings.push_back(name + ": group " + group + " has read nothing of it yet");
         return;
     }
-    if (!same_log(*fence, identity)) {
-        throw UsageError("topic " + partition.topic +
-                         " was recreated, and the group's fences refer to the old log");
-    }
+    usage_error_if(
+        !same_log(*fence, identity),
+        "topic " + partition.topic + " was recreated, and the group's fences refer to the old log");
     const ReplayRange wanted{
         partition.partition,
         resolve_position(&log, partition, parse_position(arguments.from, "--from")),
@@ -130,9 +124,8 @@ Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& s
     const bool by_offset =
         parse_position(arguments.from, "--from").kind == FencePosition::Kind::offset ||
         parse_position(arguments.to, "--to").kind == FencePosition::Kind::offset;
-    if (by_offset && partitions.size() != 1) {
-        throw UsageError("an offset needs its --partition: name it, or give times");
-    }
+    usage_error_if(by_offset && partitions.size() != 1,
+                   "an offset needs its --partition: name it, or give times");
     if (partitions.empty()) {
         partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
         std::iota(partitions.begin(), partitions.end(), 0);
@@ -176,26 +169,21 @@ int tell(const ReplayArguments& arguments, const Planned& planned, bool replied_
 
 int show(const ReplayArguments& arguments, const KnownReplay& replay, const ReplayReport& report) {
     const Totals& totals = report.totals;
-    if (arguments.json) {
-        print_json({{"replay", replay.number},
-                    {"ranges", ranges_json(replay.ranges)},
-                    {"messages", totals.passed()},
-                    {"applied", totals.applied},
-                    {"duplicates", totals.duplicates},
-                    {"conflicts", totals.conflicts},
-                    {"dead_lettered", totals.dead_lettered},
-                    {"skipped", totals.skipped},
-                    {"finished", report.finished},
-                    {"done", true}});
-    } else {
-        std::cout << "replay " << replay.number << ": messages " << totals.passed() << ", applied "
-                  << totals.applied << ", duplicates " << totals.duplicates << ", conflicts "
-                  << totals.conflicts << ", dead letters " << totals.dead_lettered << ", skipped "
-                  << totals.skipped << '\n';
-    }
-    if (report.finished) return exit_ok;
-    std::cerr << "onceward: interrupted; run it again to continue\n";
-    return exit_interrupted;
+    print_answer(arguments.json,
+                 {{"replay", replay.number},
+                  {"ranges", ranges_json(replay.ranges)},
+                  {"messages", totals.passed()},
+                  {"applied", totals.applied},
+                  {"duplicates", totals.duplicates},
+                  {"conflicts", totals.conflicts},
+                  {"dead_lettered", totals.dead_lettered},
+                  {"skipped", totals.skipped},
+                  {"finished", report.finished},
+                  {"done", true}},
+                 "replay {replay}: messages {messages}, applied {applied}, duplicates "
+                 "{duplicates}, conflicts {conflicts}, dead letters {dead_lettered}, skipped "
+                 "{skipped}\n");
+    return exit_of_run(report.finished);
 }
 
 ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& setup,
@@ -209,7 +197,7 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
     options.worker.postgres.statement_timeout = setup.configuration->postgres.statement_timeout;
     options.identity = identity;
     options.dedup = !arguments.without_dedup;
-    options.stopped = [] { return stop_requested(); };
+    options.stopped = stop_requested;
     return options;
 }
 
@@ -230,9 +218,7 @@ void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
 }
 
 void tell_warnings(const Planned& planned) {
-    for (const std::string& warning : warnings_of(planned)) {
-        std::cerr << "onceward: " << warning << '\n';
-    }
+    for (const std::string& warning : warnings_of(planned)) warn(warning);
 }
 
 int replay(const ReplayArguments& arguments) {
@@ -249,15 +235,14 @@ int replay(const ReplayArguments& arguments) {
     Planned planned;
     if (goes_on) {
         planned = plan_rest(connection, log, setup, topic, *known, request.dedup);
-        std::cerr << "onceward: continues replay " << known->number << ", which "
-                  << known->started_by << " began at " << known->at << '\n';
+        warn("continues replay " + std::to_string(known->number) + ", which " + known->started_by +
+             " began at " + known->at);
     } else {
         planned = plan_all(connection, log, setup, arguments, identity);
     }
     tell_warnings(planned);
-    if (arguments.without_dedup && topic.stores_results) {
-        std::cerr << "onceward: without dedup no results are stored and no replies are sent\n";
-    }
+    warn_if(arguments.without_dedup && topic.stores_results,
+            "without dedup no results are stored and no replies are sent");
     if (planned.ranges.empty()) {
         std::cout << (arguments.json ? "{\"ranges\": []}\n" : "there is nothing to read again\n");
         return exit_not_found;

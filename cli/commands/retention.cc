@@ -5,17 +5,13 @@
 
 #include <chrono>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
 #include "cli/commands/commands.h"
 #include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "dedup/retention/ledger_view.h"
 #include "dedup/retention/retention_rules.h"
 
@@ -25,7 +21,6 @@ namespace {
 constexpr int holders_shown = 5;
 
 struct RetentionArguments : OperatorOptions {
-    std::string ledger;
     bool run_once = false;
     bool any_hour = false;
 };
@@ -54,8 +49,8 @@ nlohmann::json to_json(const RetentionHolder& holder) {
 
 std::string holder_text(const RetentionHolder& holder) {
     if (holder.replay) {
-        return "replay " + std::to_string(*holder.replay) + " of topic " + holder.topic +
-               ", which " + holder.started_by + " began at " + holder.started_at +
+        return filled("replay {replay} of topic {topic}, which {started_by} began at {started_at}",
+                      to_json(holder)) +
                ": run it again to continue, or end it with `onceward groups retire '" +
                holder.name() + "' --yes`";
     }
@@ -69,10 +64,6 @@ std::string holder_text(const RetentionHolder& holder) {
            (holder.partition < 0 ? std::string("its list of partitions")
                                  : "partition " + std::to_string(holder.partition)) +
            ": " + passed;
-}
-
-std::string claims_text(const LedgerView& ledger) {
-    return (ledger.claims_counted ? "" : "about ") + std::to_string(ledger.claims);
 }
 
 nlohmann::json to_json(const LedgerView& ledger) {
@@ -108,29 +99,24 @@ bool within_now(const DailyHours& hours) {
     return within(hours, now.time_since_epoch() % std::chrono::hours(24));
 }
 
-// A ledger that keeps claims beyond their retention, and why.
-struct HeldLedger {
-    LedgerView view;
-    std::optional<DailyHours> hours;  // none: or it is within them
-    std::vector<RetentionHolder> holders;
-};
-
-void tell(const HeldLedger& held) {
-    if (held.hours) {
-        std::cout << held.view.name << " drops claims within its purge_hours only, "
-                  << hours_text(*held.hours) << " UTC\n";
+// Why a ledger keeps claims beyond their retention. `hours`: those that it waits for.
+std::string held_text(const LedgerView& ledger, const std::optional<DailyHours>& hours,
+                      const std::vector<RetentionHolder>& holders) {
+    std::string text;
+    if (hours) {
+        text = ledger.name + " drops claims within its purge_hours only, " + hours_text(*hours) +
+               " UTC\n";
     }
-    std::cout << held.view.name << " waits for, the oldest first:\n";
-    for (const RetentionHolder& holder : held.holders) {
-        std::cout << "  " << holder_text(holder) << '\n';
-    }
+    text += ledger.name + " waits for, the oldest first:\n";
+    for (const RetentionHolder& holder : holders) text += "  " + holder_text(holder) + '\n';
+    return text;
 }
 
 // Keys whose effect has not ended; no retention drops them.
 std::string open_leases_text(const LedgerView& ledger) {
     return ledger.name + " has keys in flight that stay, the oldest for " +
            duration_text(ledger.oldest_lease) + ": " + std::to_string(ledger.leases_held) +
-           " under a lease, " + std::to_string(ledger.leases_waiting) + " whose lease has ended";
+           " under a lease, " + std::to_string(ledger.leases_waiting) + " whose lease has ended\n";
 }
 
 int show(const RetentionArguments& arguments) {
@@ -138,8 +124,8 @@ int show(const RetentionArguments& arguments) {
     nlohmann::json all = nlohmann::json::array();
     TextTable table({"ledger", "store", "reach", "retention", "generations", "claims", "bytes",
                      "oldest since", "held back"});
-    std::vector<HeldLedger> held;
-    std::vector<std::string> open_leases;
+    std::string held;
+    std::string open_leases;
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         Connection connection = reading_session(setup);
         for (const LedgerView& ledger :
@@ -150,17 +136,18 @@ int show(const RetentionArguments& arguments) {
             if (hours) all.back()["purge_hours"] = hours_text(*hours);
             if (hours && within_now(*hours)) hours.reset();
             table.add({ledger.name, ledger.store, ledger.reach, ledger.retention_text,
-                       std::to_string(ledger.generations), claims_text(ledger),
+                       std::to_string(ledger.generations),
+                       (ledger.claims_counted ? "" : "about ") + std::to_string(ledger.claims),
                        std::to_string(ledger.bytes), ledger.oldest,
                        seconds_text(ledger.held_back)});
             if (ledger.leases_held + ledger.leases_waiting > 0) {
-                open_leases.push_back(open_leases_text(ledger));
+                open_leases += open_leases_text(ledger);
             }
             if (ledger.held_back == std::chrono::seconds(0)) continue;
-            held.push_back(
-                {ledger, hours, retention_holders(connection, ledger.ledger, holders_shown)});
+            const auto holders = retention_holders(connection, ledger.ledger, holders_shown);
+            held += held_text(ledger, hours, holders);
             all.back()["waits_for_hours"] = hours.has_value();
-            for (const RetentionHolder& holder : held.back().holders) {
+            for (const RetentionHolder& holder : holders) {
                 all.back()["held_back_by"].push_back(to_json(holder));
             }
         }
@@ -172,15 +159,14 @@ int show(const RetentionArguments& arguments) {
         std::cout << "there is no such ledger here\n";
     } else {
         table.print(std::cout);
-        for (const HeldLedger& ledger : held) tell(ledger);
-        for (const std::string& line : open_leases) std::cout << line << '\n';
+        std::cout << held << open_leases;
     }
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
 
 // What each job of a worker's process does with a ledger that fails: the others have their turn.
 nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
-    std::cerr << "onceward: ledger " << ledger.name << ": " << error.what() << '\n';
+    warn("ledger " + ledger.name + ": " + error.what());
     tell_missing_right(error);
     return {{"ledger", ledger.name},
             {"looked", false},
@@ -208,9 +194,8 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
 
 int run_once(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
-    if (!setups.empty() && !setups.front().configuration) {
-        throw UsageError("the configuration says when a generation is full: give it with -c");
-    }
+    usage_error_if(!setups.empty() && !setups.front().configuration,
+                   "the configuration says when a generation is full: give it with -c");
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         std::optional<Connection> connection(writing_session(setup));
@@ -234,21 +219,20 @@ int run_once(const RetentionArguments& arguments) {
         return code;
     }
     for (const auto& report : all) {
-        if (report["failed"].get<bool>()) continue;  // on standard error already
-        std::cout << report["ledger"].get<std::string>() << ": "
-                  << (report["looked"].get<bool>()
-                          ? "rotated " + report["rotated"].dump() + ", sealed " +
-                                report["sealed"].dump() + ", expired " + report["expired"].dump() +
-                                ", tables dropped " + report["tables_dropped"].dump() +
+        if (report["failed"] == true) continue;  // on standard error already
+        std::cout << filled("{ledger}: ", report)
+                  << (report["looked"] == true
+                          ? filled("rotated {rotated}, sealed {sealed}, expired {expired}, tables "
+                                   "dropped {tables_dropped}",
+                                   report) +
                                 (report["leases_deleted"] == 0
                                      ? ""
-                                     : ", leases deleted " + report["leases_deleted"].dump())
+                                     : filled(", leases deleted {leases_deleted}", report))
                           : "does not exist yet, or another process is working on it")
-                  << (report["waits_for_hours"].get<bool>()
+                  << (report["waits_for_hours"] == true
                           ? "; what has expired waits for its purge_hours, or for --any-hour"
                           : "")
-                  << (report["busy"].get<bool>() ? "; a lock was not available in time, try again"
-                                                 : "")
+                  << (report["busy"] == true ? "; a lock was not available in time, try again" : "")
                   << '\n';
     }
     if (all.empty()) std::cout << "the configuration has no such ledger\n";

@@ -40,41 +40,31 @@ std::string from_base64(const std::string& text) {
 }  // namespace
 
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
-    const QueryResult rows = connection.prepared(sql::dlq_select,
-                                                 Parameters{}
-                                                     .text(filter.group)
-                                                     .optional_text(unless_empty(filter.topic))
-                                                     .texts(views(filter.classes))
-                                                     .optional_integer(count_of(filter.since))
-                                                     .optional_integer(count_of(filter.until))
-                                                     .optional_bytes(unless_empty(filter.key))
-                                                     .integers(filter.numbers)
-                                                     .texts(views(filter.states))
-                                                     .integer(filter.limit),
-                                                 {}, true);
+    const Parameters wanted =
+        Parameters::of(filter.group, unless_empty(filter.topic), views(filter.classes),
+                       count_of(filter.since), count_of(filter.until))
+            .optional_bytes(unless_empty(filter.key))
+            .integers(filter.numbers)
+            .texts(views(filter.states))
+            .integer(filter.limit);
+    const QueryResult rows = connection.prepared(sql::dlq_select, wanted, {}, true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
-        Letter letter;
-        letter.number = rows.binary_integer(row, 0);
-        letter.topic = text(1);
-        letter.partition = Partition{static_cast<std::int32_t>(rows.binary_integer(row, 2))};
-        letter.offset = Offset{rows.binary_integer(row, 3)};
-        letter.error_class = text(4);
-        letter.sqlstate = text(5);
-        letter.reason = text(6);
-        letter.created_at = text(7);
-        letter.state = text(8);
-        letter.attempts = rows.binary_integer(row, 9);
-        letter.key_text = bytes_in(rows, row, 10);
-        letter.record_key = bytes_in(rows, row, 11);
-        letter.redrives = redrives_of(stored_headers(rows.text(row, 12)));
-        letter.payload_bytes = rows.binary_integer(row, 13);
-        letter.sent_before = rows.binary_integer(row, 14) != 0;
-        letter.forgotten = rows.binary_integer(row, 15) != 0;
-        letters.push_back(std::move(letter));
+        const auto number = [&](int column) { return rows.binary_integer(row, column); };
+        letters.push_back({number(0), text(1), Partition{static_cast<std::int32_t>(number(2))},
+                           Offset{number(3)}, text(4), text(5), text(6), text(7), text(8),
+                           number(9), bytes_in(rows, row, 10), bytes_in(rows, row, 11), number(13),
+                           redrives_of(stored_headers(rows.text(row, 12))), number(14) != 0,
+                           number(15) != 0});
     }
     return letters;
+}
+
+std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters) {
+    std::vector<std::int64_t> numbers;
+    for (const Letter& letter : letters) numbers.push_back(letter.number);
+    return numbers;
 }
 
 std::vector<StoredHeader> stored_headers(std::string_view json) {

@@ -15,16 +15,16 @@
 namespace onceward {
 
 struct DeadLetterFilter {
-    std::string group;
-    std::string topic;                               // '': any
-    std::vector<std::string> classes;                // as Rejection::Kind is named; none: any
-    std::optional<std::chrono::milliseconds> since;  // of the rejection; since 1970-01-01 UTC
-    std::optional<std::chrono::milliseconds> until;  // exclusive
-    std::string key;                    // the idempotency key's text, or the record's; '': any
-    std::vector<std::int64_t> numbers;  // none: any
+    std::string group = {};
+    std::string topic = {};                               // '': any
+    std::vector<std::string> classes = {};                // as Rejection::Kind is named; none: any
+    std::optional<std::chrono::milliseconds> since = {};  // of the rejection; since 1970-01-01 UTC
+    std::optional<std::chrono::milliseconds> until = {};  // exclusive
+    std::string key = {};                    // the idempotency key's text, or the record's; '': any
+    std::vector<std::int64_t> numbers = {};  // none: any
     // open: not seen to. redriving: marked by a redrive that has not ended. redriven. resolved: by
     // hand, or by a rewind. None: any.
-    std::vector<std::string> states;
+    std::vector<std::string> states = {};
     std::int64_t limit = 0;
 };
 
@@ -51,6 +51,7 @@ struct Letter {
 
 // The oldest first.
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter);
+std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters);
 
 // A header as the table holds it.
 struct StoredHeader {

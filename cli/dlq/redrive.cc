@@ -58,7 +58,7 @@ class Redrive {
     }
 
     RedriveReport run(const std::vector<Letter>& letters) {
-        mark(sql::dlq_redrive_begin, letters);
+        connection_.query(sql::dlq_redrive_begin, Parameters{}.integers(numbers_of(letters)));
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
@@ -102,12 +102,6 @@ class Redrive {
             std::clamp(*options_.rate, 1.0, static_cast<double>(most_letters)));
     }
 
-    void mark(std::string_view statement, const std::vector<Letter>& letters) {
-        std::vector<std::int64_t> numbers;
-        for (const Letter& letter : letters) numbers.push_back(letter.number);
-        connection_.query(statement, Parameters{}.integers(numbers));
-    }
-
     void send(const Page& page) {
         std::vector<std::int64_t> numbers;
         for (const Letter* letter : page.letters) {
@@ -115,13 +109,13 @@ class Redrive {
         }
         if (numbers.empty()) return;
         wait_for_turn();
-        if (stopped()) return;
+        if (options_.stopped()) return;
         // DANGER: free the keys only when their copies are about to be sent. If a letter were freed
         // and then not sent, a later duplicate would trigger the call.
         connection_.query(sql::dlq_redrive_free, Parameters{}.integers(numbers));
         for (const DeadLetterRecord& record : read_records(connection_, numbers)) {
             wait_for_turn();
-            if (stopped()) break;
+            if (options_.stopped()) break;
             send(record);
         }
         // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
@@ -165,17 +159,8 @@ class Redrive {
     }
 
     void wait_for_turn() {
-        if (!options_.rate) return;
-        const auto due =
-            begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                         static_cast<double>(report_.sent) / *options_.rate));
-        while (Clock::now() < due && !stopped()) {
-            const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
-            producer_.poll(std::clamp(left, milliseconds{1}, poll_interval));
-        }
+        onceward::wait_for_turn(producer_, begin_, report_.sent, options_.rate, options_.stopped);
     }
-
-    bool stopped() const { return options_.stopped && options_.stopped(); }
 
     Connection& connection_;
     const RedriveOptions& options_;
@@ -230,23 +215,17 @@ std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterF
                                        bool by_key) {
     std::vector<Letter> letters = select_letters(connection, filter);
     if (!by_key || letters.empty()) return letters;
-    DeadLetterFilter more;
-    more.group = filter.group;
-    more.topic = filter.topic;
-    std::vector<std::int64_t> numbers;
-    for (const Letter& letter : letters) numbers.push_back(letter.number);
     const QueryResult rows = connection.query(
-        sql::dlq_of_keys, Parameters{}.text(filter.group).text(filter.topic).integers(numbers));
+        sql::dlq_of_keys, Parameters::of(filter.group, filter.topic, numbers_of(letters)));
+    DeadLetterFilter more{.group = filter.group, .topic = filter.topic, .limit = rows.rows()};
     for (int row = 0; row < rows.rows(); ++row) more.numbers.push_back(rows.integer(row, 0));
-    more.limit = rows.rows();
     if (more.numbers.empty()) return letters;
     for (Letter& letter : select_letters(connection, more)) letters.push_back(std::move(letter));
     return letters;
 }
 
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic) {
-    return connection.query(sql::dlq_redrive_lock, Parameters{}.text(group).text(topic))
-        .boolean(0, 0);
+    return connection.query(sql::dlq_redrive_lock, Parameters::of(group, topic)).boolean(0, 0);
 }
 
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,

@@ -45,9 +45,10 @@ bool lock_redrives(Connection& connection, const std::string& group, const std::
 struct RedriveOptions {
     ProducerOptions producer;
     std::string topic;
-    std::optional<double> rate;     // records/s at most
-    bool by_key = false;            // as in the rules: none goes before one of its record key
-    std::function<bool()> stopped;  // whether the user wants it to end
+    std::optional<double> rate;  // records/s at most
+    bool by_key = false;         // as in the rules: none goes before one of its record key
+    // Whether the user wants it to end.
+    std::function<bool()> stopped = [] { return false; };
 };
 
 struct RedriveReport {

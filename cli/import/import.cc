@@ -27,7 +27,6 @@ class Import {
         while (!options_.stopped || !options_.stopped()) {
             const KeyPage page = list_.read(position_, options_.page);
             take(page);
-            if (options_.progress) options_.progress(report_);
             if (!page.end) continue;
             finish();
             break;
@@ -37,13 +36,10 @@ class Import {
 
   private:
     void begin() {
-        const std::string description = list_.description() + ", " + options_.meaning;
-        const QueryResult row =
-            connection_.query(sql::import_begin, Parameters{}
-                                                     .integer(options_.ledger)
-                                                     .digest(digest_of_bytes(description))
-                                                     .text(description)
-                                                     .boolean(options_.restart));
+        const std::string description = list_.description + ", " + options_.meaning;
+        const QueryResult row = connection_.query(
+            sql::import_begin, Parameters::of(options_.ledger, digest_of_bytes(description),
+                                              description, options_.restart));
         import_ = row.integer(0, 0);
         position_ = std::string(row.text(0, 1));
         report_.claimed = row.integer(0, 2);
@@ -53,8 +49,8 @@ class Import {
     }
 
     void finish() {
-        if (connection_.query(sql::import_finish, Parameters{}.integer(import_).text(position_))
-                .affected() != 1) {
+        if (connection_.query(sql::import_finish, Parameters::of(import_, position_)).affected() !=
+            1) {
             another_runs();
         }
         report_.finished = true;
@@ -93,8 +89,9 @@ class Import {
                 std::this_thread::sleep_for(failures.pause());
             }
             if (tries >= most_tries) {
-                throw std::runtime_error("other sessions claim the same keys all the time; try "
-                                         "again");
+                throw std::runtime_error(
+                    "other sessions claim the same keys all the time; try "
+                    "again");
             }
         }
     }
@@ -112,13 +109,9 @@ class Import {
         // import that runs twice, or whose COMMIT was in doubt, would skip a page that nobody
         // claimed.
         unfenced.apply([&](Transaction& transaction) {
-            const QueryResult moved = transaction.query(sql::import_move, Parameters{}
-                                                                              .integer(import_)
-                                                                              .text(position_)
-                                                                              .text(page.position)
-                                                                              .integer(fresh)
-                                                                              .integer(known)
-                                                                              .integer(refused));
+            const QueryResult moved = transaction.query(
+                sql::import_move,
+                Parameters::of(import_, position_, page.position, fresh, known, refused));
             if (moved.affected() != 1) another_runs();
             return std::vector<ResultStore::Stored>{};
         });

@@ -2,19 +2,35 @@
 // Makes claims of keys that were processed before Onceward was in use: a page of keys is one
 // transaction, which also moves the import's position, so that an interrupted import continues
 // where it ended. Exact while workers run: keys are claimed as a batch's are. Used by one thread;
-// throws PostgresError, KeyListError, and std::runtime_error if another import of the same list
-// runs.
+// throws PostgresError, what the list throws, and std::runtime_error if another import of the same
+// list runs.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "cli/import/key_list.h"
 #include "dedup/claims/claim_store.h"
 
 namespace onceward {
+
+struct KeyPage {
+    std::vector<std::string> keys;
+    std::string position;  // where the next page begins; never '' after a key
+    bool end = false;      // nothing follows
+};
+
+// Where keys are read from: page by page, each from a position that was written down.
+class KeyList {
+  public:
+    virtual ~KeyList() = default;
+    // `position`: '' at the beginning, else as a page before gave it.
+    virtual KeyPage read(const std::string& position, std::size_t limit) = 0;
+    // What it is: another list has another one.
+    std::string description;
+};
 
 // What makes a digest of a key's text; the digest is empty if no message could carry the key, with
 // the reason.
@@ -42,8 +58,6 @@ struct ImportOptions {
     std::string meaning;
     std::function<ImportedKey(const std::string& key)> key;
     std::function<bool()> stopped;
-    // After each transaction.
-    std::function<void(const ImportReport&)> progress;
 };
 
 ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& list,

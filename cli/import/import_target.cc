@@ -17,15 +17,13 @@ constexpr std::size_t longest_call_key = 255;
 const LedgerOptions& ledger_of(const Configuration& configuration, const KeyScope& scope,
                                const TopicConfiguration& kept) {
     const LedgerOptions& ledger = configuration.ledgers.at(kept.ledger);
-    if (ledger.reach == Reach::partition) {
-        throw UsageError(
-            "with reach: partition a claim is looked for in its message's partition, which a list "
-            "of keys does not contain");
-    }
-    if (ledger.store == StoreKind::lease) {
-        throw UsageError("keys of " + scope.owner +
-                         " are claimed with leases, each by a call: a list of keys has none");
-    }
+    usage_error_if(
+        ledger.reach == Reach::partition,
+        "with reach: partition a claim is looked for in its message's partition, which a list "
+        "of keys does not contain");
+    usage_error_if(ledger.store == StoreKind::lease,
+                   "keys of " + scope.owner +
+                       " are claimed with leases, each by a call: a list of keys has none");
     return ledger;
 }
 

@@ -1,9 +1,11 @@
 #include "cli/keys/key_lookup.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/terminal/output.h"
 #include "cli/terminal/usage_error.h"
 #include "dedup/base/text.h"
 #include "dedup/once.h"
@@ -35,10 +37,8 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
                 .kinds = {"header:Idempotency-Key"},
                 .quotable = {"header:Idempotency-Key"}};
     }
-    if (question.operation.empty() && question.group.empty()) {
-        throw UsageError(
-            "which consumer group? Name it with --group, or give a configuration with -c");
-    }
+    usage_error_if(question.operation.empty() && question.group.empty(),
+                   "which consumer group? Name it with --group, or give a configuration with -c");
     return {.owner = "topic " + question.topic,
             .operation = question.group + "/" + question.topic,
             .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
@@ -75,13 +75,11 @@ KeyScope asked_scope(const KeyQuestion& question, const Configuration* configura
     KeyScope scope = scope_of_question(question, configuration);
     if (!question.operation.empty()) scope.operation = question.operation;
     if (!question.kinds.empty()) scope.kinds = question.kinds;
-    if (scope.has_tenant && question.tenant.empty()) {
-        throw UsageError("keys of " + scope.owner + " belong to tenants; name one: --tenant");
-    }
-    if (configuration != nullptr && !question.route.empty() && !scope.has_tenant &&
-        !question.tenant.empty()) {
-        throw UsageError("keys of " + scope.owner + " belong to no tenant");
-    }
+    usage_error_if(scope.has_tenant && question.tenant.empty(),
+                   "keys of " + scope.owner + " belong to tenants; name one: --tenant");
+    usage_error_if(configuration != nullptr && !question.route.empty() && !scope.has_tenant &&
+                       !question.tenant.empty(),
+                   "keys of " + scope.owner + " belong to no tenant");
     return scope;
 }
 
@@ -116,22 +114,11 @@ std::string kind_name(const std::vector<KeyCandidate>& candidates, std::string_v
     return "";
 }
 
-nlohmann::json optional_json(const std::optional<std::string_view>& text) {
-    return text ? nlohmann::json(*text) : nlohmann::json(nullptr);
-}
-
-// Reads four columns from there on: group, topic, partition, offset. A request has no place in a
-// log, and its numbers mean nothing.
-void add_place(nlohmann::json& at, const QueryResult& rows, int row, int column) {
-    at["group"] = optional_json(rows.optional_text(row, column));
-    const std::optional<std::string_view> topic = rows.optional_text(row, column + 1);
-    if (topic && is_route_name(*topic)) {
-        at["route"] = *topic;
-        return;
-    }
-    at["topic"] = optional_json(topic);
-    at["partition"] = rows.integer(row, column + 2);
-    at["offset"] = rows.integer(row, column + 3);
+// A request has no place in a log, and its numbers mean nothing.
+void name_route(nlohmann::json& at) {
+    if (!at["topic"].is_string() || !is_route_name(json_text(at["topic"]))) return;
+    at["route"] = at["topic"];
+    for (const char* name : {"topic", "partition", "offset", "last_offset"}) at.erase(name);
 }
 
 }  // namespace
@@ -146,11 +133,10 @@ bool of_whole_configuration(const KeyQuestion& question) {
 }
 
 const std::string& source_of(const KeyQuestion& question) {
-    if (of_whole_configuration(question)) {
-        throw UsageError(
-            "whose key is it? Name the message's topic with --topic, the request's route with "
-            "--route, or the operation of a call of once() with --operation");
-    }
+    usage_error_if(
+        of_whole_configuration(question),
+        "whose key is it? Name the message's topic with --topic, the request's route with "
+        "--route, or the operation of a call of once() with --operation");
     return question.route.empty() ? question.topic : question.route;
 }
 
@@ -205,83 +191,62 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {
 }
 
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
-                           std::map<std::string, std::string>& begun) {
+                           nlohmann::json& begun) {
     nlohmann::json list = nlohmann::json::array();
     const QueryResult generations = connection.query(sql::explain_generations, {});
     const std::vector<Digest> digests = digests_of(candidates);
     for (int row = 0; row < generations.rows(); ++row) {
         try {
-            const bool has_ranges = generations.text(row, 5) != "table";
-            const QueryResult rows = connection.query(explain_statement(generations.text(row, 5)),
-                                                      Parameters{}.digests(digests),
-                                                      {{"table", generations.text(row, 4)}});
-            for (int found = 0; found < rows.rows(); ++found) {
-                list.push_back({{"kind", kind_name(candidates, rows.text(found, 0))},
-                                {"digest", rows.text(found, 0)},
-                                {"claimed_at", rows.text(found, 1)},
-                                {"ledger", generations.text(row, 0)},
-                                {"generation", generations.integer(row, 1)}});
-                add_place(list.back(), rows, found, 2);
-                if (has_ranges && list.back().contains("offset")) {
-                    list.back()["last_offset"] = rows.integer(found, 6);
-                }
-                const int fingerprint = has_ranges ? 7 : 6;
-                if (!rows.is_null(found, fingerprint)) {
-                    list.back()["fingerprint"] = rows.text(found, fingerprint);
-                }
+            std::vector<std::string_view> names{"digest", "claimed_at", "group",
+                                                "topic",  "partition",  "offset"};
+            if (generations.text(row, 5) != "table") names.push_back("last_offset");
+            names.push_back("fingerprint?");
+            for (auto& claim :
+                 rows_json(connection.query(explain_statement(generations.text(row, 5)),
+                                            Parameters{}.digests(digests),
+                                            {{"table", generations.text(row, 4)}}),
+                           names)) {
+                claim["kind"] = kind_name(candidates, json_text(claim["digest"]));
+                claim["ledger"] = generations.text(row, 0);
+                claim["generation"] = generations.integer(row, 1);
+                name_route(claim);
+                list.push_back(std::move(claim));
             }
         } catch (const PostgresError& error) {
             if (error.sqlstate() != "42P01") throw;
             continue;  // retention dropped it meanwhile
         }
         // The generations come in their order.
-        begun.emplace(generations.text(row, 0), generations.text(row, 2));
+        begun.emplace(std::string(generations.text(row, 0)), generations.text(row, 2));
     }
     return list;
 }
 
 nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates) {
-    nlohmann::json list = nlohmann::json::array();
-    const QueryResult rows =
-        connection.query(sql::explain_leases, Parameters{}.digests(digests_of(candidates)));
-    for (int row = 0; row < rows.rows(); ++row) {
-        list.push_back({{"kind", kind_name(candidates, rows.text(row, 0))},
-                        {"digest", rows.text(row, 0)},
-                        {"ledger", rows.text(row, 1)},
-                        {"state", rows.text(row, 2)},
-                        {"attempts", rows.integer(row, 3)},
-                        {"claimed_at", rows.text(row, 4)},
-                        {"lease_until", rows.text(row, 5)},
-                        {"ended_at", optional_json(rows.optional_text(row, 6))}});
-        add_place(list.back(), rows, row, 7);
-        if (!rows.is_null(row, 11)) list.back()["status"] = rows.integer(row, 11);
-        if (!rows.is_null(row, 12)) list.back()["reason"] = rows.text(row, 12);
-        if (!rows.is_null(row, 13)) list.back()["fingerprint"] = rows.text(row, 13);
+    nlohmann::json list = rows_json(
+        connection.query(sql::explain_leases, Parameters{}.digests(digests_of(candidates))),
+        {"digest", "ledger", "state", "attempts", "claimed_at", "lease_until", "ended_at", "group",
+         "topic", "partition", "offset", "status?", "reason?", "fingerprint?"});
+    for (nlohmann::json& lease : list) {
+        lease["kind"] = kind_name(candidates, json_text(lease["digest"]));
+        name_route(lease);
     }
     return list;
 }
 
 std::string lease_text(const nlohmann::json& lease) {
-    const auto state = lease["state"].get<std::string>();
-    std::string text;
-    if (state == "done") {
-        text = "done at " + lease["ended_at"].get<std::string>();
-    } else if (state == "failed") {
-        text = "failed for good at " + lease["ended_at"].get<std::string>();
-    } else if (state == "in_flight") {
-        text = "in flight since " + lease["claimed_at"].get<std::string>() + ", its lease until " +
-               lease["lease_until"].get<std::string>();
-    } else if (state == "unanswered") {
-        text = "unanswered: its lease ended at " + lease["lease_until"].get<std::string>() +
-               ", and whether it took effect is not known;";
-    } else {
-        text = "released since " + lease["lease_until"].get<std::string>() + ", to be tried again";
-    }
-    if (lease.contains("status")) text += " with status " + lease["status"].dump();
-    return text + " from " + place_text(lease) + "; attempts " + lease["attempts"].dump() +
-           ", key kind " + lease["kind"].get<std::string>() + ", ledger " +
-           lease["ledger"].get<std::string>() + text_with(", fingerprint ", lease, "fingerprint") +
-           text_with(": ", lease, "reason");
+    static const std::map<std::string, const char*> beginnings{
+        {"done", "done at {ended_at}"},
+        {"failed", "failed for good at {ended_at}"},
+        {"in_flight", "in flight since {claimed_at}, its lease until {lease_until}"},
+        {"unanswered",
+         "unanswered: its lease ended at {lease_until}, and whether it took effect is not known;"},
+        {"released", "released since {lease_until}, to be tried again"}};
+    std::string text = filled(beginnings.at(lease["state"]), lease);
+    if (lease.contains("status")) text += filled(" with status {status}", lease);
+    return text + " from " + place_text(lease) +
+           filled("; attempts {attempts}, key kind {kind}, ledger {ledger}", lease) +
+           text_with(", fingerprint ", lease, "fingerprint") + text_with(": ", lease, "reason");
 }
 
 std::string text_with(const char* before, const nlohmann::json& of, const char* name) {
@@ -291,16 +256,15 @@ std::string text_with(const char* before, const nlohmann::json& of, const char* 
 bool is_route_name(std::string_view source) { return source.find(" /") != std::string_view::npos; }
 
 std::string place_text(const nlohmann::json& at) {
-    if (at.contains("route")) return "a request to " + at["route"].get<std::string>();
+    if (at.contains("route")) return filled("a request to {route}", at);
     if (at["topic"].is_null() && at["group"] == "onceward import") return "an import";
     if (at["group"] == "once()") return "a call of once()";
-    return (at["topic"].is_null() ? "a topic that is no longer known"
-                                  : at["topic"].get<std::string>()) +
-           " partition " + at["partition"].dump() +
+    return (at["topic"].is_null() ? "a topic that is no longer known" : json_text(at["topic"])) +
+           filled(" partition {partition}", at) +
            // A log knows its batches' places alone.
-           (at.contains("last_offset")
-                ? " between the offsets " + at["offset"].dump() + " and " + at["last_offset"].dump()
-                : " offset " + at["offset"].dump());
+           filled(at.contains("last_offset") ? " between the offsets {offset} and {last_offset}"
+                                             : " offset {offset}",
+                  at);
 }
 
 std::string places_text(const nlohmann::json& places) {
@@ -310,9 +274,8 @@ std::string places_text(const nlohmann::json& places) {
 }
 
 std::string claim_text(const nlohmann::json& claim) {
-    return "applied at " + claim["claimed_at"].get<std::string>() + " from " + place_text(claim) +
-           "; key kind " + claim["kind"].get<std::string>() + ", ledger " +
-           claim["ledger"].get<std::string>() + " generation " + claim["generation"].dump() +
+    return filled("applied at {claimed_at} from ", claim) + place_text(claim) +
+           filled("; key kind {kind}, ledger {ledger} generation {generation}", claim) +
            text_with(", fingerprint ", claim, "fingerprint");
 }
 

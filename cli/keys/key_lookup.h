@@ -3,7 +3,6 @@
 // claims that are there. Plain values; who asks the database uses one thread, and its failures are
 // PostgresErrors. A question that cannot be meant is a UsageError.
 
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -61,10 +60,10 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
 
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 
-// A JSON array of the claims under these digests, over all ledgers and generations. `begun`: when
-// the oldest generation of each ledger began, by its name.
+// A JSON array of the claims under these digests, over all ledgers and generations. `begun`: an
+// object, when the oldest generation of each ledger began, by its name.
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
-                           std::map<std::string, std::string>& begun);
+                           nlohmann::json& begun);
 
 // A JSON array of what ledgers with `store: lease` have under these digests.
 nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates);

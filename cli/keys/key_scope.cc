@@ -12,9 +12,18 @@
 namespace onceward {
 namespace {
 
-UsageError not_there(const std::string& kind, const std::string& name, const std::string& known) {
-    return UsageError("the configuration has no " + kind + " " + name + "; it has " +
-                      (known.empty() ? "none" : known));
+// The one of that name; `name_of` says each one's.
+template <class List, class NameOf>
+const auto& one_named(const List& list, const std::string& kind, const std::string& name,
+                      NameOf name_of) {
+    std::string known;
+    for (const auto& one : list) {
+        const std::string its_name = name_of(one);
+        if (its_name == name) return one;
+        known += (known.empty() ? "" : ", ") + its_name;
+    }
+    throw UsageError("the configuration has no " + kind + " " + name + "; it has " +
+                     (known.empty() ? "none" : known));
 }
 
 }  // namespace
@@ -35,13 +44,11 @@ KeyScope scope_of(const TopicConfiguration& topic) {
 
 KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route) {
     const std::string name = operation_of(route.options.pattern);
-    if (kept_of(configuration, route) == nullptr) {
-        throw UsageError("route " + name + " leads to topic " + route.topic.topic +
-                         ", and its consumer claims the keys: name it with --topic");
-    }
-    if (route.options.key.use == KeyUse::forbidden) {
-        throw UsageError("requests of route " + name + " have no keys");
-    }
+    usage_error_if(kept_of(configuration, route) == nullptr,
+                   "route " + name + " leads to topic " + route.topic.topic +
+                       ", and its consumer claims the keys: name it with --topic");
+    usage_error_if(route.options.key.use == KeyUse::forbidden,
+                   "requests of route " + name + " have no keys");
     KeyScope scope{.owner = "route " + name,
                    .operation = name,
                    .kinds = {request_kind(route.options)},
@@ -66,22 +73,14 @@ std::optional<std::string> key_as_read(const KeyScope& scope, const std::string&
 }
 
 const TopicConfiguration& topic_named(const Configuration& configuration, const std::string& name) {
-    std::string known;
-    for (const TopicConfiguration& topic : configuration.topics) {
-        if (topic.name == name) return topic;
-        known += (known.empty() ? "" : ", ") + topic.name;
-    }
-    throw not_there("topic", name, known);
+    return one_named(configuration.topics, "topic", name,
+                     [](const TopicConfiguration& topic) { return topic.name; });
 }
 
 const RouteConfiguration& route_named(const Configuration& configuration, const std::string& name) {
-    std::string known;
-    for (const RouteConfiguration& route : configuration.http.routes) {
-        const std::string its_name = operation_of(route.options.pattern);
-        if (its_name == name) return route;
-        known += (known.empty() ? "" : ", ") + its_name;
-    }
-    throw not_there("route", name, known);
+    return one_named(configuration.http.routes, "route", name, [](const RouteConfiguration& route) {
+        return operation_of(route.options.pattern);
+    });
 }
 
 const TopicConfiguration* kept_of(const Configuration& configuration,

@@ -14,7 +14,7 @@ namespace onceward {
 namespace {
 
 Parameters key_of(const std::string& group, const TopicPartition& partition) {
-    return Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw());
+    return Parameters::of(group, partition.topic, partition.partition.raw());
 }
 
 // In the transaction that moves the fence. The role and the time are the server's.
@@ -47,7 +47,7 @@ std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* lo
     std::vector<std::string> warnings;
     bool fed = false;
     const QueryResult ledgers =
-        connection.query(sql::offsets_ledgers, Parameters{}.text(group).text(partition.topic));
+        connection.query(sql::offsets_ledgers, Parameters::of(group, partition.topic));
     for (int row = 0; row < ledgers.rows(); ++row) {
         const std::string ledger(ledgers.text(row, 0));
         if (only && ledger != *only) continue;
@@ -77,6 +77,16 @@ Offset resolve_position(BrokerView* log, const TopicPartition& partition,
         case FencePosition::Kind::time: return log->offset_at(partition, position.time);
     }
     std::abort();
+}
+
+std::string named(const TopicPartition& partition) {
+    return partition.topic + " partition " + std::to_string(partition.partition.raw());
+}
+
+std::optional<Offset> fence_of(Connection& connection, const std::string& group,
+                               const TopicPartition& partition) {
+    const QueryResult row = connection.query(sql::offsets_list, key_of(group, partition));
+    return row.rows() == 0 ? std::nullopt : std::optional(Offset{row.integer(0, 2)});
 }
 
 FencePosition parse_position(const std::string& text, const std::string& option) {
@@ -110,14 +120,10 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
     // What is asked of the log is asked before any row is locked.
     FenceMovePlan plan{
         partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
-    const QueryResult row = connection.query(
-        sql::offsets_list,
-        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
-    if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
+    plan.from = fence_of(connection, group, partition);
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
-        plan.warnings =
-            forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
+        plan.warnings = forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
     }
     if (log == nullptr) return plan;
     try {
@@ -174,10 +180,9 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
             transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
         }
         if (!plan.adopt && plan.to > *plan.from) {
-            transaction.query(sql::offsets_skip, Parameters(key)
-                                                     .integer(plan.from->raw())
-                                                     .integer(plan.to.raw())
-                                                     .text(reason));
+            transaction.query(
+                sql::offsets_skip,
+                Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()).text(reason));
         }
     }
     write_down(transaction, key, plan, reason);

@@ -27,6 +27,13 @@ FencePosition parse_position(const std::string& text, const std::string& option 
 Offset resolve_position(BrokerView* log, const TopicPartition& partition,
                         const FencePosition& position);
 
+// Such as `orders partition 3`.
+std::string named(const TopicPartition& partition);
+
+// Where the fence is; nullopt if there is none.
+std::optional<Offset> fence_of(Connection& connection, const std::string& group,
+                               const TopicPartition& partition);
+
 struct FenceMovePlan {
     TopicPartition partition;
     std::optional<Offset> from;  // none: there is no fence yet

@@ -1,6 +1,7 @@
 #include "cli/operator/operator_options.h"
 
 #include "cli/configuration/load.h"
+#include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
 #include "dedup/server/server_check.h"
 
@@ -14,11 +15,6 @@ bool has_source(const Configuration& part, const std::string& name) {
            std::ranges::any_of(part.route_upstreams, is_named);
 }
 
-// For a route that does not exist, or claims nothing.
-void throw_unless_claimed(const Configuration& configuration, const std::string& route) {
-    static_cast<void>(scope_of(configuration, route_named(configuration, route)));
-}
-
 // What is left of the configuration's servers.
 std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
                                   const Configuration& configuration) {
@@ -28,18 +24,17 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
     };
     if (!options.database.empty()) {
         keep([&](const Configuration& part) { return part.database == options.database; });
-        if (parts.empty()) {
-            throw UsageError("the configuration has no topic or route on a database " +
-                             options.database);
-        }
+        usage_error_if(parts.empty(),
+                       "the configuration has no topic or route on a database " + options.database);
         return parts;
     }
     const auto has_it = [&](const Configuration& part) { return has_source(part, source); };
     if (std::ranges::any_of(parts, has_it)) {
         keep(has_it);
     } else if (is_route_name(source)) {
-        // Before anybody asks which server it is on.
-        throw_unless_claimed(configuration, source);
+        // Before anybody asks which server it is on: a route that does not exist, or claims
+        // nothing.
+        static_cast<void>(scope_of(configuration, route_named(configuration, source)));
     }
     return parts;
 }
@@ -138,11 +133,10 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
     for (OperatorSetup& setup : setups) {
         if (!options.dsn.empty()) setup.connection.dsn = options.dsn;
         if (!options.schema.empty()) setup.connection.schema = options.schema;
-        if (!valid_schema_name(setup.connection.schema)) {
-            throw UsageError(
-                "`" + setup.connection.schema +
+        usage_error_if(
+            !valid_schema_name(setup.connection.schema),
+            "`" + setup.connection.schema +
                 "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
-        }
         setup.connection.application_name = "onceward " + command;
         // A look-up over many claims, or a migration, takes the time that it takes.
         setup.connection.statement_timeout = std::chrono::milliseconds(0);
@@ -153,9 +147,8 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
                              const std::string& source) {
     std::vector<OperatorSetup> setups = operator_setups(options, command, source);
-    if (setups.empty()) {
-        throw UsageError("the configuration has nothing in PostgreSQL: its routes lead to topics");
-    }
+    usage_error_if(setups.empty(),
+                   "the configuration has nothing in PostgreSQL: its routes lead to topics");
     if (setups.size() > 1) throw name_one("this is for one server");
     return std::move(setups.front());
 }
@@ -179,10 +172,10 @@ Connection reading_session(const OperatorSetup& setup) {
 }
 
 void tell_missing_right(const std::exception& error) {
-    if (!tells_missing_right(error)) return;
-    std::cerr << "onceward: the schema's owner gives this role what all commands but `migrate` "
-                 "need, with `onceward migrate up --grant-operator-to ROLE`; `migrate` itself is "
-                 "run as that owner, and your own tables need a GRANT of yours\n";
+    warn_if(tells_missing_right(error),
+            "the schema's owner gives this role what all commands but `migrate` need, with "
+            "`onceward migrate up --grant-operator-to ROLE`; `migrate` itself is run as that "
+            "owner, and your own tables need a GRANT of yours");
 }
 
 int on_each(const std::vector<OperatorSetup>& setups,
@@ -193,8 +186,7 @@ int on_each(const std::vector<OperatorSetup>& setups,
             code = std::max(code, work(setup));
         } catch (const std::runtime_error& error) {
             if (setups.size() == 1) throw;
-            std::cerr << "onceward: " << database_text(setup.database) << ": " << error.what()
-                      << '\n';
+            warn(database_text(setup.database) + ": " + error.what());
             tell_missing_right(error);
             code = exit_failure;
         }
@@ -202,15 +194,34 @@ int on_each(const std::vector<OperatorSetup>& setups,
     return code;
 }
 
+Collected collect(const std::vector<OperatorSetup>& setups,
+                  const std::function<nlohmann::json(const OperatorSetup&)>& work) {
+    Collected found;
+    found.code = on_each(setups, [&](const OperatorSetup& setup) {
+        for (nlohmann::json& row : work(setup)) {
+            row["database"] = setup.database;
+            found.rows.push_back(std::move(row));
+        }
+        return exit_ok;
+    });
+    return found;
+}
+
+int exit_of_run(bool finished) {
+    if (finished) return exit_ok;
+    warn("interrupted; run it again to continue");
+    return exit_interrupted;
+}
+
 int run_operator_command(const std::function<int()>& work) {
     try {
         return work();
     } catch (const UsageError& error) {
-        std::cerr << "onceward: " << error.what() << '\n';
+        warn(error.what());
         return exit_usage;
     } catch (const PostgresError& error) {
         if (!tells_missing_right(error)) throw;
-        std::cerr << "onceward: " << error.what() << '\n';
+        warn(error.what());
         tell_missing_right(error);
         return exit_failure;
     }

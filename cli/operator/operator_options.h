@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct OperatorOptions {
     std::string database;
     bool config_given = false;
     std::string group;
+    std::string topic;
+    std::string ledger;
+    int partition = -1;
     std::string reason;
     bool yes = false;
     bool json = false;
@@ -86,6 +90,20 @@ void tell_missing_right(const std::exception& error);
 // are several, a server's failure is its line on standard error.
 int on_each(const std::vector<OperatorSetup>& setups,
             const std::function<int(const OperatorSetup&)>& work);
+
+// What the work found on each server, a JSON array each: all of it, with each one's `database`.
+struct Collected {
+    nlohmann::json rows = nlohmann::json::array();
+    int code = exit_ok;
+    int code_or_not_found() const {
+        return code == exit_ok && rows.empty() ? exit_not_found : code;
+    }
+};
+Collected collect(const std::vector<OperatorSetup>& setups,
+                  const std::function<nlohmann::json(const OperatorSetup&)>& work);
+
+// exit_interrupted, which is said, unless the work is done.
+int exit_of_run(bool finished);
 
 // Runs a command's work; a UsageError becomes its line on standard error and exit_usage, and a
 // missing right two lines: the error, and how the role gets the right.

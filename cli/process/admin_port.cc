@@ -52,8 +52,7 @@ void AdminPort::tend() {
         server_ = std::make_unique<AdminServer>(
             *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
                                             [this] { return readiness(status()); },
-                                            [this] { return metrics(); },
-                                            slots_.status().group});
+                                            [this] { return metrics(); }, slots_.status().group});
         log_info("admin.listening",
                  {{"host", server_->address().host}, {"port", server_->address().port}});
     } catch (const AdminError& error) {

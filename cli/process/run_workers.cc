@@ -9,16 +9,18 @@
 #include "cli/composition/server_upkeep.h"
 #include "cli/configuration/databases.h"
 #include "cli/process/admin_port.h"
-#include "cli/process/memory_watch.h"
+#include "cli/process/memory_budget.h"
 #include "cli/process/serve_routes.h"
-#include "cli/process/shutdown_deadline.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
+#include "consumer/watch/memory_suspect.h"
 #include "consumer/worker.h"
 #include "dedup/base/logging.h"
+#include "dedup/operator/partition_suspects.h"
 #include "dedup/policy/failure.h"
 #include "dedup/policy/failure_series.h"
+#include "dedup/server/server_check.h"
 #include "dedup/server/server_session.h"
 #include "schemas/queries.h"
 
@@ -101,6 +103,57 @@ void report(const WorkerState& worker) {
     for (const HaltedPartition& halted : status.halted) log_halted(halted);
 }
 
+// Checks the process's memory against its budget, and writes down what it was fetching when that
+// was exceeded. Used by the thread of the run loop; borrows what it is given.
+class MemoryWatch {
+  public:
+    MemoryWatch(const Configuration& configuration, const WorkerSlots& slots)
+        : configuration_(configuration),
+          slots_(slots),
+          budget_(memory_budget(configuration.memory_budget)) {}
+    // None: nothing is watched.
+    std::optional<std::int64_t> budget() const { return budget_; }
+    // True from when the budget was exceeded: then also says so and notes the suspect. The process
+    // is to leave.
+    bool exceeded() {
+        if (exceeded_ || !budget_) return exceeded_;
+        resident_ = resident_bytes().value_or(0);
+        if (resident_ <= *budget_) return false;
+        exceeded_ = true;
+        suspect_ = slots_.suspect();
+        log_error("memory.budget_exceeded", {{"resident", resident_}, {"budget", *budget_}});
+        note_suspect();
+        return true;
+    }
+    // Once more, after the workers were drained: they may have moved the suspect's fence.
+    void note_suspect() const {
+        if (!suspect_) return;
+        const TopicPartition& partition = suspect_->partition;
+        try {
+            Connection connection(database_of(configuration_, partition.topic).postgres);
+            check_server(connection);
+            const auto offset = onceward::note_suspect(connection, configuration_.group, partition,
+                                                       {resident_, *budget_}, suspect_->record);
+            if (!offset) return;
+            log_error("memory.suspect", {{"topic", partition.topic},
+                                         {"partition", partition.partition.raw()},
+                                         {"offset", offset->raw()}});
+        } catch (const std::exception& error) {  // a ServerRefused too: the process leaves anyway
+            log_error("memory.suspect_not_noted", {{"topic", partition.topic},
+                                                   {"partition", partition.partition.raw()},
+                                                   {"error", error.what()}});
+        }
+    }
+
+  private:
+    const Configuration& configuration_;
+    const WorkerSlots& slots_;
+    std::optional<std::int64_t> budget_;
+    std::optional<FetchSuspect> suspect_;
+    std::int64_t resident_ = 0;
+    bool exceeded_ = false;
+};
+
 }  // namespace
 
 int run_workers(const Configuration& configuration, StepObserver* observer) {
@@ -108,7 +161,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const HangUpNoted hang_up;
     const std::vector<Configuration> parts = used_databases(configuration);
     for (const Configuration& part : parts) check_schema(part);
-    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
+    std::jthread deadline;  // it outlives what it waits for
     std::vector<std::unique_ptr<Server>> servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
@@ -157,7 +210,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     }
     draining = true;
     log_info("onceward.draining");
-    deadline.emplace(longest_end(configuration), memory.exceeded() ? exit_memory : exit_failure);
+    deadline = leave_in_time(configuration, memory.exceeded() ? exit_memory : exit_failure);
     if (gateway) gateway->stop(configuration.drain_timeout);
     slots.drain();
     if (memory.exceeded()) memory.note_suspect();

@@ -1,6 +1,8 @@
 #include "cli/process/serve_routes.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -10,10 +12,10 @@
 #include "cli/composition/topic_routes.h"
 #include "cli/composition/upstream_routes.h"
 #include "cli/process/admin_port.h"
-#include "cli/process/shutdown_deadline.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
+#include "dedup/base/backoff.h"
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "gateway/front_door.h"
@@ -23,6 +25,7 @@ namespace onceward {
 namespace {
 
 constexpr auto look_for_signals_every = std::chrono::milliseconds(50);  // for signals
+constexpr std::chrono::seconds leave_within{15};
 constexpr auto totals_every = std::chrono::seconds(10);
 
 std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
@@ -111,10 +114,26 @@ void GatewayRun::complete(ProcessStatus& status) const {
     if (state_->upstreams) state_->upstreams->complete(status);
 }
 
+std::jthread leave_in_time(const Configuration& configuration, int code) {
+    // A call is not broken off: what it did would be in doubt.
+    std::chrono::milliseconds longest_call{0};
+    for (const auto& [place, kept] : configuration.route_upstreams) {
+        longest_call = std::max(longest_call, configuration.http.routes[place].upstream.timeout);
+    }
+    const std::chrono::milliseconds limit = configuration.drain_timeout + longest_call +
+                                            configuration.postgres.statement_timeout + leave_within;
+    return std::jthread([limit, code](const std::stop_token& stop) {
+        sleep_unless(stop, limit);
+        if (stop.stop_requested()) return;
+        log_error("onceward.drain_overdue", {{"milliseconds", limit.count()}});
+        std::_Exit(code);
+    });
+}
+
 void serve_routes(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
     const HangUpNoted hang_up;
-    std::optional<ShutdownDeadline> deadline;  // it outlives what it waits for
+    std::jthread deadline;  // it outlives what it waits for
     GatewayRun gateway(configuration, observer);
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});
@@ -131,7 +150,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     }
     draining = true;
     log_info("onceward.draining");
-    deadline.emplace(longest_end(configuration), exit_failure);
+    deadline = leave_in_time(configuration, exit_failure);
     gateway.stop(configuration.drain_timeout);
     log_info("onceward.stopped");
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "cli/composition/server_upkeep.h"
 #include "cli/configuration/configuration.h"
@@ -33,5 +34,12 @@ class GatewayRun {
 // Serves the routes until stop_requested(), and answers then what is under way. `observer` may be
 // null.
 void serve_routes(const Configuration& configuration, StepObserver* observer);
+
+// Begins a shutdown that may not take longer than the drain, a call to an upstream, a statement,
+// and what is neither: Kafka, joins. Unless the thread is destroyed before, the process ends at
+// once, with `code`. libpq waits for ever for a frozen server whose kernel or proxy still answers;
+// what was under way there is in doubt, as after a kill. Keep it in a scope that outlives what it
+// waits for.
+std::jthread leave_in_time(const Configuration& configuration, int code);
 
 }  // namespace onceward

@@ -45,7 +45,7 @@ class Production {
     }
 
     ProductionTotals run() {
-        while (!stopped() && (!options_.count || totals_.records < *options_.count)) {
+        while (!options_.stopped() && (!options_.count || totals_.records < *options_.count)) {
             std::optional<Prepared> record;
             try {
                 record = prepare();
@@ -54,7 +54,7 @@ class Production {
                 if (!bad_line(error.what())) break;
                 continue;
             }
-            wait_for_turn();
+            wait_for_turn(producer_, begin_, totals_.records, options_.rate, options_.stopped);
             ++totals_.records;
             if (keys_.insert(digest_of_bytes(record->key)).second) ++totals_.unique_keys;
             const bool again = options_.repeat_share > 0 && share_(random_) < options_.repeat_share;
@@ -153,24 +153,11 @@ class Production {
         while (!producer_.flush(progress_interval)) show_progress();
     }
 
-    void wait_for_turn() {
-        if (!options_.rate) return;
-        const auto due =
-            begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                         static_cast<double>(totals_.records) / *options_.rate));
-        while (Clock::now() < due && !stopped()) {
-            const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
-            producer_.poll(std::clamp(left, milliseconds{1}, progress_interval));
-        }
-    }
-
     void show_progress() {
         if (!options_.progress || Clock::now() < next_progress_) return;
         next_progress_ = Clock::now() + progress_interval;
         options_.progress(producer_.sent(), producer_.delivered());
     }
-
-    bool stopped() const { return options_.stopped && options_.stopped(); }
 
     const ProductionOptions& options_;
     RecordEncoder encoder_;

@@ -36,7 +36,7 @@ struct ProductionOptions {
     // Called now and then with the records sent and delivered so far.
     std::function<void(std::int64_t sent, std::int64_t delivered)> progress;
     // Whether the user wants it to end.
-    std::function<bool()> stopped;
+    std::function<bool()> stopped = [] { return false; };
 };
 
 struct ProductionTotals {

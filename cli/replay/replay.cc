@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int most_replay_tries = 100;  // that fail one after another
-constexpr std::chrono::seconds read_limit{60};
+constexpr std::chrono::seconds longest_read{60};
 
 std::string offsets_text(Offset begin, Offset end) {
     return "offsets " + std::to_string(begin.raw()) + " to " + std::to_string(end.raw() - 1);
@@ -47,21 +47,33 @@ class Replayed final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override {
         sink_->write(transaction, context, messages);
+        transaction.query(sql::replay_resolve, letters_of(context, messages));
+    }
+    bool begin_parts(Transaction& transaction) override { return sink_->begin_parts(transaction); }
+    std::vector<SinkStatement> part(const BatchContext& context,
+                                    std::span<const Message* const> messages) override {
+        std::vector<SinkStatement> statements = sink_->part(context, messages);
+        statements.push_back({sql::replay_resolve, letters_of(context, messages)});
+        return statements;
+    }
+    void part_written(std::span<const QueryResult> answers,
+                      std::span<const Message* const> messages) override {
+        sink_->part_written(answers.first(answers.size() - 1), messages);
+    }
+    std::vector<MessageResult> take_results() override { return sink_->take_results(); }
+
+  private:
+    static Parameters letters_of(const BatchContext& context,
+                                 std::span<const Message* const> messages) {
         std::vector<std::int32_t> partitions;
         std::vector<std::int64_t> offsets;
         for (const Message* message : messages) {
             partitions.push_back(message->record.partition.raw());
             offsets.push_back(message->record.offset.raw());
         }
-        transaction.query(sql::replay_resolve, Parameters{}
-                                                   .text(context.consumer_group)
-                                                   .text(context.topic)
-                                                   .small_integers(partitions)
-                                                   .integers(offsets));
+        return Parameters::of(context.consumer_group, context.topic, partitions, offsets);
     }
-    std::vector<MessageResult> take_results() override { return sink_->take_results(); }
 
-  private:
     std::unique_ptr<Sink> sink_;
 };
 
@@ -203,7 +215,7 @@ class Replay {
         sampler_.open({partition, position, range.end});
         while (position < range.end && !stopped()) {
             const BatchLimits& limits = options_.worker.batch;
-            RecordPage page = sampler_.page(limits.messages, limits.bytes, read_limit);
+            RecordPage page = sampler_.page(limits.messages, limits.bytes, longest_read);
             Chunk chunk;
             LeaderEpoch leader_epoch{-1};
             for (Record& record : page.records) {
@@ -298,16 +310,11 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fe
 
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request) {
     const QueryResult row = connection.query(
-        sql::replay_find,
-        Parameters{}.text(request.group).text(request.topic).text(request.description));
+        sql::replay_find, Parameters::of(request.group, request.topic, request.description));
     if (row.rows() == 0) return std::nullopt;
-    KnownReplay known;
-    known.number = row.integer(0, 0);
-    known.finished = row.boolean(0, 1);
-    known.ranges = from_json(nlohmann::json::parse(row.text(0, 2)));
-    known.started_by = std::string(row.text(0, 3));
-    known.at = std::string(row.text(0, 4));
-    return known;
+    return KnownReplay{row.integer(0, 0), row.boolean(0, 1),
+                       from_json(nlohmann::json::parse(row.text(0, 2))),
+                       std::string(row.text(0, 3)), std::string(row.text(0, 4))};
 }
 
 std::string fences_of(const std::string& group, const KnownReplay& replay) {
@@ -315,13 +322,10 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
 }
 
 void begin_replay(Connection& connection, const ReplayRequest& request) {
-    connection.query(sql::replay_begin, Parameters{}
-                                            .text(request.group)
-                                            .text(request.topic)
-                                            .text(request.description)
-                                            .boolean(!request.dedup)
-                                            .text(ranges_json(request.ranges).dump())
-                                            .text(request.reason));
+    connection.query(
+        sql::replay_begin,
+        Parameters::of(request.group, request.topic, request.description, !request.dedup,
+                       ranges_json(request.ranges).dump(), request.reason));
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {

@@ -1,5 +1,5 @@
 #pragma once
-// How a command plugs into the program. Each command is one file in cli/ with one function
+// How a command plugs into the program. Each has one function in cli/commands/,
 //     void add_<name>(CLI::App& program, Commands& commands);
 // that adds its subcommand and options and registers what to run; see cli/commands/commands.h for
 // the list. A command returns its exit code; an exception ends the program with a line on standard

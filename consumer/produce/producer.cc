@@ -212,4 +212,18 @@ std::int64_t Producer::delivered() const { return state_->delivered; }
 std::int64_t Producer::failed() const { return state_->failed; }
 const std::string& Producer::first_failure() const { return state_->first_failure; }
 
+void wait_for_turn(Producer& producer, std::chrono::steady_clock::time_point begin,
+                   std::int64_t sent, const std::optional<double>& rate,
+                   const std::function<bool()>& stopped) {
+    using Clock = std::chrono::steady_clock;
+    if (!rate) return;
+    const auto due = begin + std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(static_cast<double>(sent) / *rate));
+    while (Clock::now() < due && !stopped()) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - Clock::now());
+        producer.poll(
+            std::clamp(left, std::chrono::milliseconds{1}, std::chrono::milliseconds{250}));
+    }
+}
+
 }  // namespace onceward

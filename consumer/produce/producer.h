@@ -117,4 +117,10 @@ class Producer {
     std::unique_ptr<State> state_;
 };
 
+// Waits, serving deliveries, until the record after `sent` of them is due at so many a second since
+// `begin`, or until `stopped`. No rate: at once.
+void wait_for_turn(Producer& producer, std::chrono::steady_clock::time_point begin,
+                   std::int64_t sent, const std::optional<double>& rate,
+                   const std::function<bool()>& stopped);
+
 }  // namespace onceward

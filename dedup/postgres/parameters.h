@@ -2,6 +2,7 @@
 // The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
 // binary. Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,13 @@ inline std::optional<std::string> unless_empty(const std::string& text) {
 
 class Parameters {
   public:
+    // These values in their order, each by its type; an optional one is null if it is empty.
+    template <class... Values>
+    static Parameters of(const Values&... values) {
+        Parameters parameters;
+        (parameters.add(values), ...);
+        return parameters;
+    }
     Parameters& text(std::string_view value);
     Parameters& optional_text(const std::optional<std::string>& value);
     Parameters& integer(std::int64_t value);
@@ -59,6 +67,18 @@ class Parameters {
         std::optional<std::string> value;
         int format = 0;
     };
+    void add(std::string_view value) { text(value); }
+    void add(const std::string& value) { text(value); }
+    void add(const char* value) { text(value); }
+    void add(const std::optional<std::string>& value) { optional_text(value); }
+    void add(bool value) { boolean(value); }
+    void add(std::integral auto value) { integer(value); }
+    void add(const std::optional<std::int64_t>& value) { optional_integer(value); }
+    void add(const Digest& value) { digest(value); }
+    void add(const std::vector<Digest>& values) { digests(values); }
+    void add(const std::vector<std::int64_t>& values) { integers(values); }
+    void add(const std::vector<std::int32_t>& values) { small_integers(values); }
+    void add(const std::vector<std::optional<std::string_view>>& values) { texts(values); }
     Parameters& add(std::uint32_t type, std::optional<std::string> value, int format);
     std::vector<Slot> slots_;
 };

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dedup/postgres/binary.h"
+
 namespace onceward {
 
 void QueryResult::Clear::operator()(pg_result* result) const { PQclear(result); }
@@ -26,6 +28,11 @@ std::string_view QueryResult::tag() const { return PQcmdStatus(result_.get()); }
 
 bool QueryResult::is_null(int row, int column) const {
     return PQgetisnull(result_.get(), row, column) != 0;
+}
+
+bool QueryResult::is_number(int column) const {
+    const auto type = PQftype(result_.get(), column);
+    return type == binary::int4_type || type == binary::int8_type;
 }
 
 std::string_view QueryResult::text(int row, int column) const {

@@ -25,6 +25,7 @@ class QueryResult {
     // an error.
     std::string_view tag() const;
     bool is_null(int row, int column) const;
+    bool is_number(int column) const;  // int4 or int8
     // The text form, or the raw bytes of a binary result.
     std::string_view text(int row, int column) const;
     std::optional<std::string_view> optional_text(int row, int column) const;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/terminal/text_table.h"
+#include "cli/terminal/output.h"
 #include "lab/bench/format.h"
 
 namespace onceward::bench {

@@ -12,7 +12,9 @@ namespace {
 // A list in memory that a test can watch.
 class ListedKeys final : public KeyList {
   public:
-    explicit ListedKeys(std::vector<std::string> keys) : keys_(std::move(keys)) {}
+    explicit ListedKeys(std::vector<std::string> keys) : keys_(std::move(keys)) {
+        description = "a test";
+    }
     KeyPage read(const std::string& position, std::size_t limit) override {
         ++pages;
         const std::size_t begin = position.empty() ? 0 : std::stoul(position);
@@ -23,7 +25,6 @@ class ListedKeys final : public KeyList {
                 std::to_string(end),
                 end == keys_.size()};
     }
-    std::string description() const override { return "a test"; }
     int pages = 0;
     std::function<void()> between;  // after a page was read, before it is claimed
 

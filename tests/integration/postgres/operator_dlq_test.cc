@@ -250,7 +250,7 @@ TEST_F(DeadLetters, AFailedEffectsKeyIsFreedWithItsCopyAndNotBefore) {
     EXPECT_EQ(database().value("SELECT string_agg(record_offset::text, ' ' ORDER BY record_offset) "
                                "FROM leases"),
               "1 2");
-    options.stopped = nullptr;
+    options.stopped = [] { return false; };
     options.rate.reset();
     EXPECT_EQ(redrive(operators, select_letters(operators, filter), options).delivered, 3);
     EXPECT_EQ(database().number("SELECT count(*) FROM leases"), 0);

@@ -1,19 +1,17 @@
-#include "cli/operator/offsets_skip.h"
+// `onceward offsets skip` and `offsets retry`: what an operator does about a partition that halted
+// at records that cannot be read.
 
 #include <chrono>
 #include <iostream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 
+#include "cli/commands/commands.h"
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/json_output.h"
+#include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/range_reader.h"
-#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -21,26 +19,10 @@ namespace {
 constexpr std::chrono::seconds look_limit{10};  // for each offset that is checked
 
 struct SkipOptions : OperatorOptions {
-    std::string topic;
-    int partition = 0;
     std::int64_t offset = 0;
     std::optional<std::int64_t> to;
     TopicPartition where() const { return {topic, Partition{partition}}; }
 };
-
-std::string named(const TopicPartition& partition) {
-    return partition.topic + " partition " + std::to_string(partition.partition.raw());
-}
-
-// None: there is no fence.
-std::optional<Offset> fence_of(Connection& connection, const std::string& group,
-                               const TopicPartition& partition) {
-    const QueryResult row = connection.query(
-        sql::offsets_list,
-        Parameters{}.text(group).text(partition.topic).integer(partition.partition.raw()));
-    if (row.rows() == 0) return std::nullopt;
-    return Offset{row.integer(0, 2)};
-}
 
 // Reads the log from the damaged offset on.
 Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
@@ -73,8 +55,7 @@ int not_there(const SkipOptions& options, const std::string& group,
                          std::to_string(fence->raw()) + ", not at " +
                          std::to_string(options.offset) + ": nothing is skipped");
     }
-    std::cerr << "onceward: group " << group << " has no fence of " << named(options.where())
-              << '\n';
+    warn("group " + group + " has no fence of " + named(options.where()));
     return exit_not_found;
 }
 
@@ -82,9 +63,8 @@ int skip(const SkipOptions& options) {
     const OperatorSetup setup = operator_setup(options, "offsets skip", options.topic);
     const std::string group = group_of(setup, options.group);
     if (options.reason.empty()) throw UsageError("why? Say it with --reason");
-    if (options.to && *options.to <= options.offset) {
-        throw UsageError("--to is the first offset after the range, above --offset");
-    }
+    usage_error_if(options.to && *options.to <= options.offset,
+                   "--to is the first offset after the range, above --offset");
     Connection connection = writing_session(setup);
     const Offset begin{options.offset};
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
@@ -95,19 +75,18 @@ int skip(const SkipOptions& options) {
             skip_range(connection, group, options.where(), begin, end, options.reason);
         if (!outcome.done) return not_there(options, group, outcome.fence);
     }
-    if (options.json) {
-        print_json({{"topic", options.topic},
-                    {"partition", options.partition},
-                    {"begin", begin.raw()},
-                    {"end", end.raw()},
-                    {"reason", options.reason},
-                    {"done", options.yes}});
-        return exit_ok;
-    }
-    std::cout << (options.yes ? "skipped " : "would skip ") << named(options.where())
-              << ": offsets " << begin.raw() << " to " << end.raw() - 1 << ", "
-              << end.raw() - begin.raw() << " of them, are NEVER applied\n";
-    if (!options.yes) std::cout << "nothing was changed; do it with --yes\n";
+    print_answer(options.json,
+                 {{"topic", options.topic},
+                  {"partition", options.partition},
+                  {"begin", begin.raw()},
+                  {"end", end.raw()},
+                  {"reason", options.reason},
+                  {"done", options.yes}},
+                 std::string(options.yes ? "skipped " : "would skip ") +
+                     "{topic} partition {partition}: offsets {begin} to " +
+                     std::to_string(end.raw() - 1) + ", " +
+                     std::to_string(end.raw() - begin.raw()) + " of them, are NEVER applied\n" +
+                     (options.yes ? "" : "nothing was changed; do it with --yes\n"));
     return exit_ok;
 }
 
@@ -118,9 +97,8 @@ int retry(const SkipOptions& options) {
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
     if (!fence) return not_there(options, group, fence);
     const SkipOutcome outcome = skip_range(connection, group, options.where(), *fence, *fence, "");
-    if (!outcome.done) {
-        throw UsageError(named(options.where()) + " moved meanwhile, so that it is not halted");
-    }
+    usage_error_if(!outcome.done,
+                   named(options.where()) + " moved meanwhile, so that it is not halted");
     std::cout << named(options.where()) << " is tried again from " << fence->raw() << '\n';
     return exit_ok;
 }

@@ -1,0 +1,110 @@
+#include "cli/terminal/output.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "dedup/base/expects.h"
+#include "dedup/base/safe_text.h"
+
+namespace onceward {
+
+void print_json(const nlohmann::json& json) {
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+nlohmann::json rows_json(const QueryResult& rows, const std::vector<std::string_view>& names) {
+    nlohmann::json list = nlohmann::json::array();
+    for (int row = 0; row < rows.rows(); ++row) {
+        nlohmann::json& entry = list.emplace_back(nlohmann::json::object());
+        for (int column = 0; column < static_cast<int>(names.size()); ++column) {
+            std::string name(names[static_cast<std::size_t>(column)]);
+            const bool null = rows.is_null(row, column);
+            if (name.empty() || (null && name.ends_with('?'))) continue;
+            if (name.ends_with('?')) name.pop_back();
+            if (null) {
+                entry[name] = nullptr;
+            } else if (rows.is_number(column)) {
+                entry[name] = rows.integer(row, column);
+            } else {
+                entry[name] = rows.text(row, column);
+            }
+        }
+    }
+    return list;
+}
+
+std::string json_text(const nlohmann::json& value) {
+    if (value.is_null()) return "";
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string filled(std::string_view sentence, const nlohmann::json& values) {
+    std::string text;
+    for (;;) {
+        const auto begin = sentence.find('{');
+        text += sentence.substr(0, begin);
+        if (begin == std::string_view::npos) return text;
+        const auto end = sentence.find('}', begin);
+        const std::string name(sentence.substr(begin + 1, end - begin - 1));
+        text += safe_value(json_text(values.at(name)));
+        sentence.remove_prefix(end + 1);
+    }
+}
+
+void print_answer(bool json, const nlohmann::json& values, std::string_view sentence) {
+    if (json) return print_json(values);
+    std::cout << filled(sentence, values);
+}
+
+void warn(const std::string& text) { std::cerr << "onceward: " << text << '\n'; }
+
+void warn_if(bool reason, const std::string& text) {
+    if (reason) warn(text);
+}
+
+void TextTable::add(std::vector<std::string> row) {
+    expects(row.size() == rows_.front().size(), "a row has as many cells as the header");
+    rows_.push_back(std::move(row));
+}
+
+void TextTable::print(std::ostream& stream) const {
+    const std::size_t columns = rows_.front().size();
+    std::vector<std::size_t> widths(columns, 0);
+    std::vector<bool> numbers(columns, true);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::string& cell = rows_[row][column];
+            widths[column] = std::max(widths[column], cell.size());
+            const bool number = cell.find_first_not_of("-0123456789") == std::string::npos;
+            if (row > 0 && !number) numbers[column] = false;
+        }
+    }
+    for (const auto& row : rows_) {
+        std::string line;
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::string padding(widths[column] - row[column].size(), ' ');
+            line += numbers[column] ? padding + row[column] : row[column] + padding;
+            line += "  ";
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        stream << line << '\n';
+    }
+}
+
+void print_table(const std::vector<std::string>& columns, const nlohmann::json& rows) {
+    std::vector<std::string> header;
+    for (const std::string& column : columns) header.push_back(column.substr(0, column.find('=')));
+    TextTable table(std::move(header));
+    for (const nlohmann::json& row : rows) {
+        std::vector<std::string> cells;
+        for (const std::string& column : columns) {
+            cells.push_back(json_text(row.at(column.substr(column.find('=') + 1))));
+        }
+        table.add(std::move(cells));
+    }
+    table.print(std::cout);
+}
+
+}  // namespace onceward
