@@ -7,7 +7,7 @@
 #include "dedup/base/expects.h"
 #include "dedup/claims/table_store.h"
 #include "dedup/message/digest.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"
 #include "dedup/unfenced_transaction.h"

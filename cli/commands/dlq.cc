@@ -13,7 +13,7 @@
 #include "cli/terminal/json_output.h"
 #include "cli/terminal/stop_request.h"
 #include "cli/terminal/text_table.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 

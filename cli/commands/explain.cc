@@ -11,7 +11,7 @@
 #include "cli/keys/dead_letter_lookup.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/outbox/outbox_rows.h"
 

@@ -11,7 +11,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/json_output.h"
 #include "cli/terminal/usage_error.h"
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -14,7 +14,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/json_output.h"
 #include "cli/terminal/stop_request.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/once.h"
 
 namespace onceward {

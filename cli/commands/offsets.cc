@@ -14,7 +14,7 @@
 #include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "consumer/kafka/kafka_error.h"
-#include "dedup/operator/topic_pauses.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
 namespace onceward {

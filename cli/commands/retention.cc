@@ -17,7 +17,6 @@
 #include "cli/terminal/json_output.h"
 #include "cli/terminal/text_table.h"
 #include "dedup/retention/ledger_view.h"
-#include "dedup/retention/retention_rules.h"
 
 namespace onceward {
 namespace {

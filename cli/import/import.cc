@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "dedup/policy/failure.h"
-#include "dedup/policy/failure_series.h"
 #include "dedup/unfenced_transaction.h"
 #include "schemas/queries.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cli/keys/key_lookup.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 
 namespace onceward {

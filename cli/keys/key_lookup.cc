@@ -7,7 +7,7 @@
 #include "cli/terminal/usage_error.h"
 #include "dedup/base/text.h"
 #include "dedup/once.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "gateway/requests/request_digest.h"
 #include "schemas/queries.h"
 

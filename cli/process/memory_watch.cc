@@ -3,7 +3,7 @@
 #include "cli/configuration/databases.h"
 #include "cli/process/memory_budget.h"
 #include "dedup/base/logging.h"
-#include "dedup/operator/partition_suspects.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/server/server_check.h"
 
 namespace onceward {

@@ -18,7 +18,6 @@
 #include "consumer/worker.h"
 #include "dedup/base/logging.h"
 #include "dedup/policy/failure.h"
-#include "dedup/policy/failure_series.h"
 #include "dedup/server/server_session.h"
 #include "schemas/queries.h"
 

@@ -6,9 +6,8 @@
 
 #include "consumer/kafka/range_reader.h"
 #include "dedup/base/backoff.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
-#include "dedup/policy/failure_series.h"
 #include "dedup/processor.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/server/server_session.h"

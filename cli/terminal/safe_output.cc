@@ -4,7 +4,7 @@
 #include <streambuf>
 #include <string>
 
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 

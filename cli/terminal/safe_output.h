@@ -1,6 +1,6 @@
 #pragma once
 // While it lives, all that is written to std::cout and std::cerr has its control characters escaped
-// (dedup/base/safe_text.h): the last line of defence for commands that print what came from
+// (dedup/base/text.h): the last line of defence for commands that print what came from
 // outside. Line breaks stay; within a value the command itself escapes them, by safe_value(). For
 // main() alone.
 

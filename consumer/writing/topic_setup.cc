@@ -5,7 +5,7 @@
 
 #include "dedup/leases/kept_answers.h"
 #include "dedup/leases/lease_processor.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/processor.h"
 
 namespace onceward {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dedup/claims/claim_places.h"
+#include "dedup/claims/claim_store.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 

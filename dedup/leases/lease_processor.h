@@ -14,13 +14,11 @@
 
 #include "dedup/base/step_observer.h"
 #include "dedup/leases/finished_prefix.h"
-#include "dedup/leases/lease_event.h"
 #include "dedup/leases/lease_state.h"
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
-#include "dedup/policy/failure_series.h"
-#include "dedup/policy/message_retries.h"
-#include "dedup/policy/rejection_window.h"
+#include "dedup/policy/failure.h"
+#include "dedup/policy/refused_messages.h"
 #include "dedup/sink/effects.h"
 #include "dedup/sink/sink.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "dedup/base/mutex.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/mutants.h"
 #include "schemas/queries.h"

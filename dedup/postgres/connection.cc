@@ -8,7 +8,7 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
-#include "dedup/postgres/server_refused.h"
+#include "dedup/postgres/error.h"
 #include "schemas/queries.h"
 
 namespace onceward {

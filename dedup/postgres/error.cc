@@ -1,6 +1,6 @@
 #include "dedup/postgres/error.h"
 
-#include "dedup/base/source_place.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {

@@ -8,7 +8,6 @@
 #include "dedup/base/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/ledger_view.h"
-#include "dedup/retention/retention_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {

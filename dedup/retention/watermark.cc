@@ -3,10 +3,17 @@
 #include <cstdlib>
 #include <utility>
 
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+
 namespace onceward {
 namespace {
+
 constexpr std::chrono::minutes clock_tolerance{1};
-}
+
+std::int64_t microseconds(WallTime time) { return time.time_since_epoch().count(); }
+
+}  // namespace
 
 bool clocks_agree(const ClockReading& clocks) {
     return std::chrono::abs(clocks.database - clocks.worker) <= clock_tolerance;
@@ -35,6 +42,51 @@ Sampling WatermarkSampler::sampled(Moment now, const ClockReading& clocks, Offse
 std::optional<WatermarkWrite> WatermarkSampler::fence_at(Offset fence) {
     if (!waiting_ || fence < waiting_->end) return std::nullopt;
     return std::exchange(waiting_, std::nullopt);
+}
+
+ClockReading read_clocks(Connection& connection) {
+    const std::int64_t database = connection.query(sql::database_clock, {}).integer(0, 0);
+    return {
+        WallTime(std::chrono::microseconds(database)),
+        std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now())};
+}
+
+bool write_watermark(Connection& connection, const OwnedFence& fence, const WatermarkWrite& write,
+                     const std::optional<Span>& to_end) {
+    Parameters parameters;
+    parameters.text(fence.consumer_group)
+        .text(fence.topic)
+        .integer(fence.partition.raw())
+        .text(fence.owner)
+        .integer(microseconds(write.moment))
+        .integer(write.end.raw())
+        .text(fence.topic_id);
+    if (to_end) {
+        parameters.integer(to_end->begin.raw()).integer(to_end->end.raw());
+    } else {
+        parameters.null().null();
+    }
+    OwnedTransaction transaction(connection);
+    const bool written = transaction.prepared(sql::watermark_write, parameters).affected() == 1;
+    transaction.commit();
+    return written;
+}
+
+bool write_partition_list(Connection& connection, int ledger, std::string_view consumer_group,
+                          std::string_view topic, const ClockReading& clocks, int partitions) {
+    if (!clocks_agree(clocks)) return false;
+    OwnedTransaction transaction(connection);
+    const bool written =
+        transaction
+            .query(sql::watermark_feed_write, Parameters{}
+                                                  .integer(ledger)
+                                                  .text(consumer_group)
+                                                  .text(topic)
+                                                  .integer(partitions)
+                                                  .integer(microseconds(clocks.database)))
+            .affected() == 1;
+    transaction.commit();
+    return written;
 }
 
 }  // namespace onceward

@@ -6,7 +6,6 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/ledger/ledger.h"
-#include "dedup/ledger/make_store.h"
 #include "gateway/requests/record_headers.h"
 #include "gateway/requests/request_digest.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <deque>
 
-#include "dedup/base/edit_distance.h"
 #include "dedup/base/expects.h"
+#include "dedup/base/nearest_name.h"
 #include "sinks/columns/catalog.h"
 #include "sinks/table/row_encoder.h"
 #include "sinks/table/table_plan.h"

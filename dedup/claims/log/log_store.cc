@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dedup/base/mutants.h"
-#include "dedup/claims/log/log_places.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/segment_reader.h"
 #ifdef ONCEWARD_MUTANTS

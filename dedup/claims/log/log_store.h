@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "dedup/claims/log/log_windows.h"
+#include "dedup/claims/log/log_window.h"
 
 namespace onceward {
 

@@ -2,7 +2,7 @@
 // What a process remembers of a ledger's log: the digests of all batches up to `last`. Shared by
 // the process's workers; thread-safe. Knows no database: who reads the log puts in what it read.
 // DANGER: it belongs to sessions with one server, and is thrown away with any of them
-// (log_windows.h). Throws only std::bad_alloc.
+// (see LogWindows). Throws only std::bad_alloc.
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dedup/base/mutex.h"
@@ -121,5 +123,23 @@ enum class LookVerdict : std::uint8_t {
 // Pure. `batches`: how many the look found; `limit`: how many it would have found at most.
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit);
+
+// The windows of a process: one for each ledger and server, shared by the workers whose sessions
+// are with that server. Thread-safe; made by the composition root, outlived by nothing. Throws only
+// std::bad_alloc.
+class LogWindows {
+  public:
+    // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
+    // have lost commits of the other, never share a window.
+    std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
+    // No user joins it any more, and its users leave it before their next transaction: a session
+    // with its server ended, or what it says no longer holds.
+    void discard(const std::shared_ptr<LogWindow>& window);
+
+  private:
+    Mutex mutex_;
+    std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
+        ONCEWARD_GUARDED_BY(mutex_);
+};
 
 }  // namespace onceward

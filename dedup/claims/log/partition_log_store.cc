@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "dedup/base/expects.h"
-#include "dedup/claims/log/log_places.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/segment_reader.h"
 #include "schemas/queries.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "dedup/claims/copy_presumption.h"
 #include "dedup/claims/log/log_window.h"
+#include "dedup/claims/table_store.h"
 #include "tests/unit/dedup/messages.h"
 
 namespace onceward {

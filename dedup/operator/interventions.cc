@@ -1,4 +1,4 @@
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 
 #include "dedup/base/expects.h"
 #include "dedup/postgres/transaction.h"
@@ -47,6 +47,48 @@ std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                    Parameters{}.integer(ledger).bytes(tenant).text(reason), lock_timeout);
     if (!erased) return std::nullopt;
     return erased->is_null(0, 0) ? 0 : erased->integer(0, 0);
+}
+
+std::string_view explain_statement(std::string_view kept) {
+    if (kept == "log") return sql::explain_log_claim;
+    if (kept == "parts") return sql::explain_parts_claim;
+    if (kept == "segment") return sql::explain_segment_claim;
+    return sql::explain_claim;
+}
+
+std::optional<Offset> note_suspect(Connection& connection, const std::string& consumer_group,
+                                   const TopicPartition& partition, const MemoryUse& use,
+                                   std::optional<Offset> record) {
+    Parameters parameters;
+    parameters.text(consumer_group)
+        .text(partition.topic)
+        .integer(partition.partition.raw())
+        .integer(use.resident)
+        .integer(use.budget);
+    if (record) {
+        parameters.integer(record->raw());
+    } else {
+        parameters.null();
+    }
+    const QueryResult row = connection.query(sql::suspects_write, parameters);
+    if (row.rows() == 0) return std::nullopt;
+    return Offset{row.integer(0, 0)};
+}
+
+std::vector<TopicPause> open_pauses(Connection& connection, const std::string& consumer_group) {
+    const QueryResult rows =
+        connection.prepared(sql::pauses_open, Parameters{}.text(consumer_group));
+    std::vector<TopicPause> pauses;
+    for (int row = 0; row < rows.rows(); ++row) {
+        pauses.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
+                          std::string(rows.text(row, 2)), std::string(rows.text(row, 3))});
+    }
+    return pauses;
+}
+
+std::string describe(const TopicPause& pause) {
+    const std::string who = "paused by " + pause.paused_by + " at " + pause.paused_at;
+    return pause.reason.empty() ? who : who + ": " + pause.reason;
 }
 
 }  // namespace onceward
