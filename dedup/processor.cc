@@ -12,21 +12,17 @@ namespace {
 
 // DANGER: a COMMIT without an answer is in doubt and stays so here: the caller that catches the
 // error reconnects and takes the fence again. A mutant asks by SELECT instead.
-void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
+void commit(OwnedTransaction& transaction, const Slice& slice,
             const std::function<void()>& meanwhile) {
-    if constexpr (mutants_built) {
-        try {
-            return transaction.commit(meanwhile);
-        } catch (const PostgresError& error) {
-            const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
-                              error.diagnosis().in_doubt && !slice.messages.empty();
-            if (!asks ||
-                !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
-                throw;
-            }
-        }
-    } else {
+    try {
         transaction.commit(meanwhile);
+    } catch (const PostgresError& error) {
+        const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
+                          error.diagnosis().in_doubt && !slice.messages.empty();
+        if (!asks ||
+            !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
+            throw;
+        }
     }
 }
 

@@ -27,22 +27,10 @@ FenceState read_state(const QueryResult& result, Partition partition) {
     return state;
 }
 
-// A build for mutants alone compares less.
-auto guarded(std::string_view statement) {
-    if constexpr (mutants_built) {
-        return without_guards(statement);
-    } else {
-        return statement;
-    }
-}
-
 // Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
 // of the row.
-Offset start_of(const Span& span, [[maybe_unused]] const std::string& owner) {
-    if constexpr (mutants_built) {
-        if (mutant(Mutant::start_from_memory)) return remembered_fence(owner, span.begin);
-    }
-    return span.begin;
+Offset start_of(const Span& span, const std::string& owner) {
+    return mutant(Mutant::start_from_memory) ? remembered_fence(owner, span.begin) : span.begin;
 }
 
 Digest parse_uuid(const std::string& text) {
@@ -152,7 +140,7 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     }
     transaction.commit();
     owners_[{topic, partition}] = owner;
-    if constexpr (mutants_built) remember_fence(owner, state.next_offset);
+    remember_fence(owner, state.next_offset);
     return state;
 }
 
@@ -190,7 +178,7 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
     Columns columns;
     for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
     const Parameters parameters = columns.parameters(consumer_group_, topic);
-    const auto guard = guarded(sql::fence_hold);
+    const auto guard = without_guards(sql::fence_hold);
     const std::vector<QueryResult> answers =
         transaction.pipelined({{guard, parameters, {}}}, meanwhile);
     const QueryResult& held = answers.front();
@@ -224,7 +212,7 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
     Parameters parameters = columns.parameters(consumer_group_, topic);
     parameters.integers(ends).small_integers(leader_epochs).integers(applied).integers(duplicates);
     parameters.integers(conflicts).integers(dead_lettered).integers(skipped);
-    const auto guard = guarded(sql::fence_advance);
+    const auto guard = without_guards(sql::fence_advance);
     first.push_back({guard, parameters, {}});
     const QueryResult moved = std::move(transaction.pipelined(std::move(first)).back());
     if constexpr (mutants_built) {

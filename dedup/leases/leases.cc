@@ -52,15 +52,6 @@ LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
     return answer;
 }
 
-// A build for mutants alone does not ask whose the row is.
-auto by_owner(std::string_view statement, [[maybe_unused]] Mutant without) {
-    if constexpr (mutants_built) {
-        return without_owner(statement, without);
-    } else {
-        return statement;
-    }
-}
-
 // What PostgreSQL surely takes, whatever the other side said.
 std::string plain(std::string text) {
     for (char& letter : text) {
@@ -199,7 +190,7 @@ void Leases::release_request(Connection& connection, const Digest& digest) {
 std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
     return digests_of(
-        connection.prepared(by_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+        connection.prepared(without_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
                             Parameters{}
                                 .integer(registered_.ledger)
                                 .text(token_)
@@ -211,7 +202,7 @@ std::vector<Digest> Leases::extend(Connection& connection, std::span<const Lease
 
 void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    connection.prepared(by_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
+    connection.prepared(without_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
                         Parameters{}
                             .integer(registered_.ledger)
                             .text(token_)
@@ -233,7 +224,7 @@ std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const Lea
         reasons.emplace_back(owned.emplace_back(plain(end.reason)));
     }
     return digests_of(
-        transaction.prepared(by_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
+        transaction.prepared(without_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
                              Parameters{}
                                  .integer(registered_.ledger)
                                  .text(token_)

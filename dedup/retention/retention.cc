@@ -136,9 +136,7 @@ void RetentionJob::seal(Connection& connection, const LedgerOptions& options, in
 
 void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
-    if constexpr (mutants_built) {
-        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
-    }
+    if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
     const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
     const bool known = state.rows() == 1;
     const bool expired = known && state.integer(0, 3) > 0;

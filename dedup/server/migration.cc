@@ -126,11 +126,6 @@ bool prepared(Connection& connection) {
     return connection.query(sql::migration_exists, {}).boolean(0, 0);
 }
 
-std::string text_of(const Migration& migration) {
-    if constexpr (mutants_built) return without_rotation_lock(migration.up);
-    return std::string(migration.up);
-}
-
 std::optional<int> apply_next(Connection& connection, KnownMigrations known) {
     OwnedTransaction transaction(connection);
     lock(connection);
@@ -140,7 +135,7 @@ std::optional<int> apply_next(Connection& connection, KnownMigrations known) {
     for (const Migration& migration : known) {
         const auto status = std::ranges::find(statuses, migration.number, &MigrationStatus::number);
         if (status->standing != MigrationStatus::Standing::pending) continue;
-        connection.execute(text_of(migration));
+        connection.execute(without_rotation_lock(migration.up));
         connection.execute(for_migration(sql::migration_record, migration));
         transaction.commit();
         return migration.number;
@@ -272,7 +267,7 @@ std::string migration_script(std::string_view schema, int after,
     for (const Migration& migration : known) {
         if (migration.number <= after) continue;
         step(title(migration.number, migration.name),
-             text_of(migration) + for_migration(sql::migration_record, migration));
+             without_rotation_lock(migration.up) + for_migration(sql::migration_record, migration));
     }
     if (role) {
         const std::string quoted = "\"" + replaced(*role, "\"", "\"\"") + "\"";
