@@ -122,13 +122,10 @@ class OnceCall {
         // Otherwise a function that computes between its statements for longer than a session may
         // be idle is ended each time, well within the time that the call has.
         const auto longest = std::to_string(std::max(options_.longest_request, idle).count());
-        const Parameters parameters = Parameters{}
-                                          .integer(registered_.ledger)
-                                          .integer(registered_.source)
-                                          .text(options_.ledger)
-                                          .text(service);
+        const Parameters parameters{registered_.ledger, registered_.source, options_.ledger,
+                                    service};
         const std::vector<QueryResult> known = transaction.pipelined(
-            {{sql::once_idle, Parameters{}.text(longest), {}}, {sql::once_ledger, parameters, {}}});
+            {{sql::once_idle, {longest}, {}}, {sql::once_ledger, parameters, {}}});
         if (known[1].binary_integer(0, 1) == 1) {
             throw ServerRefused(commit_may_be_lost("synchronous_commit"));
         }

@@ -93,19 +93,11 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (claims.empty()) return answers;
     Columns all;
     for (const Claim& claim : claims) all.add(claim);
-    const QueryResult taken = transaction.prepared(sql::lease_claim,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .text(token_)
-                                                       .integer(lease_.count())
-                                                       .integer(registered_.source)
-                                                       .text(context.consumer_group)
-                                                       .text(context.topic)
-                                                       .digests(all.digests)
-                                                       .optional_digests(all.fingerprints)
-                                                       .small_integers(all.partitions)
-                                                       .integers(all.offsets),
-                                                   {}, true);
+    const QueryResult taken = transaction.prepared(
+        sql::lease_claim,
+        {registered_.ledger, token_, lease_.count(), registered_.source, context.consumer_group,
+         context.topic, all.digests, all.fingerprints, all.partitions, all.offsets},
+        {}, true);
     std::map<Digest, int> rows;
     for (int row = 0; row < taken.rows(); ++row) rows[taken.binary_digest(row, 0)] = row;
     std::vector<std::size_t> others;
@@ -123,16 +115,11 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (others.empty()) return answers;
     // DANGER: a separate statement, for a snapshot of its own. The conflicting claim may
     // have been committed after the first statement's snapshot.
-    const QueryResult found = transaction.prepared(sql::lease_look,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .integer(registered_.source)
-                                                       .text(context.consumer_group)
-                                                       .text(context.topic)
-                                                       .digests(rest.digests)
-                                                       .small_integers(rest.partitions)
-                                                       .integers(rest.offsets),
-                                                   {}, true);
+    const QueryResult found =
+        transaction.prepared(sql::lease_look,
+                             {registered_.ledger, registered_.source, context.consumer_group,
+                              context.topic, rest.digests, rest.partitions, rest.offsets},
+                             {}, true);
     if (static_cast<std::size_t>(found.rows()) != others.size()) {
         try_again("the conflicting lease was removed during the check");
     }
@@ -146,16 +133,11 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
 
 LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest,
                                   const std::optional<Digest>& fingerprint, bool take_over) {
-    const QueryResult taken = transaction.prepared(sql::lease_claim_request,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .text(token_)
-                                                       .integer(lease_.count())
-                                                       .digest(digest)
-                                                       .optional_digests({&fingerprint, 1})
-                                                       .integer(registered_.source)
-                                                       .boolean(take_over),
-                                                   {}, true);
+    const QueryResult taken =
+        transaction.prepared(sql::lease_claim_request,
+                             {registered_.ledger, token_, lease_.count(), digest,
+                              std::span(&fingerprint, 1), registered_.source, take_over},
+                             {}, true);
     LeaseAnswer answer;
     if (taken.rows() == 1) {
         answer.attempts = static_cast<int>(taken.binary_integer(0, 0));
@@ -168,46 +150,30 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
     Columns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().
-    const QueryResult found = transaction.prepared(sql::lease_look,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .integer(registered_.source)
-                                                       .text("")
-                                                       .text("")
-                                                       .digests(columns.digests)
-                                                       .small_integers(columns.partitions)
-                                                       .integers(columns.offsets),
-                                                   {}, true);
+    const QueryResult found =
+        transaction.prepared(sql::lease_look,
+                             {registered_.ledger, registered_.source, "", "", columns.digests,
+                              columns.partitions, columns.offsets},
+                             {}, true);
     if (found.rows() != 1) try_again("the conflicting lease was removed during the check");
     return answer_of(found, 0, claim);
 }
 
 void Leases::release_request(Connection& connection, const Digest& digest) {
-    connection.prepared(sql::lease_release_request,
-                        Parameters{}.integer(registered_.ledger).text(token_).digest(digest));
+    connection.prepared(sql::lease_release_request, {registered_.ledger, token_, digest});
 }
 
 std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    return digests_of(
-        connection.prepared(without_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
-                            Parameters{}
-                                .integer(registered_.ledger)
-                                .text(token_)
-                                .integer(lease_.count())
-                                .digests(columns.digests)
-                                .small_integers(columns.tries),
-                            {}, true));
+    return digests_of(connection.prepared(
+        without_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+        {registered_.ledger, token_, lease_.count(), columns.digests, columns.tries}, {}, true));
 }
 
 void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
     connection.prepared(without_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
-                        Parameters{}
-                            .integer(registered_.ledger)
-                            .text(token_)
-                            .digests(columns.digests)
-                            .small_integers(columns.tries));
+                        {registered_.ledger, token_, columns.digests, columns.tries});
 }
 
 std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const LeaseEnd> ends,
@@ -225,22 +191,13 @@ std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const Lea
     }
     return digests_of(
         transaction.prepared(without_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
-                             Parameters{}
-                                 .integer(registered_.ledger)
-                                 .text(token_)
-                                 .digests(digests)
-                                 .texts(states)
-                                 .small_integers(counted)
-                                 .small_integers(statuses)
-                                 .texts(reasons)
-                                 .boolean(results_kept)
-                                 .digests(passed),
+                             {registered_.ledger, token_, digests, states, counted, statuses,
+                              reasons, results_kept, passed},
                              {}, true));
 }
 
 void Leases::count(Transaction& transaction, std::span<const Digest> passed) {
-    transaction.prepared(sql::lease_count,
-                         Parameters{}.integer(registered_.ledger).digests(passed));
+    transaction.prepared(sql::lease_count, {registered_.ledger, passed});
 }
 
 }  // namespace onceward

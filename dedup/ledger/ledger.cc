@@ -37,11 +37,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     }
     OwnedTransaction transaction(connection);
     const QueryResult ledger = transaction.query(
-        sql::ledger_register, Parameters{}
-                                  .text(options.name)
-                                  .text(to_text(options.store))
-                                  .text(to_text(options.reach))
-                                  .text(std::to_string(options.retention.count()) + " seconds"));
+        sql::ledger_register, {options.name, to_text(options.store), to_text(options.reach),
+                               std::to_string(options.retention.count()) + " seconds"});
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
     std::string reach(ledger.text(0, 2));
@@ -49,9 +46,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
         ledger.text(0, 1) == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
         // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
         // visible in another order than that of their numbers; later ones see what it is now.
-        transaction.query(sql::log_lock, Parameters{}.integer(registered.ledger));
-        reach = transaction.query(sql::ledger_reach_global, Parameters{}.integer(registered.ledger))
-                    .text(0, 0);
+        transaction.query(sql::log_lock, {registered.ledger});
+        reach = transaction.query(sql::ledger_reach_global, {registered.ledger}).text(0, 0);
     }
     if (ledger.text(0, 1) != to_text(options.store) || reach != to_text(options.reach)) {
         throw std::runtime_error("ledger " + options.name + " is there with store " +
@@ -60,9 +56,9 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
                                  "global: name another ledger");
     }
     registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
-    transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
+    transaction.query(sql::ledger_begin, {registered.ledger});
     if (options.stores_results) {
-        transaction.query(sql::results_begin, Parameters{}.integer(registered.ledger));
+        transaction.query(sql::results_begin, {registered.ledger});
     }
     transaction.commit();
     return registered;
@@ -73,8 +69,7 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic) {
     return register_with(connection, options, [&](Transaction& transaction, int ledger) {
-        return transaction.query(sql::ledger_feed_register,
-                                 Parameters{}.integer(ledger).text(consumer_group).text(topic));
+        return transaction.query(sql::ledger_feed_register, {ledger, consumer_group, topic});
     });
 }
 
@@ -85,15 +80,14 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
         throw std::invalid_argument("only a log has partitions: write reach: global");
     }
     return register_with(connection, options, [&](Transaction& transaction, int ledger) {
-        return transaction.query(sql::ledger_requests_register,
-                                 Parameters{}.integer(ledger).text(service).text(name).text(
-                                     std::to_string(longest_request.count()) + " milliseconds"));
+        return transaction.query(
+            sql::ledger_requests_register,
+            {ledger, service, name, std::to_string(longest_request.count()) + " milliseconds"});
     });
 }
 
 int fixed_partitions(Connection& connection, int source, int partitions) {
-    const QueryResult fixed = connection.query(sql::ledger_feed_partitions,
-                                               Parameters{}.integer(source).integer(partitions));
+    const QueryResult fixed = connection.query(sql::ledger_feed_partitions, {source, partitions});
     return fixed.rows() == 0 ? partitions : static_cast<int>(fixed.integer(0, 0));
 }
 

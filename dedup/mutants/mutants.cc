@@ -84,7 +84,7 @@ bool select_says_committed(const Connection& lost, const Digest& key) {
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string table(generations.text(row, 4));
         const QueryResult claims = connection.query(explain_statement(generations.text(row, 5)),
-                                                    Parameters{}.digests(keys), {{"table", table}});
+                                                    Parameters{keys}, {{"table", table}});
         if (claims.rows() > 0) return true;
     }
     return false;

@@ -15,7 +15,7 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
     try {
         OwnedTransaction transaction(connection);
         transaction.query(sql::retention_lock_timeout,
-                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
+                          {std::to_string(lock_timeout.count()) + "ms"});
         std::optional<QueryResult> result = transaction.query(statement, parameters);
         transaction.commit();
         return result;
@@ -32,8 +32,7 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
 std::optional<int> evict(Connection& connection, int ledger, std::span<const Digest> digests,
                          const std::string& reason, std::chrono::milliseconds lock_timeout) {
     const std::optional<QueryResult> evicted =
-        in_one_try(connection, sql::evict_claims,
-                   Parameters{}.integer(ledger).digests(digests).text(reason), lock_timeout);
+        in_one_try(connection, sql::evict_claims, {ledger, digests, reason}, lock_timeout);
     if (!evicted) return std::nullopt;
     return evicted->rows();
 }
@@ -43,8 +42,8 @@ std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
                                           std::chrono::milliseconds lock_timeout) {
     expects(!tenant.empty(), "results are erased of a tenant");
     const std::optional<QueryResult> erased =
-        in_one_try(connection, sql::results_erase,
-                   Parameters{}.integer(ledger).bytes(tenant).text(reason), lock_timeout);
+        in_one_try(connection, sql::results_erase, Parameters{ledger}.bytes(tenant).text(reason),
+                   lock_timeout);
     if (!erased) return std::nullopt;
     return erased->is_null(0, 0) ? 0 : erased->integer(0, 0);
 }
@@ -59,25 +58,15 @@ std::string_view explain_statement(std::string_view kept) {
 std::optional<Offset> note_suspect(Connection& connection, const std::string& consumer_group,
                                    const TopicPartition& partition, const MemoryUse& use,
                                    std::optional<Offset> record) {
-    Parameters parameters;
-    parameters.text(consumer_group)
-        .text(partition.topic)
-        .integer(partition.partition.raw())
-        .integer(use.resident)
-        .integer(use.budget);
-    if (record) {
-        parameters.integer(record->raw());
-    } else {
-        parameters.null();
-    }
-    const QueryResult row = connection.query(sql::suspects_write, parameters);
+    const QueryResult row = connection.query(
+        sql::suspects_write,
+        {consumer_group, partition.topic, partition.partition, use.resident, use.budget, record});
     if (row.rows() == 0) return std::nullopt;
     return Offset{row.integer(0, 0)};
 }
 
 std::vector<TopicPause> open_pauses(Connection& connection, const std::string& consumer_group) {
-    const QueryResult rows =
-        connection.prepared(sql::pauses_open, Parameters{}.text(consumer_group));
+    const QueryResult rows = connection.prepared(sql::pauses_open, {consumer_group});
     std::vector<TopicPause> pauses;
     for (int row = 0; row < rows.rows(); ++row) {
         pauses.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),

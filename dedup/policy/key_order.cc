@@ -7,8 +7,8 @@ namespace onceward {
 // A message without a record key follows no other.
 void KeyOrder::look(Transaction& transaction, const BatchContext& context,
                     std::span<Message* const> messages) {
-    const QueryResult any = transaction.prepared(
-        sql::dead_letters_any, Parameters{}.text(context.consumer_group).text(context.topic));
+    const QueryResult any =
+        transaction.prepared(sql::dead_letters_any, {context.consumer_group, context.topic});
     if (!any.boolean(0, 0)) return;
     std::vector<const Message*> asked;
     std::vector<std::optional<std::string_view>> keys;
@@ -22,13 +22,11 @@ void KeyOrder::look(Transaction& transaction, const BatchContext& context,
         offsets.push_back(message->record.offset.raw());
     }
     if (asked.empty()) return;
-    const QueryResult found =
-        transaction.prepared(sql::dead_letters_before, Parameters{}
-                                                           .text(context.consumer_group)
-                                                           .text(context.topic)
-                                                           .byte_strings(keys)
-                                                           .small_integers(partitions)
-                                                           .integers(offsets));
+    const QueryResult found = transaction.prepared(sql::dead_letters_before,
+                                                   Parameters{context.consumer_group, context.topic}
+                                                       .byte_strings(keys)
+                                                       .small_integers(partitions)
+                                                       .integers(offsets));
     for (int row = 0; row < found.rows(); ++row) {
         in_table_[asked.at(static_cast<std::size_t>(found.integer(row, 0) - 1))] = {
             Partition{static_cast<std::int32_t>(found.integer(row, 1))},

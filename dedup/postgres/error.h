@@ -11,14 +11,14 @@ namespace onceward {
 class PostgresError : public std::runtime_error {
   public:
     struct Diagnosis {
-        std::string sqlstate;  // five characters; empty where the connection broke without one
+        std::string sqlstate{};  // five characters; empty where the connection broke without one
         // the primary message; may quote values of a row, so it is never logged
-        std::string message;
-        std::string constraint;  // the constraint's name, where one spoke
-        std::string column;
+        std::string message{};
+        std::string constraint{};  // the constraint's name, where one spoke
+        std::string column{};
         // the server's own function that raised the error; distinguishes row level security from a
         // missing GRANT
-        std::string routine;
+        std::string routine{};
         int statement = 0;             // which of those that went together, from 0
         bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
         bool in_doubt = false;         // a COMMIT was sent and its answer never came

@@ -2,6 +2,7 @@
 // The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
 // binary. Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,14 @@ inline std::optional<std::string> unless_empty(const std::string& text) {
 
 class Parameters {
   public:
+    Parameters() = default;
+    // These values in their order, each by its type as below: numbers, texts, digests and booleans,
+    // Partition and Offset as numbers, vectors as arrays, and an empty optional as null. Bytes have
+    // no type of their own: bytes() and byte_strings() add them.
+    template <class... Values>
+    Parameters(const Values&... values) {
+        (put(values), ...);
+    }
     Parameters& text(std::string_view value);
     Parameters& optional_text(const std::optional<std::string>& value);
     Parameters& integer(std::int64_t value);
@@ -54,6 +63,36 @@ class Parameters {
     View view() const;
 
   private:
+    template <class Value>
+    void put(const Value& value) {
+        if constexpr (std::same_as<Value, bool>) {
+            boolean(value);
+        } else if constexpr (std::integral<Value>) {
+            integer(static_cast<std::int64_t>(value));
+        } else if constexpr (requires { integer(value.raw()); }) {
+            integer(value.raw());
+        } else if constexpr (std::same_as<Value, Digest>) {
+            digest(value);
+        } else if constexpr (requires { text(value); }) {
+            text(value);
+        } else if constexpr (requires { digests(value); }) {
+            digests(value);
+        } else if constexpr (requires { optional_digests(value); }) {
+            optional_digests(value);
+        } else if constexpr (requires { integers(value); }) {
+            integers(value);
+        } else if constexpr (requires { small_integers(value); }) {
+            small_integers(value);
+        } else if constexpr (requires { texts(value); }) {
+            texts(value);
+        } else if constexpr (std::same_as<Value, std::nullopt_t>) {
+            null();
+        } else if (value) {
+            put(*value);
+        } else {
+            null();
+        }
+    }
     struct Slot {
         std::uint32_t type = 0;
         std::optional<std::string> value;

@@ -35,10 +35,7 @@ void Transaction::commit_now(const std::function<void()>& meanwhile, Where where
     if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {
         throw PostgresError({.sqlstate = "25P02",
                              .message = "COMMIT was answered with ROLLBACK: an error inside the "
-                                        "transaction was swallowed",
-                             .constraint = {},
-                             .column = {},
-                             .routine = {}},
+                                        "transaction was swallowed"},
                             where);
     }
 }

@@ -75,8 +75,7 @@ void ResultStore::begin() {
 }
 
 ResultStore::State ResultStore::look(Connection& connection) {
-    const QueryResult rows =
-        connection.prepared(sql::results_state, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult rows = connection.prepared(sql::results_state, {ledger_}, {}, true);
     State state;
     for (int row = 0; row < rows.rows(); ++row) {
         state.generations.push_back(rows.binary_integer(row, 0));
@@ -103,7 +102,7 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
     // sealed between this read and the COMMIT, its results would be dropped before the keys that
     // they belong to, and an erasure of a tenant would miss what is not committed yet.
     if (store_ == StoreKind::lease) {
-        transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+        transaction.prepared(sql::claims_lock_shared, {ledger_});
     }
     const State state = look(transaction.connection());
     if (!state.open) {
@@ -132,9 +131,7 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
     const std::string ledger = std::to_string(ledger_);
     const std::string generation = std::to_string(*state.open);
     transaction.prepared(sql::results_insert,
-                         Parameters{}
-                             .digests(digests)
-                             .optional_digests(attempts)
+                         Parameters{digests, attempts}
                              .byte_strings(tenants)
                              .texts(kinds)
                              .small_integers(statuses)
@@ -158,8 +155,8 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
     }
     try {
         const std::string ledger = std::to_string(ledger_);
-        const QueryResult rows = connection.prepared(statement, Parameters{}.digests(digests),
-                                                     {{"ledger", ledger}}, true);
+        const QueryResult rows =
+            connection.prepared(statement, {digests}, {{"ledger", ledger}}, true);
         for (int row = 0; row < rows.rows(); ++row) {
             Row& read = found.emplace_back();
             read.place = static_cast<std::size_t>(rows.binary_integer(row, 0) - 1);
@@ -226,8 +223,7 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
 Settlement ResultStore::settle(Transaction& transaction) {
     if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
     // DANGER: after the claims' settle(), which holds the ledger's lock by now.
-    const QueryResult open =
-        transaction.prepared(sql::results_open, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult open = transaction.prepared(sql::results_open, {ledger_}, {}, true);
     const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;
     return same ? Settlement::settled : Settlement::again;
 }

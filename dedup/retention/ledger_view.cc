@@ -38,8 +38,7 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
 
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group) {
-    const QueryResult rows =
-        connection.query(sql::ledger_sizes, Parameters{}.optional_text(name).optional_text(group));
+    const QueryResult rows = connection.query(sql::ledger_sizes, {name, group});
     std::vector<LedgerView> ledgers;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -80,8 +79,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
 }
 
 std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {
-    const QueryResult rows =
-        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
+    const QueryResult rows = connection.query(sql::retention_holders, {ledger, limit});
     std::vector<RetentionHolder> holders;
     for (int row = 0; row < rows.rows(); ++row) {
         RetentionHolder holder;

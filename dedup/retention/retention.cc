@@ -44,7 +44,7 @@ class Leadership {
     bool held() const { return held_; }
 
   private:
-    Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
+    Parameters key() const { return Parameters{std::to_string(ledger_)}; }
     Connection& connection_;
     int ledger_;
     bool held_ = false;
@@ -58,7 +58,7 @@ bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock
     try {
         OwnedTransaction transaction(connection);
         transaction.query(sql::retention_lock_timeout,
-                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
+                          {std::to_string(lock_timeout.count()) + "ms"});
         work(transaction);
         transaction.commit();
         return true;
@@ -76,8 +76,7 @@ RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(option
 
 RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
     RetentionReport report;
-    const QueryResult known =
-        connection.query(sql::retention_ledger, Parameters{}.text(options.name));
+    const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return report;
     const int ledger = static_cast<int>(known.integer(0, 0));
     const Leadership leadership(connection, ledger);
@@ -91,7 +90,7 @@ RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& 
 
 void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
-    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const QueryResult state = connection.query(sql::retention_state, {ledger});
     if (state.rows() == 0) return;
     const ClaimCount count =
         count_claims(connection, ledger, state.integer(0, 0), state.integer(0, 2), options.store);
@@ -101,8 +100,7 @@ void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, 
     if (due == Rotation::keep) return;
     report.rotated =
         in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-            transaction.query(sql::retention_rotate,
-                              Parameters{}.integer(ledger).integer(current.generation));
+            transaction.query(sql::retention_rotate, {ledger, current.generation});
         });
     report.busy = report.busy || !report.rotated;
     if (report.rotated) {
@@ -137,7 +135,7 @@ void RetentionJob::seal(Connection& connection, const LedgerOptions& options, in
 void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
                           RetentionReport& report) {
     if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
-    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
+    const QueryResult state = connection.query(sql::retention_state, {ledger});
     const bool known = state.rows() == 1;
     const bool expired = known && state.integer(0, 3) > 0;
     const bool leases_expired = known && state.integer(0, 6) > 0;
@@ -149,8 +147,7 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
     if (expired && may_purge) {
         const bool done =
             in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-                report.unlisted =
-                    transaction.query(sql::retention_unlist, Parameters{}.integer(ledger)).rows();
+                report.unlisted = transaction.query(sql::retention_unlist, {ledger}).rows();
             });
         if (!done) report.unlisted = 0;
         report.busy = report.busy || !done;
@@ -174,15 +171,13 @@ void RetentionJob::expire(Connection& connection, const LedgerOptions& options, 
 }
 
 void RetentionJob::drop_unlisted(Connection& connection, int ledger, RetentionReport& report) {
-    const QueryResult unlisted = connection.query(
-        sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
+    const QueryResult unlisted =
+        connection.query(sql::retention_orphans, {ledger, drops_in_one_look});
     for (int row = 0; row < unlisted.rows(); ++row) {
         bool dropped = false;
         const bool done =
             in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-                dropped = transaction
-                              .query(sql::retention_drop,
-                                     Parameters{}.integer(ledger).integer(unlisted.integer(row, 0)))
+                dropped = transaction.query(sql::retention_drop, {ledger, unlisted.integer(row, 0)})
                               .boolean(0, 0);
             });
         report.busy = report.busy || !done;
@@ -196,10 +191,7 @@ void RetentionJob::delete_leases(Connection& connection, const LedgerOptions& op
     if (options.store != StoreKind::lease) return;
     for (int step = 0; step < steps_in_one_look; ++step) {
         const std::int64_t gone =
-            connection
-                .query(sql::retention_leases,
-                       Parameters{}.integer(ledger).integer(leases_in_one_step))
-                .integer(0, 0);
+            connection.query(sql::retention_leases, {ledger, leases_in_one_step}).integer(0, 0);
         report.leases += gone;
         if (gone < leases_in_one_step) break;
     }
@@ -294,8 +286,7 @@ void RetentionJob::run(std::stop_token stop) {
     const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
     ServerSession session(
         {.connection = options_.connection, .set_up = [idle](Connection& connection) {
-             connection.query(sql::retention_session,
-                              Parameters{}.text(std::to_string(idle.count()) + "ms"));
+             connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
          }});
     while (!stop.stop_requested()) {
         look_at_all(session);

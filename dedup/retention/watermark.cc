@@ -53,19 +53,15 @@ ClockReading read_clocks(Connection& connection) {
 
 bool write_watermark(Connection& connection, const OwnedFence& fence, const WatermarkWrite& write,
                      const std::optional<Span>& to_end) {
-    Parameters parameters;
-    parameters.text(fence.consumer_group)
-        .text(fence.topic)
-        .integer(fence.partition.raw())
-        .text(fence.owner)
-        .integer(microseconds(write.moment))
-        .integer(write.end.raw())
-        .text(fence.topic_id);
-    if (to_end) {
-        parameters.integer(to_end->begin.raw()).integer(to_end->end.raw());
-    } else {
-        parameters.null().null();
-    }
+    const Parameters parameters{fence.consumer_group,
+                                fence.topic,
+                                fence.partition,
+                                fence.owner,
+                                microseconds(write.moment),
+                                write.end,
+                                fence.topic_id,
+                                to_end ? std::optional(to_end->begin) : std::nullopt,
+                                to_end ? std::optional(to_end->end) : std::nullopt};
     OwnedTransaction transaction(connection);
     const bool written = transaction.prepared(sql::watermark_write, parameters).affected() == 1;
     transaction.commit();
@@ -78,12 +74,8 @@ bool write_partition_list(Connection& connection, int ledger, std::string_view c
     OwnedTransaction transaction(connection);
     const bool written =
         transaction
-            .query(sql::watermark_feed_write, Parameters{}
-                                                  .integer(ledger)
-                                                  .text(consumer_group)
-                                                  .text(topic)
-                                                  .integer(partitions)
-                                                  .integer(microseconds(clocks.database)))
+            .query(sql::watermark_feed_write,
+                   {ledger, consumer_group, topic, partitions, microseconds(clocks.database)})
             .affected() == 1;
     transaction.commit();
     return written;

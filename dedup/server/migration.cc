@@ -105,7 +105,7 @@ void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::str
 void require_schema_name(Connection& connection) {
     const std::string& schema = connection.schema();
     if (!valid_schema_name(schema) ||
-        !connection.query(sql::migration_schema_name, Parameters{}.text(schema)).boolean(0, 0)) {
+        !connection.query(sql::migration_schema_name, {schema}).boolean(0, 0)) {
         throw MigrationError("`" + schema +
                              "` cannot be the schema's name: use a-z, 0-9 and _, not a "
                              "digit or pg_ first, no reserved word, 40 characters at most");

@@ -33,13 +33,12 @@ struct Generations {
 Generations generations_after(Connection& connection, const LogScope& scope,
                               std::int64_t generation) {
     Generations found;
-    Parameters parameters = std::move(Parameters{}.integer(scope.ledger));
-    if (scope.part) {
-        parameters.integer(scope.part->source).integer(scope.part->partition.raw());
-    } else {
-        parameters.null().null();
-    }
-    const QueryResult rows = connection.prepared(sql::log_state, parameters, {}, true);
+    const auto& part_of = scope.part;
+    const QueryResult rows =
+        connection.prepared(sql::log_state,
+                            {scope.ledger, part_of ? std::optional(part_of->source) : std::nullopt,
+                             part_of ? std::optional(part_of->partition) : std::nullopt},
+                            {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {
@@ -73,14 +72,10 @@ bool table_is_gone(const PostgresError& error) { return error.sqlstate() == "42P
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit) {
     const LogNames names(scope.ledger, at.generation);
-    Parameters parameters;
-    parameters.integer(scope.ledger).integer(at.last).integer(static_cast<std::int64_t>(limit));
-    if (!scope.part) {
-        return LogLook(connection.prepared(sql::log_look, parameters, names.names(), true));
-    }
-    parameters.integer(scope.part->source).integer(scope.part->partition.raw());
-    return LogLook(
-        connection.prepared(sql::log_look_at_partition, parameters, names.names(), true));
+    Parameters parameters{scope.ledger, at.last, limit};
+    if (scope.part) parameters.integer(scope.part->source).integer(scope.part->partition.raw());
+    return LogLook(connection.prepared(scope.part ? sql::log_look_at_partition : sql::log_look,
+                                       parameters, names.names(), true));
 }
 
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {

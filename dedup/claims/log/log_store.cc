@@ -158,8 +158,7 @@ bool LogStore::reconsider(Connection& connection) {
 
 // Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.
 Settlement LogStore::settle_duplicates(Transaction& transaction) {
-    const QueryResult row =
-        transaction.prepared(sql::log_evictions, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult row = transaction.prepared(sql::log_evictions, {ledger_}, {}, true);
     if (row.rows() == 1 && row.binary_integer(0, 0) == window_->position().evictions) {
         return Settlement::settled;
     }
@@ -170,9 +169,8 @@ Settlement LogStore::settle_duplicates(Transaction& transaction) {
 LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at) {
     const LogNames names(ledger_, at.generation);
     const Parameters none;
-    const Parameters lock = std::move(Parameters{}.integer(ledger_));
-    const Parameters look = std::move(Parameters{}.integer(ledger_).integer(at.last).integer(
-        static_cast<std::int64_t>(most_news_)));
+    const Parameters lock{ledger_};
+    const Parameters look{ledger_, at.last, most_news_};
     const Parameters row = append_.parameters(source_);
     // DANGER: the lock comes after the sink's writes, never before: a writer that holds a row and
     // waits for the lock would deadlock with the lock's holder that wants the row. And the look is

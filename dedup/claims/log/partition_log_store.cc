@@ -47,8 +47,7 @@ void PartitionLogStore::forget_batch() {
 void PartitionLogStore::partitions_taken(Connection& connection,
                                          std::span<const TopicPartition> partitions) {
     // First: what is evicted while the windows are read is seen at the next batch.
-    const QueryResult current =
-        connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
     if (current.rows() == 0) try_again("the ledger has no generation yet");
     if (parts_.empty()) {
         evictions_ = current.binary_integer(0, 1);
@@ -86,8 +85,7 @@ void PartitionLogStore::follow(Connection& connection) {
         for (auto& [partition, part] : parts_) {
             const LogScope scope{ledger_, LogScope::Part{source_, partition}};
             if (!follow_segments(connection, scope, *part.window)) continue;
-            const QueryResult current =
-                connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+            const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
             // So that the next batch is not appended to a log that became a segment meanwhile.
             if (current.rows() == 1) move_on(current);
             return;  // one window in each call, so that no batch waits for all of them
@@ -180,7 +178,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     if (open_.empty()) return Settlement::settled;
     const LogNames names(ledger_, generation_);
     const Parameters none;
-    const Parameters ledger = std::move(Parameters{}.integer(ledger_));
+    const Parameters ledger{ledger_};
     // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
     // was waited for would not be seen in the lock's own.
     std::vector<Connection::Statement> statements{

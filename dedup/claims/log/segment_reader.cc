@@ -17,7 +17,7 @@ using Batches = std::multimap<std::int64_t, std::size_t>;
 std::set<std::int64_t> segments_of(Transaction& transaction, int ledger) {
     std::set<std::int64_t> segments;
     const QueryResult rows =
-        transaction.prepared(sql::log_state, Parameters{}.integer(ledger).null().null(), {}, true);
+        transaction.prepared(sql::log_state, {ledger, std::nullopt, std::nullopt}, {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         if (!rows.is_null(row, 3)) segments.insert(rows.binary_integer(row, 2));
     }
@@ -28,9 +28,7 @@ void ask_batches(Transaction& transaction, const std::string& table, const Batch
                  ClaimPlaces& places) {
     std::vector<std::int64_t> seqs;
     for (const auto& [seq, claim] : claims) seqs.push_back(seq);
-    places.take_batches(
-        transaction.query(sql::log_places, Parameters{}.integers(seqs), {{"table", table}}),
-        claims);
+    places.take_batches(transaction.query(sql::log_places, {seqs}, {{"table", table}}), claims);
 }
 
 void ask_segment(Transaction& transaction, const std::string& ending, std::span<const Claim> claims,
@@ -40,8 +38,7 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
     const bool whole = asked.begin()->second == 0;
     places.take_parts(
         transaction.query(whole ? sql::explain_segment_claim : sql::explain_parts_claim,
-                          Parameters{}.digests(std::vector(digests.begin(), digests.end())),
-                          {{"table", ending}}),
+                          {std::vector(digests.begin(), digests.end())}, {{"table", ending}}),
         asked);
 }
 
@@ -56,8 +53,8 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
         for (const PartExtent& part : segment.parts) {
             auto filter = std::make_shared<SegmentFilter>(part.shard_bits, part.claims);
             for (int number = part.first_filter; !filter->complete(); ++number) {
-                const QueryResult row = connection.prepared(
-                    sql::segment_filters, Parameters{}.integer(number), names.names(), true);
+                const QueryResult row =
+                    connection.prepared(sql::segment_filters, {number}, names.names(), true);
                 if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
                 filter->add(FuseFilter(row.text(0, 0)));
             }
@@ -91,7 +88,7 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
         if (digests.empty()) continue;
         const LogNames names(ledger, generation);
         const bool whole = parts.front() == 0;
-        Parameters parameters = std::move(Parameters{}.digests(digests));
+        Parameters parameters{digests};
         if (!whole) parameters.small_integers(parts);
         const QueryResult found =
             transaction.prepared(whole ? sql::segment_find : sql::segment_find_in_parts, parameters,
