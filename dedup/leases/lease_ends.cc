@@ -99,12 +99,17 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
     }
     // Also where there are none: committed() must not speak of an attempt that was rolled back.
     if (parts_.answers != nullptr) {
-        std::vector<EffectAnswers::Ended> ended;
+        std::vector<const Message*> messages;
+        std::vector<MessageResult> results;
         for (const Item* item : ends.ended) {
-            ended.push_back({item->message, &item->outcome.result});
+            messages.push_back(item->message);
+            results.push_back(item->outcome.result);
         }
-        const Settlement settled = parts_.answers->write(transaction, ended, ends.duplicates);
-        if (settled == Settlement::again) return false;
+        parts_.answers->begin();
+        parts_.answers->take(std::move(results), messages);
+        parts_.answers->store(transaction, messages, ends.duplicates);
+        parts_.answers->replay_rest(transaction);
+        if (parts_.answers->settle(transaction) == Settlement::again) return false;
     }
     if (!ends.counted.empty()) leases_.count(transaction, ends.counted);
     if (!ends.letters.empty()) parts_.dead_letters.write(transaction, context_, ends.letters);

@@ -74,7 +74,11 @@ class ResultReplay {
     void begin();
     // The sink's results of these messages, which it has just written. One that is too large is a
     // data error (54000) where the policy is to reject it.
-    void take(Sink& sink, std::span<const Message* const> fresh);
+    void take(Sink& sink, std::span<const Message* const> fresh) {
+        if (!fresh.empty()) take(sink.take_results(), fresh);
+    }
+    // The same for results that the caller has; none if `results` is empty.
+    void take(std::vector<MessageResult> results, std::span<const Message* const> fresh);
     // Stores them; replies to these messages and to the duplicates.
     void store(Transaction& transaction, std::span<const Message* const> fresh,
                std::span<const Message* const> duplicates);
