@@ -6,7 +6,6 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/claims/table_store.h"
-#include "dedup/message/digest.h"
 #include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"

@@ -288,10 +288,7 @@ bool Processor::halts_later(const Slice& slice) {
         return true;
     }
     const Message& first = *slice.messages.front();
-    const bool conflict = first.rejection->kind == Rejection::Kind::conflict;
-    throw TopicHalted(first.record.partition, first.record.offset,
-                      std::string(conflict ? "on_conflict" : "on_reject") +
-                          ": halt, and a message was rejected: " + describe(*first.rejection));
+    throw TopicHalted(first.record, *first.rejection);
 }
 
 void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
@@ -301,7 +298,7 @@ void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
         return;
     }
     const Message& first = *sorted.rejected.front();
-    throw TopicHalted(first.record.partition, first.record.offset,
+    throw TopicHalted(first.record,
                       "the share of rejected messages is above the topic's cap; the first one: " +
                           describe(*first.rejection));
 }

@@ -8,9 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory_resource>
-#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "dedup/base/step_observer.h"

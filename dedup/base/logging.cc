@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "dedup/base/text.h"
 
@@ -70,8 +69,6 @@ Log& the_log() {
 }  // namespace
 
 void configure_log(const LogOptions& options) { the_log().configure(options); }
-
-bool log_enabled(LogLevel level) { return the_log().logger->should_log(spdlog_level(level)); }
 
 void log(LogLevel level, std::string_view event, LogFields fields) {
     Log& log = the_log();

@@ -71,6 +71,14 @@ std::string lower_case(std::string text) {
     return text;
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size())) {
+        text.replace(at, what.size(), with);
+    }
+    return text;
+}
+
 std::string hex(std::string_view bytes) {
     std::string text;
     text.reserve(2 * bytes.size());

@@ -10,6 +10,9 @@ namespace onceward {
 // Letters of ASCII only; other bytes stay as they are.
 std::string lower_case(std::string text);
 
+// With each `what` in it replaced. REQUIRES: `what` is not empty.
+std::string replaced(std::string text, std::string_view what, std::string_view with);
+
 // Two lower-case digits for each byte.
 std::string hex(std::string_view bytes);
 // The value of a hexadecimal digit; -1 for any other character.

@@ -30,6 +30,21 @@ struct Claim {
     Offset offset;
 };
 
+// Claims as the columns of a statement.
+struct ClaimColumns {
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> fingerprints;
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> offsets;
+
+    void add(const Claim& claim) {
+        digests.push_back(claim.digest);
+        fingerprints.push_back(claim.fingerprint);
+        partitions.push_back(claim.partition.raw());
+        offsets.push_back(claim.offset.raw());
+    }
+};
+
 // Whether they are in the order of their digests, and no digest is there twice: what claim()
 // requires. Costs one comparison for each claim.
 bool in_claim_order(std::span<const Claim> claims);

@@ -1,8 +1,5 @@
 #include "dedup/claims/table_store.h"
 
-#include <algorithm>
-
-#include "dedup/claims/claim_store.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 
@@ -101,10 +98,7 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     std::string statement;
     for (const std::string& generation : generations.sealed) {
         if (!statement.empty()) statement += " UNION ALL ";
-        std::string part(sql::claims_probe);
-        part.replace(part.find("{generation}"), std::string_view("{generation}").size(),
-                     generation);
-        statement += part;
+        statement += replaced(std::string(sql::claims_probe), "{generation}", generation);
     }
     const std::vector<Digest> digests = digests_of(claims);
     const QueryResult found =
@@ -147,19 +141,12 @@ bool TableStore::copy(Transaction& transaction, const Connection::Names& generat
 void TableStore::insert(Transaction& transaction, const Connection::Names& generation,
                         std::span<const Claim> claims, std::span<const std::size_t> places,
                         std::vector<ClaimAnswer>& answers) const {
-    std::vector<Digest> digests;
-    std::vector<std::optional<Digest>> fingerprints;
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int32_t> partitions;
-    for (const std::size_t place : places) {
-        digests.push_back(claims[place].digest);
-        fingerprints.push_back(claims[place].fingerprint);
-        offsets.push_back(claims[place].offset.raw());
-        partitions.push_back(claims[place].partition.raw());
-    }
+    ClaimColumns wanted;
+    for (const std::size_t place : places) wanted.add(claims[place]);
     const QueryResult inserted = transaction.prepared(
-        sql::claims_insert, {digests, fingerprints, offsets, partitions, source_}, generation,
-        true);
+        sql::claims_insert,
+        {wanted.digests, wanted.fingerprints, wanted.offsets, wanted.partitions, source_},
+        generation, true);
     if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
     // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody
     // else.

@@ -154,11 +154,7 @@ void LeaseProcessor::look_for_halt() {
         if (!open) continue;
         const Item& item = item_at(partition, *open);
         if (!stops(item.state)) continue;
-        const Rejection& rejection = item.message->rejection.value();
-        const bool conflict = rejection.kind == Rejection::Kind::conflict;
-        halting_.emplace(partition, *open,
-                         std::string(conflict ? "on_conflict" : "on_reject") +
-                             ": halt, and a message was rejected: " + describe(rejection));
+        halting_.emplace(item.message->record, item.message->rejection.value());
         return;
     }
 }

@@ -10,21 +10,6 @@
 namespace onceward {
 namespace {
 
-// Claims as the columns of both statements.
-struct Columns {
-    std::vector<Digest> digests;
-    std::vector<std::optional<Digest>> fingerprints;
-    std::vector<std::int32_t> partitions;
-    std::vector<std::int64_t> offsets;
-
-    void add(const Claim& claim) {
-        digests.push_back(claim.digest);
-        fingerprints.push_back(claim.fingerprint);
-        partitions.push_back(claim.partition.raw());
-        offsets.push_back(claim.offset.raw());
-    }
-};
-
 LeaseVerdict verdict_of(std::int64_t state) {
     if (state == 0) return LeaseVerdict::in_flight;
     return state == 1 ? LeaseVerdict::done : LeaseVerdict::failed;
@@ -91,7 +76,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     expect_claim_order(claims);
     std::vector<LeaseAnswer> answers(claims.size());
     if (claims.empty()) return answers;
-    Columns all;
+    ClaimColumns all;
     for (const Claim& claim : claims) all.add(claim);
     const QueryResult taken = transaction.prepared(
         sql::lease_claim,
@@ -101,7 +86,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     std::map<Digest, int> rows;
     for (int row = 0; row < taken.rows(); ++row) rows[taken.binary_digest(row, 0)] = row;
     std::vector<std::size_t> others;
-    Columns rest;
+    ClaimColumns rest;
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto mine = rows.find(claims[i].digest);
         if (mine != rows.end()) {
@@ -147,7 +132,7 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
     Claim claim;
     claim.digest = digest;
     claim.fingerprint = fingerprint;
-    Columns columns;
+    ClaimColumns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().
     const QueryResult found =

@@ -55,15 +55,11 @@ std::string without_guards(std::string_view statement) {
 }
 
 std::string without_owner(std::string_view statement, Mutant which) {
-    std::string text(statement);
-    if (!mutant(which)) return text;
+    if (!mutant(which)) return std::string(statement);
     constexpr std::string_view compared = "known.owner_token = $2::uuid";
     // A parameter has to be named, or the server knows no type for it.
     constexpr std::string_view named = "$2::uuid IS NOT NULL";
-    for (std::size_t at = text.find(compared); at != std::string::npos; at = text.find(compared)) {
-        text.replace(at, compared.size(), named);
-    }
-    return text;
+    return replaced(std::string(statement), compared, named);
 }
 
 void remember_fence(const std::string& owner, Offset next_offset) {

@@ -14,8 +14,7 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
                                       std::chrono::milliseconds lock_timeout) {
     try {
         OwnedTransaction transaction(connection);
-        transaction.query(sql::retention_lock_timeout,
-                          {std::to_string(lock_timeout.count()) + "ms"});
+        transaction.limit_lock_wait(lock_timeout);
         std::optional<QueryResult> result = transaction.query(statement, parameters);
         transaction.commit();
         return result;

@@ -48,16 +48,6 @@ bool of_the_user(std::string_view code) {
 
 }  // namespace
 
-std::string_view to_text(FailureAction action) {
-    switch (action) {
-        case FailureAction::retry: return "retry";
-        case FailureAction::reconnect: return "reconnect";
-        case FailureAction::reject: return "reject";
-        case FailureAction::stop: return "stop";
-    }
-    return "";
-}
-
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier) {
     const std::string_view code = diagnosis.sqlstate;
     const std::string_view code_class = code.substr(0, 2);

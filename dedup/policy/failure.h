@@ -17,7 +17,6 @@ enum class FailureAction : std::uint8_t {
     reject,     // a message is at fault: halve until it is alone
     stop,       // the topic pauses, which is logged; the others continue; tried again slowly
 };
-std::string_view to_text(FailureAction action);
 
 // Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints
 // and triggers.

@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <functional>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>

@@ -3,12 +3,10 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include <cstdlib>
 #include <exception>
 
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
-#include "dedup/postgres/error.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -107,11 +105,11 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     // dedup/server/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
-    const QueryResult session =
-        query(sql::session_settings,
-              {milliseconds(options.statement_timeout), milliseconds(options.lock_timeout),
-               milliseconds(options.idle_in_transaction_timeout),
-               milliseconds(options.client_check_interval), milliseconds(options.tcp_user_timeout)});
+    const QueryResult session = query(
+        sql::session_settings,
+        {milliseconds(options.statement_timeout), milliseconds(options.lock_timeout),
+         milliseconds(options.idle_in_transaction_timeout),
+         milliseconds(options.client_check_interval), milliseconds(options.tcp_user_timeout)});
     // DANGER: through a pooler the next statement may run in another session, without these limits
     // and under somebody else's prepared statements and locks.
     if (session.integer(0, session.columns() - 1) != pid_) {

@@ -28,6 +28,10 @@ std::vector<QueryResult> Transaction::pipelined(std::vector<Connection::Statemen
     return results;
 }
 
+void Transaction::limit_lock_wait(std::chrono::milliseconds longest) {
+    query(sql::retention_lock_timeout, {std::to_string(longest.count()) + "ms"});
+}
+
 void Transaction::commit_now(const std::function<void()>& meanwhile, Where where) {
     const QueryResult result = connection_.commit(meanwhile, where);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line

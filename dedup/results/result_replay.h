@@ -4,7 +4,6 @@
 // thread; borrows the store and the replies. Failures are PostgresErrors, and SinkMismatch where a
 // sink answers for another number of messages than it was given.
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

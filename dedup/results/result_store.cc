@@ -15,13 +15,6 @@ MessageResult::Kind kind_of(std::string_view text) {
                                                         : MessageResult::Kind::done;
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-    for (std::size_t at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + with.size())) {
-        text.replace(at, what.size(), with);
-    }
-}
-
 }  // namespace
 
 // With what the containers take for an entry and a header, about.
@@ -149,9 +142,8 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
     std::string statement;
     for (const std::int64_t generation : state.generations) {
         if (!statement.empty()) statement += " UNION ALL ";
-        std::string part(sql::results_probe);
-        replace_all(part, "{generation}", std::to_string(generation));
-        statement += part;
+        statement +=
+            replaced(std::string(sql::results_probe), "{generation}", std::to_string(generation));
     }
     try {
         const std::string ledger = std::to_string(ledger_);

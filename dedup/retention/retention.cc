@@ -1,7 +1,6 @@
 #include "dedup/retention/retention.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
@@ -57,8 +56,7 @@ bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock
                           Work work) {
     try {
         OwnedTransaction transaction(connection);
-        transaction.query(sql::retention_lock_timeout,
-                          {std::to_string(lock_timeout.count()) + "ms"});
+        transaction.limit_lock_wait(lock_timeout);
         work(transaction);
         transaction.commit();
         return true;

@@ -19,11 +19,6 @@ constexpr std::int64_t batches_at_once = 256;
 constexpr std::size_t claims_at_once = 100'000;
 constexpr std::string_view lock_not_available = "55P03";
 
-void limit_lock_wait(Transaction& transaction, const SealingOptions& options) {
-    transaction.query(sql::retention_lock_timeout,
-                      {std::to_string(options.lock_timeout.count()) + "ms"});
-}
-
 class Sealing {
   public:
     Sealing(Connection& connection, int ledger, std::int64_t generation, bool by_partition,
@@ -61,7 +56,7 @@ class Sealing {
     // False: the generation went meanwhile, or a claim in it.
     bool publish(std::int64_t evictions) {
         OwnedTransaction transaction(connection_);
-        limit_lock_wait(transaction, options_);
+        transaction.limit_lock_wait(options_.lock_timeout);
         transaction.query(sql::segment_copy_batches, {}, names_.names());
         if (!publish(transaction, evictions).boolean(0, 0)) return false;
         transaction.commit();
@@ -228,7 +223,7 @@ int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& o
     const QueryResult logs = connection.query(sql::segment_logs_left, {ledger});
     for (int row = 0; row < logs.rows(); ++row) {
         OwnedTransaction transaction(connection);
-        limit_lock_wait(transaction, options);
+        transaction.limit_lock_wait(options.lock_timeout);
         dropped +=
             transaction.query(sql::segment_drop_log, {ledger, logs.integer(row, 0)}).boolean(0, 0);
         transaction.commit();

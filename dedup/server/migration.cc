@@ -29,14 +29,6 @@ std::string checksum(const Migration& migration) {
     return hex(std::string_view(reinterpret_cast<const char*>(digest.data()), length));
 }
 
-std::string replaced(std::string text, std::string_view name, std::string_view value) {
-    for (std::size_t at = text.find(name); at != std::string::npos;
-         at = text.find(name, at + value.size())) {
-        text.replace(at, name.size(), value);
-    }
-    return text;
-}
-
 std::string for_migration(std::string_view statement, const Migration& migration) {
     std::string text =
         replaced(std::string(statement), "{number}", std::to_string(migration.number));

@@ -1,7 +1,5 @@
 #include "dedup/server/server_check.h"
 
-#include <string>
-
 #include "schemas/queries.h"
 
 namespace onceward {

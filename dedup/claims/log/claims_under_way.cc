@@ -1,7 +1,5 @@
 #include "dedup/claims/log/claims_under_way.h"
 
-#include <algorithm>
-
 #include "dedup/base/expects.h"
 
 namespace onceward {

@@ -76,6 +76,18 @@ void LogStore::catch_up(Connection& connection) {
     read_to_end(connection);
 }
 
+// What the filters of segments say yes to is looked up.
+void LogStore::check(Transaction& transaction, std::span<const LogWindow::Suspect> suspects,
+                     std::span<const Claim> claims, std::span<ClaimAnswer> answers) {
+    try {
+        verify(transaction, ledger_, suspects, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("a segment was dropped");
+    }
+}
+
 // What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
 // filter says yes.
 std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
@@ -89,13 +101,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
     version_ = window_->look_up(claims, answers, suspects_);
-    try {
-        verify(transaction, ledger_, suspects_, claims, answers);
-    } catch (const PostgresError& error) {
-        if (!table_is_gone(error)) throw;
-        windows_->discard(window_);
-        try_again("a segment was dropped");
-    }
+    check(transaction, suspects_, claims, answers);
     number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
     listed_ = window_;
     return answers;
@@ -103,11 +109,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
 
 std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
                                                       std::span<const Claim> claims) {
-    std::vector<WantedPlace> wanted;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        for (const auto& at : window_->whereabouts(claims[i].digest)) wanted.push_back({i, at});
-    }
-    return log_places(transaction, ledger_, claims, wanted);
+    return log_places(transaction, ledger_, claims, [&](const Claim&) { return window_.get(); });
 }
 
 // DANGER: read on first. Memory must not say 'claimed' of a key that was taken out meanwhile.
@@ -119,13 +121,7 @@ std::vector<bool> LogStore::known(Connection& connection, std::span<const Digest
     window_->look_up(claims, answers, suspects);
     if (suspects.empty()) return known_of(answers);
     OwnedTransaction transaction(connection);
-    try {
-        verify(transaction, ledger_, suspects, claims, answers);
-    } catch (const PostgresError& error) {
-        if (!table_is_gone(error)) throw;
-        windows_->discard(window_);
-        try_again("a segment was dropped");
-    }
+    check(transaction, suspects, claims, answers);
     return known_of(answers);
 }
 

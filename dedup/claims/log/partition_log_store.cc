@@ -153,12 +153,8 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
 
 std::vector<std::vector<ClaimPlace>> PartitionLogStore::places(Transaction& transaction,
                                                                std::span<const Claim> claims) {
-    std::vector<WantedPlace> wanted;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        const LogWindow& window = *parts_.at(claims[i].partition).window;
-        for (const auto& at : window.whereabouts(claims[i].digest)) wanted.push_back({i, at});
-    }
-    return log_places(transaction, ledger_, claims, wanted);
+    return log_places(transaction, ledger_, claims,
+                      [&](const Claim& claim) { return parts_.at(claim.partition).window.get(); });
 }
 
 bool PartitionLogStore::still_holds(const QueryResult& current) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <vector>
 
 #include "dedup/postgres/binary.h"
 

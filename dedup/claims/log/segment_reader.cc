@@ -5,7 +5,6 @@
 #include <set>
 
 #include "dedup/base/expects.h"
-#include "dedup/claims/claim_store.h"
 #include "dedup/claims/log/log_reader.h"
 #include "schemas/queries.h"
 
@@ -105,16 +104,18 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
     }
 }
 
-std::vector<std::vector<ClaimPlace>> log_places(Transaction& transaction, int ledger,
-                                                std::span<const Claim> claims,
-                                                std::span<const WantedPlace> wanted) {
+std::vector<std::vector<ClaimPlace>> log_places(
+    Transaction& transaction, int ledger, std::span<const Claim> claims,
+    const std::function<const LogWindow*(const Claim&)>& window_of) {
     std::map<std::int64_t, Batches> batches;
     std::map<std::int64_t, ClaimPlaces::Parts> parts;
-    for (const auto& [claim, at] : wanted) {
-        if (at.seq > 0) {
-            batches[at.generation].emplace(at.seq, claim);
-        } else {
-            parts[at.generation].emplace(claim, at.part);
+    for (std::size_t claim = 0; claim < claims.size(); ++claim) {
+        for (const auto& at : window_of(claims[claim])->whereabouts(claims[claim].digest)) {
+            if (at.seq > 0) {
+                batches[at.generation].emplace(at.seq, claim);
+            } else {
+                parts[at.generation].emplace(claim, at.part);
+            }
         }
     }
     ClaimPlaces places(claims);

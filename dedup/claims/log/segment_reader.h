@@ -1,8 +1,9 @@
 #pragma once
-// Reads segments of a ledger's log: their filters into a window, blocks where a filter says yes, and
-// where earlier claims came from. Used by one thread; failures are PostgresErrors;
+// Reads segments of a ledger's log: their filters into a window, blocks where a filter says yes,
+// and where earlier claims came from. Used by one thread; failures are PostgresErrors;
 // std::runtime_error where a stored filter is none.
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,15 +29,11 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
             std::span<const Claim> claims, std::span<ClaimAnswer> answers);
 
-// A place in the log where a claim may have come from.
-struct WantedPlace {
-    std::size_t claim;  // index into the claims
-    LogWindow::Whereabouts at;
-};
 // Returns the places of each claim, in the order of the claims. In the transaction of the batch, a
-// statement for each generation of the log. Throws 40001 if a generation's table was dropped meanwhile.
-std::vector<std::vector<ClaimPlace>> log_places(Transaction& transaction, int ledger,
-                                                std::span<const Claim> claims,
-                                                std::span<const WantedPlace> wanted);
+// statement for each generation of the log. `window_of`: which window knows where a claim may have
+// come from. Throws 40001 if a generation's table was dropped meanwhile.
+std::vector<std::vector<ClaimPlace>> log_places(
+    Transaction& transaction, int ledger, std::span<const Claim> claims,
+    const std::function<const LogWindow*(const Claim&)>& window_of);
 
 }  // namespace onceward
