@@ -17,8 +17,8 @@
 
 #include "dedup/message/digest.h"
 #include "dedup/message/message.h"
-#include "dedup/postgres/query_result.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/postgres/values.h"
 
 namespace onceward {
 

@@ -21,13 +21,7 @@ std::string to_text(StoreKind store) {
     return "";
 }
 
-std::string to_text(Reach reach) {
-    switch (reach) {
-        case Reach::global: return "global";
-        case Reach::partition: return "partition";
-    }
-    return "";
-}
+std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }
 
 // `feed` writes the row of what feeds it, and answers with that.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
@@ -98,12 +92,10 @@ std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
     switch (options.store) {
         case StoreKind::table: return std::make_unique<TableStore>(ledger, source);
         case StoreKind::log:
-            switch (options.reach) {
-                case Reach::global:
-                    return std::make_unique<LogStore>(ledger, source, std::move(windows));
-                case Reach::partition: return std::make_unique<PartitionLogStore>(ledger, source);
+            if (options.reach == Reach::global) {
+                return std::make_unique<LogStore>(ledger, source, std::move(windows));
             }
-            break;
+            return std::make_unique<PartitionLogStore>(ledger, source);
         case StoreKind::lease: break;
     }
     throw std::invalid_argument("a ledger with `store: lease` is no store of claims");

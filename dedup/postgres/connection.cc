@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "dedup/base/expects.h"
@@ -118,13 +119,8 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     }
 }
 
-Connection::~Connection() = default;
-Connection::Connection(Connection&&) noexcept = default;
-Connection& Connection::operator=(Connection&&) noexcept = default;
-
-QueryResult Connection::take(void* raw_result, bool committing, Where where) {
-    QueryResult result(static_cast<pg_result*>(raw_result));
-    const auto* answer = static_cast<const PGresult*>(raw_result);
+QueryResult Connection::take(pg_result* answer, bool committing, Where where) {
+    QueryResult result(answer);
     const ExecStatusType status = PQresultStatus(answer);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_COPY_IN) {
         return result;
@@ -344,19 +340,13 @@ std::string Connection::expand(std::string_view sql, const Names& names) const {
         if (open == std::string_view::npos) break;
         const std::size_t close = sql.find('}', open);
         const std::string_view name = sql.substr(open + 1, close - open - 1);
-        bool known = false;
+        const auto known = std::ranges::find(names, name, &Names::value_type::first);
         if (name == "schema") {
             text += options_.schema;
-            known = true;
-        }
-        for (const auto& [key, value] : names) {
-            if (key == name) {
-                text += value;
-                known = true;
-            }
-        }
-        // A brace that names nothing of ours is the statement's own (a JSON or array literal).
-        if (!known) {
+        } else if (known != names.end()) {
+            text += known->second;
+        } else {
+            // A brace that names nothing of ours is the statement's own (a JSON or array literal).
             text.append("{").append(name).append(close == std::string_view::npos ? "" : "}");
         }
         if (close == std::string_view::npos) break;

@@ -19,8 +19,7 @@
 
 #include "dedup/base/secret.h"
 #include "dedup/postgres/error.h"
-#include "dedup/postgres/parameters.h"
-#include "dedup/postgres/query_result.h"
+#include "dedup/postgres/values.h"
 
 struct pg_conn;
 
@@ -53,9 +52,6 @@ class Connection {
   public:
     // Opens the session and sets its limits. Throws PostgresError; ServerRefused for a pooler.
     explicit Connection(const ConnectionOptions& options);
-    ~Connection();
-    Connection(Connection&&) noexcept;
-    Connection& operator=(Connection&&) noexcept;
 
     using Where = std::source_location;
     // One or more statements without parameters; the last one's result.
@@ -112,7 +108,7 @@ class Connection {
     pg_conn* raw() { return connection_.get(); }
 
   private:
-    QueryResult take(void* raw_result, bool committing, Where where);
+    QueryResult take(pg_result* answer, bool committing, Where where);
     // As pipelined(), for many groups in one round trip. The statements of a group after the one
     // that fails do not run; the next group does, in a failed transaction. Throws only if the
     // session fails. REQUIRES: in a transaction. DANGER: `meanwhile` must not throw. The answers

@@ -34,11 +34,7 @@ std::string text_of(const nlohmann::json& value) {
 }  // namespace
 
 std::string_view to_text(MessageResult::Kind kind) {
-    switch (kind) {
-        case MessageResult::Kind::done: return "done";
-        case MessageResult::Kind::failed: return "failed";
-    }
-    return "";
+    return kind == MessageResult::Kind::done ? "done" : "failed";
 }
 
 std::vector<std::string> ResultLimits::default_headers() {
@@ -74,10 +70,7 @@ ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::st
 std::optional<MessageResult> storable(MessageResult result, const ResultLimits& limits) {
     result.headers = kept_headers(result.headers, limits.headers);
     if (bytes_of(result.headers) + result.body.size() <= limits.max_bytes) return result;
-    switch (limits.on_too_large) {
-        case ResultLimits::TooLarge::reject: return std::nullopt;
-        case ResultLimits::TooLarge::drop_body: break;
-    }
+    if (limits.on_too_large == ResultLimits::TooLarge::reject) return std::nullopt;
     result.headers = {{std::string(dropped_header), std::to_string(result.body.size())}};
     result.body.clear();
     return result;

@@ -50,7 +50,7 @@ struct FuseFilter::Filter : binary_fuse16_t {
     ~Filter() { binary_fuse16_free(this); }
 };
 
-FuseFilter::FuseFilter(std::span<const Digest> digests) : filter_(std::make_unique<Filter>()) {
+FuseFilter::FuseFilter(std::span<const Digest> digests) : filter_(std::make_shared<Filter>()) {
     std::vector<std::uint64_t> keys;
     keys.reserve(digests.size() + 2);
     for (const Digest& digest : digests) keys.push_back(key_of(digest));
@@ -63,7 +63,7 @@ FuseFilter::FuseFilter(std::span<const Digest> digests) : filter_(std::make_uniq
     }
 }
 
-FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_unique<Filter>()) {
+FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_shared<Filter>()) {
     if (stored.size() < header_bytes) throw std::runtime_error("this is not a filter");
     const char* rest = binary_fuse16_deserialize_header(filter_.get(), stored.data());
     const auto header = static_cast<std::size_t>(rest - stored.data());
@@ -78,10 +78,6 @@ FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_unique<Filte
     if (!whole) throw std::runtime_error("this is not a filter");
     if (!binary_fuse16_deserialize(filter_.get(), stored.data())) throw std::bad_alloc();
 }
-
-FuseFilter::FuseFilter(FuseFilter&&) noexcept = default;
-FuseFilter& FuseFilter::operator=(FuseFilter&&) noexcept = default;
-FuseFilter::~FuseFilter() = default;
 
 bool FuseFilter::may_contain(const Digest& digest) const {
     return binary_fuse16_contain(key_of(digest), filter_.get());
@@ -106,9 +102,6 @@ int shard_bits_for(std::int64_t digests, std::int64_t most) {
     while (bits < most_shard_bits && digests >> bits > most) ++bits;
     return bits;
 }
-
-SegmentFilter::SegmentFilter(int shard_bits, std::int64_t claims)
-    : shard_bits_(shard_bits), claims_(claims) {}
 
 bool SegmentFilter::may_contain(const Digest& digest) const {
     return shards_[shard_of(digest, shard_bits_)].may_contain(digest);

@@ -24,9 +24,6 @@ class FuseFilter {
     explicit FuseFilter(std::span<const Digest> digests);
     // From what stored() gave; std::runtime_error where it is no filter.
     explicit FuseFilter(std::string_view stored);
-    FuseFilter(FuseFilter&&) noexcept;
-    FuseFilter& operator=(FuseFilter&&) noexcept;
-    ~FuseFilter();
 
     bool may_contain(const Digest& digest) const;
     std::string stored() const;
@@ -34,7 +31,7 @@ class FuseFilter {
 
   private:
     struct Filter;
-    std::unique_ptr<Filter> filter_;
+    std::shared_ptr<Filter> filter_;
 };
 
 // Filters are built and stored in pieces, by the first bits of the digest, so that building one
@@ -46,7 +43,7 @@ int shard_bits_for(std::int64_t digests, std::int64_t most);
 // What a process remembers of a segment.
 class SegmentFilter {
   public:
-    SegmentFilter(int shard_bits, std::int64_t claims);
+    SegmentFilter(int shard_bits, std::int64_t claims) : shard_bits_(shard_bits), claims_(claims) {}
     // In the order of the shards, all of them.
     void add(FuseFilter shard) { shards_.push_back(std::move(shard)); }
     bool complete() const { return shards_.size() == std::size_t{1} << shard_bits_; }

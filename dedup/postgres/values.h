@@ -1,9 +1,9 @@
 #pragma once
-// The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
-// binary. Owns copies of what it is given; not thread-safe; throws only std::bad_alloc.
+// What a statement is given, and the rows that it gives back. Not thread-safe.
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +12,8 @@
 
 #include "dedup/message/digest.h"
 
+struct pg_result;
+
 namespace onceward {
 
 // Returns nullopt if the text is empty.
@@ -19,6 +21,8 @@ inline std::optional<std::string> unless_empty(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
+// The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
+// binary. Owns copies of what it is given; throws only std::bad_alloc.
 class Parameters {
   public:
     Parameters() = default;
@@ -100,6 +104,35 @@ class Parameters {
     };
     Parameters& add(std::uint32_t type, std::optional<std::string> value, int format);
     std::vector<Slot> slots_;
+};
+
+// The rows that a statement gave back. Move-only, owns its PGresult, not thread-safe; views live as
+// long as it does. Reading outside its rows or columns is a bug and aborts.
+class QueryResult {
+  public:
+    explicit QueryResult(pg_result* result);
+    int rows() const;
+    int columns() const;
+    // Rows that INSERT, UPDATE, DELETE, SELECT or COPY touched, by the command's tag.
+    std::int64_t affected() const;
+    // The command's tag, such as `COMMIT`. A COMMIT of a failed transaction says ROLLBACK, without
+    // an error.
+    std::string_view tag() const;
+    bool is_null(int row, int column) const;
+    // The text form, or the raw bytes of a binary result.
+    std::string_view text(int row, int column) const;
+    std::optional<std::string_view> optional_text(int row, int column) const;
+    std::int64_t integer(int row, int column) const;  // text results only
+    bool boolean(int row, int column) const;          // text results only
+    // int2, int4 or int8 of a binary result
+    std::int64_t binary_integer(int row, int column) const;
+    Digest binary_digest(int row, int column) const;  // uuid of a binary result
+
+  private:
+    struct Clear {
+        void operator()(pg_result* result) const;
+    };
+    std::unique_ptr<pg_result, Clear> result_;
 };
 
 }  // namespace onceward
