@@ -76,16 +76,6 @@ class RetentionJob {
     bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
     void look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
-    void rotate(Connection& connection, const LedgerOptions& options, int ledger,
-                RetentionReport& report);
-    void seal(Connection& connection, const LedgerOptions& options, int ledger,
-              RetentionReport& report);
-    void expire(Connection& connection, const LedgerOptions& options, int ledger,
-                RetentionReport& report);
-    void drop_unlisted(Connection& connection, int ledger, RetentionReport& report);
-    void delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
-                       RetentionReport& report);
-    void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};
     mutable Mutex mutex_;
