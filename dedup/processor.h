@@ -19,8 +19,8 @@
 #include "dedup/policy/failure.h"
 #include "dedup/policy/hot_keys.h"
 #include "dedup/policy/refusal_search.h"
-#include "dedup/policy/refused_messages.h"
 #include "dedup/policy/slice_outcomes.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/sink.h"
 

@@ -13,12 +13,11 @@
 #include <vector>
 
 #include "dedup/base/step_observer.h"
-#include "dedup/leases/finished_prefix.h"
 #include "dedup/leases/lease_state.h"
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
 #include "dedup/policy/failure.h"
-#include "dedup/policy/refused_messages.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/effects.h"
 

@@ -1,5 +1,6 @@
 #include "dedup/ledger/ledger.h"
 
+#include <array>
 #include <functional>
 #include <stdexcept>
 
@@ -13,12 +14,8 @@ namespace onceward {
 namespace {
 
 std::string to_text(StoreKind store) {
-    switch (store) {
-        case StoreKind::table: return "table";
-        case StoreKind::log: return "log";
-        case StoreKind::lease: return "lease";
-    }
-    return "";
+    constexpr std::array<const char*, 3> names{"table", "log", "lease"};
+    return names.at(static_cast<std::size_t>(store));
 }
 
 std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }

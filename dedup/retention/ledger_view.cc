@@ -1,7 +1,7 @@
 #include "dedup/retention/ledger_view.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 
 #include "dedup/base/expects.h"
 #include "schemas/queries.h"
@@ -98,12 +98,8 @@ std::vector<RetentionHolder> retention_holders(Connection& connection, int ledge
 }
 
 std::string_view to_text(Rotation rotation) {
-    switch (rotation) {
-        case Rotation::keep: return "keep";
-        case Rotation::by_age: return "by_age";
-        case Rotation::by_size: return "by_size";
-    }
-    std::abort();
+    constexpr std::array<std::string_view, 3> names{"keep", "by_age", "by_size"};
+    return names.at(static_cast<std::size_t>(rotation));
 }
 
 std::int64_t estimated_claims(std::int64_t bytes, StoreKind store) {

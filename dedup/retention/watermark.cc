@@ -1,6 +1,6 @@
 #include "dedup/retention/watermark.h"
 
-#include <cstdlib>
+#include <array>
 #include <utility>
 
 #include "dedup/postgres/transaction.h"
@@ -20,13 +20,9 @@ bool clocks_agree(const ClockReading& clocks) {
 }
 
 std::string_view to_text(Sampling sampling) {
-    switch (sampling) {
-        case Sampling::kept: return "kept";
-        case Sampling::waiting: return "waiting";
-        case Sampling::clocks_differ: return "clocks_differ";
-        case Sampling::out_of_range: return "out_of_range";
-    }
-    std::abort();
+    constexpr std::array<std::string_view, 4> names{"kept", "waiting", "clocks_differ",
+                                                    "out_of_range"};
+    return names.at(static_cast<std::size_t>(sampling));
 }
 
 Sampling WatermarkSampler::sampled(Moment now, const ClockReading& clocks, Offset end,

@@ -165,13 +165,8 @@ void grant(Connection& connection, std::string_view grants, std::string_view rol
 }  // namespace
 
 std::string_view to_text(MigrationStatus::Standing standing) {
-    switch (standing) {
-        case MigrationStatus::Standing::applied: return "applied";
-        case MigrationStatus::Standing::pending: return "pending";
-        case MigrationStatus::Standing::changed: return "changed";
-        case MigrationStatus::Standing::unknown: return "unknown";
-    }
-    std::abort();
+    constexpr std::array<std::string_view, 4> names{"applied", "pending", "changed", "unknown"};
+    return names.at(static_cast<std::size_t>(standing));
 }
 
 bool valid_schema_name(std::string_view schema) {

@@ -4,7 +4,6 @@
 
 #include "dedup/base/mutants.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/claims/log/segment_reader.h"
 #ifdef ONCEWARD_MUTANTS
 #include "schemas/mutants.h"
 #endif

@@ -6,7 +6,6 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/claims/log/segment_reader.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "dedup/policy/refused_messages.h"
+#include "dedup/policy/topic_policy.h"
 
 namespace onceward {
 namespace {

@@ -1,4 +1,3 @@
-#include "dedup/claims/log/claims_under_way.h"
 
 #include <gtest/gtest.h>
 

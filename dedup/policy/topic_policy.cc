@@ -1,4 +1,4 @@
-#include "dedup/policy/refused_messages.h"
+#include "dedup/policy/topic_policy.h"
 
 #include <algorithm>
 
