@@ -21,11 +21,7 @@ constexpr std::string_view service = "once()";
 constexpr std::size_t most_statements = 100;
 
 LedgerOptions ledger_of(const OnceOptions& options) {
-    LedgerOptions ledger;
-    ledger.name = options.ledger;
-    ledger.retention = options.retention;
-    ledger.stores_results = true;
-    return ledger;
+    return {.name = options.ledger, .retention = options.retention, .stores_results = true};
 }
 
 Digest digest_of_key(const OnceKey& key) {

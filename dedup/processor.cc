@@ -79,15 +79,13 @@ void Processor::abandon() {
 
 void Processor::abandon(const std::set<Partition>& partitions) {
     if (partitions.empty()) return;
-    for (Slice& slice : pending_) remove(slice, partitions);
+    for (Slice& slice : pending_) {
+        std::erase_if(slice.messages, [&](const Message* message) {
+            return partitions.contains(message->record.partition);
+        });
+        std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
+    }
     std::erase_if(pending_, [](const Slice& slice) { return slice.spans.empty(); });
-}
-
-void Processor::remove(Slice& slice, const std::set<Partition>& partitions) const {
-    std::erase_if(slice.messages, [&](const Message* message) {
-        return partitions.contains(message->record.partition);
-    });
-    std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
 }
 
 std::set<Partition> Processor::run(Connection& connection) {

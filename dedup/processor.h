@@ -86,7 +86,6 @@ class Processor final : public BatchProcessor {
     void took(std::size_t messages, std::chrono::steady_clock::duration time,
               std::chrono::milliseconds limit);
     void set_apart_waiting();
-    void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
     BatchContext context_;
     RejectPolicy policy_;

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -34,14 +35,9 @@ std::string value_text(const LogField& field) {
 }
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
-    switch (level) {
-        case LogLevel::debug: return spdlog::level::debug;
-        case LogLevel::info: return spdlog::level::info;
-        case LogLevel::warning: return spdlog::level::warn;
-        case LogLevel::error: return spdlog::level::err;
-        case LogLevel::off: return spdlog::level::off;
-    }
-    return spdlog::level::off;
+    constexpr std::array levels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                spdlog::level::err, spdlog::level::off};
+    return levels.at(static_cast<std::size_t>(level));
 }
 
 struct Log {

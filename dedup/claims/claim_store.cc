@@ -38,22 +38,13 @@ ClaimPlaces::ClaimPlaces(std::span<const Claim> claims) : all(claims.size()) {
     }
 }
 
-void ClaimPlaces::take(const QueryResult& rows) {
+void ClaimPlaces::take(const QueryResult& rows, const Parts* asked) {
     for (int row = 0; row < rows.rows(); ++row) {
+        const int part = asked == nullptr ? 0 : static_cast<int>(rows.integer(row, 8));
         const auto [begin, end] = by_digest_.equal_range(rows.text(row, 0));
         for (auto entry = begin; entry != end; ++entry) {
-            all[entry->second].push_back(place_at(rows, row, 2, false));
-        }
-    }
-}
-
-void ClaimPlaces::take_parts(const QueryResult& rows, const Parts& asked) {
-    for (int row = 0; row < rows.rows(); ++row) {
-        const auto part = static_cast<int>(rows.integer(row, 8));
-        const auto [begin, end] = by_digest_.equal_range(rows.text(row, 0));
-        for (auto entry = begin; entry != end; ++entry) {
-            if (!asked.contains({entry->second, part})) continue;
-            all[entry->second].push_back(place_at(rows, row, 2, true));
+            if (asked != nullptr && !asked->contains({entry->second, part})) continue;
+            all[entry->second].push_back(place_at(rows, row, 2, asked != nullptr));
         }
     }
 }

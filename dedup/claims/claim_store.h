@@ -154,13 +154,12 @@ class Ending {
 class ClaimPlaces {
   public:
     explicit ClaimPlaces(std::span<const Claim> claims);
-    // From the rows of sql::explain_claim.
-    void take(const QueryResult& rows);
     // The claims that were asked for, and the part of a segment for each: the same key in another
     // part may be another claim.
     using Parts = std::set<std::pair<std::size_t, int>>;
-    // From the rows of sql::explain_segment_claim or explain_parts_claim.
-    void take_parts(const QueryResult& rows, const Parts& asked);
+    // From the rows of sql::explain_claim; with `asked` from those of explain_segment_claim or
+    // explain_parts_claim.
+    void take(const QueryResult& rows, const Parts* asked = nullptr);
     // From the rows of sql::log_places; `claims` by the seq of their batch.
     void take_batches(const QueryResult& rows,
                       const std::multimap<std::int64_t, std::size_t>& claims);

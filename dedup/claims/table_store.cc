@@ -26,8 +26,6 @@ ClaimAnswer earlier(const Claim& claim, const QueryResult& result, int row) {
 
 }  // namespace
 
-TableStore::TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
-
 std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transaction,
                                                           const std::string&,
                                                           std::span<const Claim> claims) {

@@ -35,7 +35,7 @@ class CopyPresumption {
 class TableStore final : public ClaimStore {
   public:
     // `ledger` and `source` as register_ledger() and register_feed() gave them.
-    TableStore(int ledger, int source);
+    TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;

@@ -87,10 +87,10 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
     std::set<Digest> digests;
     for (const auto& [claim, part] : asked) digests.insert(claims[claim].digest);
     const bool whole = asked.begin()->second == 0;
-    places.take_parts(
+    places.take(
         transaction.query(whole ? sql::explain_segment_claim : sql::explain_parts_claim,
                           {std::vector(digests.begin(), digests.end())}, {{"table", ending}}),
-        asked);
+        &asked);
 }
 
 }  // namespace

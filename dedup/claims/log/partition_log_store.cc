@@ -15,8 +15,6 @@ constexpr int most_loads = 3;
 
 }  // namespace
 
-PartitionLogStore::PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
-
 void PartitionLogStore::load(Connection& connection, Partition partition) {
     for (int loads = 0; loads < most_loads; ++loads) {
         auto window = std::make_unique<LogWindow>();
