@@ -16,7 +16,7 @@
 #include "consumer/watch/worker_counts.h"
 #include "consumer/writing/worker_options.h"
 #include "dedup/base/types.h"
-#include "dedup/message/outcome.h"
+#include "dedup/message/message.h"
 
 namespace onceward {
 

@@ -6,8 +6,7 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/claims/table_store.h"
-#include "dedup/message/digest.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_check.h"
 #include "dedup/unfenced_transaction.h"
@@ -22,11 +21,7 @@ constexpr std::string_view service = "once()";
 constexpr std::size_t most_statements = 100;
 
 LedgerOptions ledger_of(const OnceOptions& options) {
-    LedgerOptions ledger;
-    ledger.name = options.ledger;
-    ledger.retention = options.retention;
-    ledger.stores_results = true;
-    return ledger;
+    return {.name = options.ledger, .retention = options.retention, .stores_results = true};
 }
 
 Digest digest_of_key(const OnceKey& key) {
@@ -122,13 +117,10 @@ class OnceCall {
         // Otherwise a function that computes between its statements for longer than a session may
         // be idle is ended each time, well within the time that the call has.
         const auto longest = std::to_string(std::max(options_.longest_request, idle).count());
-        const Parameters parameters = Parameters{}
-                                          .integer(registered_.ledger)
-                                          .integer(registered_.source)
-                                          .text(options_.ledger)
-                                          .text(service);
+        const Parameters parameters{registered_.ledger, registered_.source, options_.ledger,
+                                    service};
         const std::vector<QueryResult> known = transaction.pipelined(
-            {{sql::once_idle, Parameters{}.text(longest), {}}, {sql::once_ledger, parameters, {}}});
+            {{sql::once_idle, {longest}, {}}, {sql::once_ledger, parameters, {}}});
         if (known[1].binary_integer(0, 1) == 1) {
             throw ServerRefused(commit_may_be_lost("synchronous_commit"));
         }

@@ -12,21 +12,17 @@ namespace {
 
 // DANGER: a COMMIT without an answer is in doubt and stays so here: the caller that catches the
 // error reconnects and takes the fence again. A mutant asks by SELECT instead.
-void commit(OwnedTransaction& transaction, [[maybe_unused]] const Slice& slice,
+void commit(OwnedTransaction& transaction, const Slice& slice,
             const std::function<void()>& meanwhile) {
-    if constexpr (mutants_built) {
-        try {
-            return transaction.commit(meanwhile);
-        } catch (const PostgresError& error) {
-            const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
-                              error.diagnosis().in_doubt && !slice.messages.empty();
-            if (!asks ||
-                !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
-                throw;
-            }
-        }
-    } else {
+    try {
         transaction.commit(meanwhile);
+    } catch (const PostgresError& error) {
+        const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
+                          error.diagnosis().in_doubt && !slice.messages.empty();
+        if (!asks ||
+            !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
+            throw;
+        }
     }
 }
 
@@ -83,15 +79,13 @@ void Processor::abandon() {
 
 void Processor::abandon(const std::set<Partition>& partitions) {
     if (partitions.empty()) return;
-    for (Slice& slice : pending_) remove(slice, partitions);
+    for (Slice& slice : pending_) {
+        std::erase_if(slice.messages, [&](const Message* message) {
+            return partitions.contains(message->record.partition);
+        });
+        std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
+    }
     std::erase_if(pending_, [](const Slice& slice) { return slice.spans.empty(); });
-}
-
-void Processor::remove(Slice& slice, const std::set<Partition>& partitions) const {
-    std::erase_if(slice.messages, [&](const Message* message) {
-        return partitions.contains(message->record.partition);
-    });
-    std::erase_if(slice.spans, [&](const Span& s) { return partitions.contains(s.partition); });
 }
 
 std::set<Partition> Processor::run(Connection& connection) {
@@ -292,10 +286,7 @@ bool Processor::halts_later(const Slice& slice) {
         return true;
     }
     const Message& first = *slice.messages.front();
-    const bool conflict = first.rejection->kind == Rejection::Kind::conflict;
-    throw TopicHalted(first.record.partition, first.record.offset,
-                      std::string(conflict ? "on_conflict" : "on_reject") +
-                          ": halt, and a message was rejected: " + describe(*first.rejection));
+    throw TopicHalted(first.record, *first.rejection);
 }
 
 void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
@@ -305,7 +296,7 @@ void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
         return;
     }
     const Message& first = *sorted.rejected.front();
-    throw TopicHalted(first.record.partition, first.record.offset,
+    throw TopicHalted(first.record,
                       "the share of rejected messages is above the topic's cap; the first one: " +
                           describe(*first.rejection));
 }

@@ -8,9 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory_resource>
-#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "dedup/base/step_observer.h"
@@ -18,12 +16,11 @@
 #include "dedup/claims/distinct_claims.h"
 #include "dedup/fence/fence.h"
 #include "dedup/policy/batch_processor.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 #include "dedup/policy/hot_keys.h"
-#include "dedup/policy/message_retries.h"
 #include "dedup/policy/refusal_search.h"
-#include "dedup/policy/rejection_window.h"
 #include "dedup/policy/slice_outcomes.h"
+#include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/sink.h"
 
@@ -89,7 +86,6 @@ class Processor final : public BatchProcessor {
     void took(std::size_t messages, std::chrono::steady_clock::duration time,
               std::chrono::milliseconds limit);
     void set_apart_waiting();
-    void remove(Slice& slice, const std::set<Partition>& partitions) const;
 
     BatchContext context_;
     RejectPolicy policy_;

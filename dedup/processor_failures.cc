@@ -68,7 +68,7 @@ bool Processor::too_much(const PostgresError& error) {
     const Record& record = slice.messages.front()->record;
     if (alone) {
         throw TopicHalted(
-            record.partition, record.offset,
+            record,
             "the message at partition " + std::to_string(record.partition.raw()) + ", offset " +
                 std::to_string(record.offset.raw()) + " alone runs into " +
                 (exhausted ? "the server's memory or temp_file_limit (" : "statement_timeout (") +

@@ -11,7 +11,7 @@
 #include "consumer/relay/relay.h"
 #include "consumer/worker.h"
 #include "dedup/retention/ledger_view.h"
-#include "dedup/retention/retention_counts.h"
+#include "dedup/retention/retention.h"
 #include "gateway/http/server.h"
 #include "gateway/requests/route_traffic.h"
 

@@ -7,7 +7,7 @@
 #include "cli/operator/broker_view.h"
 #include "consumer/intake/message_builder.h"
 #include "consumer/kafka/range_reader.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -10,7 +10,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 
@@ -256,7 +256,7 @@ int discard(const DlqOptions& options) {
     const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
     std::int64_t gone = 0;
     if (options.really()) {
-        gone = connection.query(sql::dlq_discard, Parameters::of(numbers, options.reason))
+        gone = connection.query(sql::dlq_discard, Parameters{numbers, options.reason})
                    .integer(0, 0);
     }
     print_answer(options.json,

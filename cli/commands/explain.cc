@@ -9,7 +9,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/outbox/outbox_rows.h"
 
@@ -43,7 +43,7 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
         }
     }
     if (ids.empty()) return nlohmann::json::array();
-    return rows_json(connection.query(sql::explain_outbox, Parameters::of(names, ids)),
+    return rows_json(connection.query(sql::explain_outbox, Parameters{names, ids}),
                      {"group", "topic", "id", "position", "created_at"});
 }
 
@@ -55,7 +55,7 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
     for (int table = 0; table < tables.rows(); ++table) {
         try {
             const QueryResult rows =
-                connection.prepared(sql::explain_results, Parameters::of(digests, whole),
+                connection.prepared(sql::explain_results, Parameters{digests, whole},
                                     {{"table", tables.text(table, 2)}}, true);
             for (int row = 0; row < rows.rows(); ++row) {
                 list.push_back({{"ledger", tables.text(table, 0)},
@@ -101,7 +101,7 @@ nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& d
 nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
                               const std::optional<std::string>& only) try {
     nlohmann::json list = rows_json(
-        connection.query(sql::explain_discarded_dead_letters, Parameters::of(digests, only)),
+        connection.query(sql::explain_discarded_dead_letters, Parameters{digests, only}),
         {"number", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
          "reason", "discarded_by", "discarded_at"});
     for (nlohmann::json& letter : list) letter["state"] = "discarded";
@@ -216,7 +216,7 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
     const QueryResult rows = connection.query(
         sql::explain_ledgers,
-        Parameters::of(sources, of_operation_alone(question), unless_empty(group)));
+        Parameters{sources, of_operation_alone(question), unless_empty(group)});
     nlohmann::json ledgers = rows_json(rows, {"ledger"});
     for (nlohmann::json& ledger : ledgers) {
         ledger["claims_since"] = begun.value(json_text(ledger["ledger"]), "");

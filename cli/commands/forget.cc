@@ -9,7 +9,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/usage_error.h"
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -65,8 +65,8 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                            (!setup.configuration && question.topic.empty());
     if (!has_group) group = group_of(setup, group);
     return connection.query(sql::erase_ledgers,
-                            Parameters::of(unless_empty(options.ledger), unless_empty(group),
-                                           unless_empty(named_source(question))));
+                            Parameters{unless_empty(options.ledger), unless_empty(group),
+                                           unless_empty(named_source(question))});
 }
 
 // The tenant's results in each of these that stores results: how many, or how many were erased.

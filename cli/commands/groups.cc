@@ -37,7 +37,7 @@ int list(const GroupsOptions& options) {
 
 // The group, and the topic that is named.
 Parameters group_and_topic(const GroupsOptions& options) {
-    return Parameters::of(options.group, unless_empty(options.topic));
+    return Parameters{options.group, unless_empty(options.topic)};
 }
 
 // Each row becomes a line, and part of what has changed.

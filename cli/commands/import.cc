@@ -15,7 +15,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/once.h"
 #include "schemas/queries.h"
 
@@ -58,7 +58,7 @@ class QueriedKeys final : public KeyList {
         const QueryResult rows =
             position.empty()
                 ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
-                : connection_.query(sql::import_next_keys, Parameters::of(most, position.substr(1)),
+                : connection_.query(sql::import_next_keys, Parameters{most, position.substr(1)},
                                     names);
         KeyPage page;
         page.position = position;

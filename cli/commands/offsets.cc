@@ -9,7 +9,7 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
-#include "dedup/operator/topic_pauses.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -23,7 +23,7 @@ struct OffsetsOptions : OperatorOptions {
 QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
                     int partition) {
     const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
-    return connection.query(sql::offsets_list, Parameters::of(group, unless_empty(topic), number));
+    return connection.query(sql::offsets_list, Parameters{group, unless_empty(topic), number});
 }
 
 Partition partition_in(const QueryResult& list, int row) {

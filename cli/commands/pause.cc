@@ -27,7 +27,7 @@ int pause(const OperatorOptions& options) {
     const std::string group = target_of(options, setup);
     Connection connection = writing_session(setup);
     const QueryResult paused =
-        connection.query(sql::pauses_begin, Parameters::of(group, options.topic, options.reason));
+        connection.query(sql::pauses_begin, Parameters{group, options.topic, options.reason});
     std::cout << options.topic << " is paused for group " << group << " since " << paused.text(0, 0)
               << (paused.boolean(0, 1) ? " already" : "") << '\n'
               << "workers look every second; the batch in flight ends first\n";
@@ -39,7 +39,7 @@ int resume(const OperatorOptions& options) {
     const std::string group = target_of(options, setup);
     Connection connection = writing_session(setup);
     const QueryResult ended =
-        connection.query(sql::pauses_end, Parameters::of(group, options.topic));
+        connection.query(sql::pauses_end, Parameters{group, options.topic});
     if (ended.rows() == 0) {
         std::cout << options.topic << " is not paused for group " << group << '\n';
         return exit_not_found;

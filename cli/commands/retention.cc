@@ -13,7 +13,6 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "dedup/retention/ledger_view.h"
-#include "dedup/retention/retention_rules.h"
 
 namespace onceward {
 namespace {

@@ -41,8 +41,8 @@ std::string from_base64(const std::string& text) {
 
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
     const Parameters wanted =
-        Parameters::of(filter.group, unless_empty(filter.topic), views(filter.classes),
-                       count_of(filter.since), count_of(filter.until))
+        Parameters{filter.group, unless_empty(filter.topic), views(filter.classes),
+                       count_of(filter.since), count_of(filter.until)}
             .optional_bytes(unless_empty(filter.key))
             .integers(filter.numbers)
             .texts(views(filter.states))

@@ -216,7 +216,7 @@ std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterF
     std::vector<Letter> letters = select_letters(connection, filter);
     if (!by_key || letters.empty()) return letters;
     const QueryResult rows = connection.query(
-        sql::dlq_of_keys, Parameters::of(filter.group, filter.topic, numbers_of(letters)));
+        sql::dlq_of_keys, Parameters{filter.group, filter.topic, numbers_of(letters)});
     DeadLetterFilter more{.group = filter.group, .topic = filter.topic, .limit = rows.rows()};
     for (int row = 0; row < rows.rows(); ++row) more.numbers.push_back(rows.integer(row, 0));
     if (more.numbers.empty()) return letters;
@@ -225,7 +225,7 @@ std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterF
 }
 
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic) {
-    return connection.query(sql::dlq_redrive_lock, Parameters::of(group, topic)).boolean(0, 0);
+    return connection.query(sql::dlq_redrive_lock, Parameters{group, topic}).boolean(0, 0);
 }
 
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,

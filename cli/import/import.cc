@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "dedup/policy/failure.h"
-#include "dedup/policy/failure_series.h"
 #include "dedup/unfenced_transaction.h"
 #include "schemas/queries.h"
 
@@ -38,8 +37,8 @@ class Import {
     void begin() {
         const std::string description = list_.description + ", " + options_.meaning;
         const QueryResult row = connection_.query(
-            sql::import_begin, Parameters::of(options_.ledger, digest_of_bytes(description),
-                                              description, options_.restart));
+            sql::import_begin, Parameters{options_.ledger, digest_of_bytes(description),
+                                              description, options_.restart});
         import_ = row.integer(0, 0);
         position_ = std::string(row.text(0, 1));
         report_.claimed = row.integer(0, 2);
@@ -49,7 +48,7 @@ class Import {
     }
 
     void finish() {
-        if (connection_.query(sql::import_finish, Parameters::of(import_, position_)).affected() !=
+        if (connection_.query(sql::import_finish, Parameters{import_, position_}).affected() !=
             1) {
             another_runs();
         }
@@ -111,7 +110,7 @@ class Import {
         unfenced.apply([&](Transaction& transaction) {
             const QueryResult moved = transaction.query(
                 sql::import_move,
-                Parameters::of(import_, position_, page.position, fresh, known, refused));
+                Parameters{import_, position_, page.position, fresh, known, refused});
             if (moved.affected() != 1) another_runs();
             return std::vector<ResultStore::Stored>{};
         });

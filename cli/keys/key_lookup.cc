@@ -9,7 +9,7 @@
 #include "cli/terminal/usage_error.h"
 #include "dedup/base/text.h"
 #include "dedup/once.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "gateway/requests/keyed_request.h"
 #include "schemas/queries.h"
 

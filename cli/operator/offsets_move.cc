@@ -14,7 +14,7 @@ namespace onceward {
 namespace {
 
 Parameters key_of(const std::string& group, const TopicPartition& partition) {
-    return Parameters::of(group, partition.topic, partition.partition.raw());
+    return Parameters{group, partition.topic, partition.partition.raw()};
 }
 
 // In the transaction that moves the fence. The role and the time are the server's.
@@ -47,7 +47,7 @@ std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* lo
     std::vector<std::string> warnings;
     bool fed = false;
     const QueryResult ledgers =
-        connection.query(sql::offsets_ledgers, Parameters::of(group, partition.topic));
+        connection.query(sql::offsets_ledgers, Parameters{group, partition.topic});
     for (int row = 0; row < ledgers.rows(); ++row) {
         const std::string ledger(ledgers.text(row, 0));
         if (only && ledger != *only) continue;

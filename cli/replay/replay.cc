@@ -6,9 +6,8 @@
 
 #include "consumer/kafka/range_reader.h"
 #include "dedup/base/backoff.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
-#include "dedup/policy/failure_series.h"
 #include "dedup/processor.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/server/server_session.h"
@@ -71,7 +70,7 @@ class Replayed final : public Sink {
             partitions.push_back(message->record.partition.raw());
             offsets.push_back(message->record.offset.raw());
         }
-        return Parameters::of(context.consumer_group, context.topic, partitions, offsets);
+        return Parameters{context.consumer_group, context.topic, partitions, offsets};
     }
 
     std::unique_ptr<Sink> sink_;
@@ -310,7 +309,7 @@ ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fe
 
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request) {
     const QueryResult row = connection.query(
-        sql::replay_find, Parameters::of(request.group, request.topic, request.description));
+        sql::replay_find, Parameters{request.group, request.topic, request.description});
     if (row.rows() == 0) return std::nullopt;
     return KnownReplay{row.integer(0, 0), row.boolean(0, 1),
                        from_json(nlohmann::json::parse(row.text(0, 2))),
@@ -324,8 +323,8 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
 void begin_replay(Connection& connection, const ReplayRequest& request) {
     connection.query(
         sql::replay_begin,
-        Parameters::of(request.group, request.topic, request.description, !request.dedup,
-                       ranges_json(request.ranges).dump(), request.reason));
+        Parameters{request.group, request.topic, request.description, !request.dedup,
+                       ranges_json(request.ranges).dump(), request.reason});
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {

@@ -16,7 +16,7 @@
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/writing/worker_options.h"
-#include "dedup/message/outcome.h"
+#include "dedup/message/message.h"
 
 namespace onceward {
 

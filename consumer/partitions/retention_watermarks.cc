@@ -1,7 +1,7 @@
 #include "consumer/partitions/retention_watermarks.h"
 
 #include "dedup/base/logging.h"
-#include "dedup/retention/watermark_write.h"
+#include "dedup/retention/watermark.h"
 
 namespace onceward {
 namespace {

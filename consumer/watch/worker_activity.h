@@ -13,7 +13,7 @@
 #include "dedup/base/mutex.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/fence/fence.h"
-#include "dedup/leases/lease_event.h"
+#include "dedup/leases/lease_state.h"
 #include "dedup/postgres/error.h"
 
 namespace onceward {

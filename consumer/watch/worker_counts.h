@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "dedup/message/outcome.h"
+#include "dedup/message/message.h"
 
 namespace onceward {
 

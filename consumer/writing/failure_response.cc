@@ -5,7 +5,7 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 
 namespace onceward {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 
 namespace onceward {
 namespace {

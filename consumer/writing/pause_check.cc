@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "dedup/base/logging.h"
-#include "dedup/operator/topic_pauses.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/operator/interventions.h"
+#include "dedup/policy/failure.h"
 
 namespace onceward {
 namespace {

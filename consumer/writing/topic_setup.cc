@@ -3,9 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "dedup/leases/kept_answers.h"
 #include "dedup/leases/lease_processor.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/processor.h"
 
 namespace onceward {
@@ -63,7 +62,6 @@ void TopicSetup::make_answers(WriterTopic& topic) const {
     topic.answers = std::make_unique<ResultReplay>(
         *wanted, BatchContext{options_.kafka.group, topic.options.name}, *topic.results,
         topic.replies.get());
-    if (store == StoreKind::lease) topic.kept = std::make_unique<KeptAnswers>(*topic.answers);
 }
 
 std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
@@ -91,8 +89,8 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_lease_processor(WriterTopic& to
             [&finishing = topic.finishing](Message& message, std::pmr::memory_resource& arena) {
                 finishing.finish(message, arena);
             },
-            [this] { return handoff_.leaving(); }, topic.options.effect_retries, topic.kept.get(),
-            [this, &name](LeaseEvent event) { activity_.told(name, event); }},
+            [this] { return handoff_.leaving(); }, topic.options.effect_retries,
+            topic.answers.get(), [this, &name](LeaseEvent event) { activity_.told(name, event); }},
         [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); });
 }
 

@@ -11,7 +11,7 @@
 #include "consumer/kafka/kafka_options.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/log/log_windows.h"
+#include "dedup/claims/log/log_window.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/message/batch.h"

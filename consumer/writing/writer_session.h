@@ -12,7 +12,6 @@
 #include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
 #include "dedup/fence/fence.h"
-#include "dedup/leases/lease_processor.h"
 #include "dedup/policy/batch_processor.h"
 #include "dedup/server/server_session.h"
 
@@ -39,7 +38,6 @@ struct WriterTopic {
     std::unique_ptr<ResultStore> results{};
     std::unique_ptr<Replies> replies{};
     std::unique_ptr<ResultReplay> answers{};
-    std::unique_ptr<EffectAnswers> kept{};  // the same, for effects outside PostgreSQL
     std::unique_ptr<BatchProcessor> processor{};
     LogIdentity identity{};
     std::string target{};  // Sink::target_state() before the topic was set up

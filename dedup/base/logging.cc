@@ -4,11 +4,11 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -35,14 +35,9 @@ std::string value_text(const LogField& field) {
 }
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
-    switch (level) {
-        case LogLevel::debug: return spdlog::level::debug;
-        case LogLevel::info: return spdlog::level::info;
-        case LogLevel::warning: return spdlog::level::warn;
-        case LogLevel::error: return spdlog::level::err;
-        case LogLevel::off: return spdlog::level::off;
-    }
-    return spdlog::level::off;
+    constexpr std::array levels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                spdlog::level::err, spdlog::level::off};
+    return levels.at(static_cast<std::size_t>(level));
 }
 
 struct Log {
@@ -70,8 +65,6 @@ Log& the_log() {
 }  // namespace
 
 void configure_log(const LogOptions& options) { the_log().configure(options); }
-
-bool log_enabled(LogLevel level) { return the_log().logger->should_log(spdlog_level(level)); }
 
 void log(LogLevel level, std::string_view event, LogFields fields) {
     Log& log = the_log();

@@ -37,7 +37,6 @@ struct LogField {
 using LogFields = std::initializer_list<LogField>;
 
 void configure_log(const LogOptions& options);
-bool log_enabled(LogLevel level);
 void log(LogLevel level, std::string_view event, LogFields fields = {});
 
 inline void log_debug(std::string_view event, LogFields fields = {}) {

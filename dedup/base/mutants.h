@@ -73,18 +73,14 @@ inline constexpr std::array<std::string_view, 24> mutant_names{
     "replay_without_its_claims",
 };
 
+class Connection;
+struct Digest;
+
 #ifdef ONCEWARD_MUTANTS
 inline constexpr bool mutants_built = true;
 bool mutant(Mutant which);
-#else
-inline constexpr bool mutants_built = false;
-constexpr bool mutant(Mutant) { return false; }
-#endif
 
-// What the mutants do instead; defined in their own build alone.
-
-class Connection;
-struct Digest;
+// What the mutants do instead.
 
 // A fence's statement without the comparisons that the mutant leaves out.
 std::string without_guards(std::string_view statement);
@@ -99,5 +95,18 @@ bool select_says_committed(const Connection& lost, const Digest& key);
 void pass_all_watermarks(Connection& connection);
 // A migration's text whose rotation takes no lock.
 std::string without_rotation_lock(std::string_view migration);
+#else
+inline constexpr bool mutants_built = false;
+constexpr bool mutant(Mutant) { return false; }
+constexpr std::string_view without_guards(std::string_view statement) { return statement; }
+constexpr std::string_view without_owner(std::string_view statement, Mutant) { return statement; }
+inline void remember_fence(const std::string&, Offset) {}
+inline Offset remembered_fence(const std::string&, Offset otherwise) { return otherwise; }
+inline bool select_says_committed(const Connection&, const Digest&) { return false; }
+inline void pass_all_watermarks(Connection&) {}
+inline std::string without_rotation_lock(std::string_view migration) {
+    return std::string(migration);
+}
+#endif
 
 }  // namespace onceward

@@ -1,11 +1,16 @@
 #pragma once
-// Guesses what a misspelt name was meant to be. Pure functions.
+// Guesses what a misspelt name was meant to be. Pure; thread-safe; throws only
+// std::bad_alloc.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace onceward {
+
+// Levenshtein's distance: how many bytes must be put in, taken out or changed.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Returns `; did you mean `x`?` for the nearest of `known`, '' if none is near. Upper and lower
 // case count as the same.

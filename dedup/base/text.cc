@@ -1,5 +1,9 @@
 #include "dedup/base/text.h"
 
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
 namespace onceward {
 namespace {
 
@@ -10,11 +14,67 @@ void append_byte(unsigned char byte, std::string& out) {
     out += digits[byte & 15];
 }
 
+struct Character {
+    std::uint32_t code = 0;
+    std::size_t length = 0;  // 0: not UTF-8
+};
+
+std::size_t length_by_first(unsigned char first) {
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return 2;
+    if (first >= 0xE0 && first <= 0xEF) return 3;
+    if (first >= 0xF0 && first <= 0xF4) return 4;
+    return 0;
+}
+
+// RFC 3629: neither overlong forms, nor surrogates, nor codes above U+10FFFF.
+Character first_character(std::string_view bytes) {
+    constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+    const auto first = static_cast<unsigned char>(bytes.front());
+    const std::size_t length = length_by_first(first);
+    if (length == 1) return {first, 1};
+    if (length == 0 || bytes.size() < length) return {};
+    std::uint32_t code = first & (0xFFU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        const auto next = static_cast<unsigned char>(bytes[i]);
+        if ((next & 0xC0U) != 0x80) return {};
+        code = (code << 6U) | (next & 0x3FU);
+    }
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    if (code < least[length] || code > 0x10FFFF || surrogate) return {};
+    return {code, length};
+}
+
+bool within(std::uint32_t code, std::uint32_t first, std::uint32_t last) {
+    return code >= first && code <= last;
+}
+
+// Control characters, line and paragraph separators, marks of direction, and what is not seen.
+bool hostile(std::uint32_t code) {
+    return code < 0x20 || within(code, 0x7F, 0x9F) || code == 0x061C ||
+           within(code, 0x200B, 0x200F) || within(code, 0x2028, 0x202E) ||
+           within(code, 0x2060, 0x2069) || code == 0xFEFF;
+}
+
+void append_escape(std::string& text, const char* format, std::uint32_t code) {
+    std::array<char, 12> escape{};
+    std::snprintf(escape.data(), escape.size(), format, static_cast<unsigned>(code));
+    text += escape.data();
+}
+
 }  // namespace
 
 std::string lower_case(std::string text) {
     for (char& c : text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return text;
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size())) {
+        text.replace(at, what.size(), with);
     }
     return text;
 }
@@ -54,6 +114,46 @@ void append_json_string(std::string_view text, std::string& out) {
         }
     }
     out += '"';
+}
+
+std::string safe_text(std::string_view bytes, LineBreaks breaks) {
+    std::string text;
+    text.reserve(bytes.size());
+    while (!bytes.empty()) {
+        const Character character = first_character(bytes);
+        const bool kept = breaks == LineBreaks::kept &&
+                          (character.code == '\n' || character.code == '\t') &&
+                          character.length == 1;
+        if (character.length == 0) {
+            append_escape(text, "\\x%02x", static_cast<unsigned char>(bytes.front()));
+            bytes.remove_prefix(1);
+            continue;
+        }
+        if (hostile(character.code) && !kept) {
+            append_escape(text, "\\u%04x", character.code);
+        } else {
+            text += bytes.substr(0, character.length);
+        }
+        bytes.remove_prefix(character.length);
+    }
+    return text;
+}
+
+std::string safe_value(std::string_view bytes, std::size_t most) {
+    if (bytes.size() <= most) return safe_text(bytes, LineBreaks::escaped);
+    std::string_view begin = bytes.substr(0, most);
+    begin.remove_suffix(incomplete_tail(begin));
+    return safe_text(begin, LineBreaks::escaped) + "... (" + std::to_string(bytes.size()) +
+           " bytes in all)";
+}
+
+std::size_t incomplete_tail(std::string_view bytes) {
+    for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
+        const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+        if ((byte & 0xC0U) == 0x80) continue;
+        return length_by_first(byte) > back ? back : 0;
+    }
+    return 0;
 }
 
 }  // namespace onceward

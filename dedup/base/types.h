@@ -47,11 +47,3 @@ struct std::hash<onceward::Strong<Tag, Raw>> {
         return std::hash<Raw>{}(value.raw());
     }
 };
-
-template <>
-struct std::hash<onceward::TopicPartition> {
-    std::size_t operator()(const onceward::TopicPartition& value) const noexcept {
-        return std::hash<std::string>{}(value.topic) * 31 +
-               std::hash<onceward::Partition>{}(value.partition);
-    }
-};

@@ -6,15 +6,19 @@
 // sink refused its rows; partitions_lost when partitions leave, connection_lost whenever the
 // session ended, for whatever reason.
 
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dedup/message/digest.h"
-#include "dedup/message/outcome.h"
+#include "dedup/message/message.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/postgres/values.h"
 
 namespace onceward {
 
@@ -24,6 +28,21 @@ struct Claim {
     std::optional<Digest> fingerprint;
     Partition partition;
     Offset offset;
+};
+
+// Claims as the columns of a statement.
+struct ClaimColumns {
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> fingerprints;
+    std::vector<std::int32_t> partitions;
+    std::vector<std::int64_t> offsets;
+
+    void add(const Claim& claim) {
+        digests.push_back(claim.digest);
+        fingerprints.push_back(claim.fingerprint);
+        partitions.push_back(claim.partition.raw());
+        offsets.push_back(claim.offset.raw());
+    }
 };
 
 // Whether they are in the order of their digests, and no digest is there twice: what claim()
@@ -126,6 +145,28 @@ class Ending {
 
   private:
     ClaimStore* claims_;
+};
+
+// Where the earlier claims of messages in conflict came from. Used by one thread, in the
+// transaction of the batch; failures are PostgresErrors.
+
+// The places of each of the claims, in their order. Borrows nothing.
+class ClaimPlaces {
+  public:
+    explicit ClaimPlaces(std::span<const Claim> claims);
+    // The claims that were asked for, and the part of a segment for each: the same key in another
+    // part may be another claim.
+    using Parts = std::set<std::pair<std::size_t, int>>;
+    // From the rows of sql::explain_claim; with `asked` from those of explain_segment_claim or
+    // explain_parts_claim.
+    void take(const QueryResult& rows, const Parts* asked = nullptr);
+    // From the rows of sql::log_places; `claims` by the seq of their batch.
+    void take_batches(const QueryResult& rows,
+                      const std::multimap<std::int64_t, std::size_t>& claims);
+    std::vector<std::vector<ClaimPlace>> all;
+
+  private:
+    std::multimap<std::string, std::size_t, std::less<>> by_digest_;  // as PostgreSQL prints it
 };
 
 }  // namespace onceward

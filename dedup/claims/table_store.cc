@@ -1,8 +1,5 @@
 #include "dedup/claims/table_store.h"
 
-#include <algorithm>
-
-#include "dedup/claims/claim_places.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 
@@ -29,8 +26,6 @@ ClaimAnswer earlier(const Claim& claim, const QueryResult& result, int row) {
 
 }  // namespace
 
-TableStore::TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
-
 std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transaction,
                                                           const std::string&,
                                                           std::span<const Claim> claims) {
@@ -39,7 +34,7 @@ std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transacti
     if (claims.empty()) return answers;
     // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
     // older than the lock, and a rotation that we waited for would not be seen.
-    transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+    transaction.prepared(sql::claims_lock_shared, {ledger_});
     const Generations generations = read_generations(transaction);
     if (generations.current.empty()) try_again("the ledger has no current generation yet");
     if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
@@ -67,7 +62,7 @@ std::vector<bool> TableStore::known(Connection& connection, std::span<const Dige
     std::vector<ClaimAnswer> answers(claims.size());
     // Rolled back. The lock keeps the generations that are listed.
     OwnedTransaction transaction(connection);
-    transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+    transaction.prepared(sql::claims_lock_shared, {ledger_});
     Generations generations = read_generations(transaction);
     if (!generations.current.empty()) generations.sealed.push_back(generations.current);
     if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
@@ -75,8 +70,7 @@ std::vector<bool> TableStore::known(Connection& connection, std::span<const Dige
 }
 
 TableStore::Generations TableStore::read_generations(Transaction& transaction) {
-    const QueryResult result =
-        transaction.prepared(sql::generations_list, Parameters{}.integer(ledger_));
+    const QueryResult result = transaction.prepared(sql::generations_list, {ledger_});
     Generations generations;
     std::string all;
     for (int row = 0; row < result.rows(); ++row) {
@@ -102,14 +96,11 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     std::string statement;
     for (const std::string& generation : generations.sealed) {
         if (!statement.empty()) statement += " UNION ALL ";
-        std::string part(sql::claims_probe);
-        part.replace(part.find("{generation}"), std::string_view("{generation}").size(),
-                     generation);
-        statement += part;
+        statement += replaced(std::string(sql::claims_probe), "{generation}", generation);
     }
     const std::vector<Digest> digests = digests_of(claims);
     const QueryResult found =
-        transaction.prepared(statement, Parameters{}.digests(digests), {{"ledger", ledger}}, true);
+        transaction.prepared(statement, {digests}, {{"ledger", ledger}}, true);
     for (int row = 0; row < found.rows(); ++row) {
         const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
         answers[at] = earlier(claims[at], found, row);
@@ -148,24 +139,12 @@ bool TableStore::copy(Transaction& transaction, const Connection::Names& generat
 void TableStore::insert(Transaction& transaction, const Connection::Names& generation,
                         std::span<const Claim> claims, std::span<const std::size_t> places,
                         std::vector<ClaimAnswer>& answers) const {
-    std::vector<Digest> digests;
-    std::vector<std::optional<Digest>> fingerprints;
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int32_t> partitions;
-    for (const std::size_t place : places) {
-        digests.push_back(claims[place].digest);
-        fingerprints.push_back(claims[place].fingerprint);
-        offsets.push_back(claims[place].offset.raw());
-        partitions.push_back(claims[place].partition.raw());
-    }
-    const QueryResult inserted = transaction.prepared(sql::claims_insert,
-                                                      Parameters{}
-                                                          .digests(digests)
-                                                          .optional_digests(fingerprints)
-                                                          .integers(offsets)
-                                                          .small_integers(partitions)
-                                                          .integer(source_),
-                                                      generation, true);
+    ClaimColumns wanted;
+    for (const std::size_t place : places) wanted.add(claims[place]);
+    const QueryResult inserted = transaction.prepared(
+        sql::claims_insert,
+        {wanted.digests, wanted.fingerprints, wanted.offsets, wanted.partitions, source_},
+        generation, true);
     if (static_cast<std::size_t>(inserted.rows()) == places.size()) return;
     // RETURNING keeps the order of the insert: what is missing from it was claimed by somebody
     // else.
@@ -183,8 +162,8 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
     // DANGER: a further statement, for a snapshot of its own. The winner may have committed after
     // the insert's snapshot; read in the same statement its fingerprint is not there, and a
     // conflict is taken for a duplicate.
-    const QueryResult winners = transaction.prepared(
-        sql::claims_probe, Parameters{}.digests(lost_digests), generation, true);
+    const QueryResult winners =
+        transaction.prepared(sql::claims_probe, {lost_digests}, generation, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {
         try_again("the conflicting claim was removed during the check");
     }
@@ -204,8 +183,7 @@ std::vector<std::vector<ClaimPlace>> TableStore::places(Transaction& transaction
     ClaimPlaces places(claims);
     for (const std::string& generation : generations.sealed) {
         const std::string table = "claims_" + std::to_string(ledger_) + "_" + generation;
-        places.take(transaction.query(sql::explain_claim, Parameters{}.digests(digests),
-                                      {{"table", table}}));
+        places.take(transaction.query(sql::explain_claim, {digests}, {{"table", table}}));
     }
     return std::move(places.all);
 }

@@ -27,22 +27,10 @@ FenceState read_state(const QueryResult& result, Partition partition) {
     return state;
 }
 
-// A build for mutants alone compares less.
-auto guarded(std::string_view statement) {
-    if constexpr (mutants_built) {
-        return without_guards(statement);
-    } else {
-        return statement;
-    }
-}
-
 // Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
 // of the row.
-Offset start_of(const Span& span, [[maybe_unused]] const std::string& owner) {
-    if constexpr (mutants_built) {
-        if (mutant(Mutant::start_from_memory)) return remembered_fence(owner, span.begin);
-    }
-    return span.begin;
+Offset start_of(const Span& span, const std::string& owner) {
+    return mutant(Mutant::start_from_memory) ? remembered_fence(owner, span.begin) : span.begin;
 }
 
 Digest parse_uuid(const std::string& text) {
@@ -71,14 +59,6 @@ struct Columns {
         begins.push_back(start_of(span, owner).raw());
         owners.push_back(parse_uuid(owner));
     }
-    Parameters parameters(const std::string& consumer_group, const std::string& topic) const {
-        return std::move(Parameters{}
-                             .text(consumer_group)
-                             .text(topic)
-                             .small_integers(partitions)
-                             .integers(begins)
-                             .digests(owners));
-    }
 };
 
 }  // namespace
@@ -95,16 +75,14 @@ Fences::Fences(std::string consumer_group, std::string owner_name)
 
 std::optional<FenceState> Fences::look(Connection& connection, const std::string& topic,
                                        Partition partition) {
-    const QueryResult result = connection.prepared(
-        sql::fence_look, Parameters{}.text(consumer_group_).text(topic).integer(partition.raw()));
+    const QueryResult result =
+        connection.prepared(sql::fence_look, {consumer_group_, topic, partition});
     if (result.rows() == 0) return std::nullopt;
     return read_state(result, partition);
 }
 
 bool Fences::topic_has_fences(Connection& connection, const std::string& topic) {
-    return connection
-        .prepared(sql::fence_topic_known, Parameters{}.text(consumer_group_).text(topic))
-        .boolean(0, 0);
+    return connection.prepared(sql::fence_topic_known, {consumer_group_, topic}).boolean(0, 0);
 }
 
 void Fences::create(Connection& connection, const std::string& topic,
@@ -112,15 +90,10 @@ void Fences::create(Connection& connection, const std::string& topic,
     std::ranges::sort(positions, {}, [](const auto& position) { return position.first; });
     OwnedTransaction transaction(connection);
     for (const auto& [partition, first] : positions) {
-        transaction.prepared(sql::fence_create, Parameters{}
-                                                    .text(consumer_group_)
-                                                    .text(topic)
-                                                    .integer(partition.raw())
-                                                    .text(new_uuid())
-                                                    .text(new_uuid())  // never `nobody`
-                                                    .integer(first.offset.raw())
-                                                    .integer(first.leader_epoch.raw())
-                                                    .integer(ledger));
+        // The second id is never `nobody`.
+        transaction.prepared(sql::fence_create,
+                             {consumer_group_, topic, partition, new_uuid(), new_uuid(),
+                              first.offset, first.leader_epoch, ledger});
     }
     transaction.commit();
 }
@@ -135,15 +108,9 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     OwnedTransaction transaction(connection);
     // Waits here for the row's lock, and with it for the fate of whatever transaction held the
     // fence before: a COMMIT in doubt is decided when this statement returns.
-    const QueryResult result = transaction.prepared(sql::fence_take, Parameters{}
-                                                                         .text(consumer_group_)
-                                                                         .text(topic)
-                                                                         .integer(partition.raw())
-                                                                         .text(owner)
-                                                                         .text(owner_name_)
-                                                                         .text(identity.cluster_id)
-                                                                         .text(identity.topic_id)
-                                                                         .integer(ledger));
+    const QueryResult result = transaction.prepared(
+        sql::fence_take, {consumer_group_, topic, partition, owner, owner_name_,
+                          identity.cluster_id, identity.topic_id, ledger});
     if (result.rows() == 0) throw std::logic_error("a fence was taken that does not exist");
     FenceState state = read_state(result, partition);
     if (state.retired || !same_log(state, identity) || !still_assigned()) {
@@ -152,21 +119,16 @@ FenceState Fences::take_over(Connection& connection, const std::string& topic, P
     }
     transaction.commit();
     owners_[{topic, partition}] = owner;
-    if constexpr (mutants_built) remember_fence(owner, state.next_offset);
+    remember_fence(owner, state.next_offset);
     return state;
 }
 
 void Fences::skip(Connection& connection, const std::string& topic, Partition partition,
                   Offset begin, Offset end, const std::string& reason) {
     OwnedTransaction transaction(connection);
-    const QueryResult moved = transaction.query(sql::fence_skip, Parameters{}
-                                                                     .text(consumer_group_)
-                                                                     .text(topic)
-                                                                     .integer(partition.raw())
-                                                                     .text(owner(topic, partition))
-                                                                     .integer(begin.raw())
-                                                                     .integer(end.raw())
-                                                                     .text(reason));
+    const QueryResult moved = transaction.query(
+        sql::fence_skip,
+        {consumer_group_, topic, partition, owner(topic, partition), begin, end, reason});
     if (moved.affected() != 1) try_again("the fence was moved by somebody else");
     transaction.commit();
 }
@@ -189,8 +151,9 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
                                     const std::function<void()>& meanwhile) {
     Columns columns;
     for (const Span& span : spans) columns.add(span, owner(topic, span.partition));
-    const Parameters parameters = columns.parameters(consumer_group_, topic);
-    const auto guard = guarded(sql::fence_hold);
+    const Parameters parameters{consumer_group_, topic, columns.partitions, columns.begins,
+                                columns.owners};
+    const auto guard = without_guards(sql::fence_hold);
     const std::vector<QueryResult> answers =
         transaction.pipelined({{guard, parameters, {}}}, meanwhile);
     const QueryResult& held = answers.front();
@@ -221,10 +184,10 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         dead_lettered.push_back(totals.dead_lettered);
         skipped.push_back(totals.skipped);
     }
-    Parameters parameters = columns.parameters(consumer_group_, topic);
-    parameters.integers(ends).small_integers(leader_epochs).integers(applied).integers(duplicates);
-    parameters.integers(conflicts).integers(dead_lettered).integers(skipped);
-    const auto guard = guarded(sql::fence_advance);
+    const Parameters parameters{consumer_group_, topic,     columns.partitions, columns.begins,
+                                columns.owners,  ends,      leader_epochs,      applied,
+                                duplicates,      conflicts, dead_lettered,      skipped};
+    const auto guard = without_guards(sql::fence_advance);
     first.push_back({guard, parameters, {}});
     const QueryResult moved = std::move(transaction.pipelined(std::move(first)).back());
     if constexpr (mutants_built) {

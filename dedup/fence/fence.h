@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dedup/message/batch.h"
-#include "dedup/message/outcome.h"
+#include "dedup/message/message.h"
 #include "dedup/postgres/transaction.h"
 
 namespace onceward {

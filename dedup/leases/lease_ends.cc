@@ -99,12 +99,17 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
     }
     // Also where there are none: committed() must not speak of an attempt that was rolled back.
     if (parts_.answers != nullptr) {
-        std::vector<EffectAnswers::Ended> ended;
+        std::vector<const Message*> messages;
+        std::vector<MessageResult> results;
         for (const Item* item : ends.ended) {
-            ended.push_back({item->message, &item->outcome.result});
+            messages.push_back(item->message);
+            results.push_back(item->outcome.result);
         }
-        const Settlement settled = parts_.answers->write(transaction, ended, ends.duplicates);
-        if (settled == Settlement::again) return false;
+        parts_.answers->begin();
+        parts_.answers->take(std::move(results), messages);
+        parts_.answers->store(transaction, messages, ends.duplicates);
+        parts_.answers->replay_rest(transaction);
+        if (parts_.answers->settle(transaction) == Settlement::again) return false;
     }
     if (!ends.counted.empty()) leases_.count(transaction, ends.counted);
     if (!ends.letters.empty()) parts_.dead_letters.write(transaction, context_, ends.letters);
@@ -149,11 +154,7 @@ void LeaseProcessor::look_for_halt() {
         if (!open) continue;
         const Item& item = item_at(partition, *open);
         if (!stops(item.state)) continue;
-        const Rejection& rejection = item.message->rejection.value();
-        const bool conflict = rejection.kind == Rejection::Kind::conflict;
-        halting_.emplace(partition, *open,
-                         std::string(conflict ? "on_conflict" : "on_reject") +
-                             ": halt, and a message was rejected: " + describe(rejection));
+        halting_.emplace(item.message->record, item.message->rejection.value());
         return;
     }
 }

@@ -207,7 +207,7 @@ std::set<Partition> LeaseProcessor::claim(Connection& connection) {
     if (wanted.empty()) return {};
     // One more rejected message: nothing is begun beyond the cap.
     if (rejections_.would_exceed(RejectionWindow::Clock::now(), 1, 1)) {
-        halting_.emplace(wanted.front()->partition(), wanted.front()->offset(),
+        halting_.emplace(wanted.front()->message->record,
                          "the share of rejected messages is above the topic's cap");
         return {};
     }

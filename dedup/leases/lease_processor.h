@@ -13,34 +13,15 @@
 #include <vector>
 
 #include "dedup/base/step_observer.h"
-#include "dedup/leases/finished_prefix.h"
-#include "dedup/leases/lease_event.h"
 #include "dedup/leases/lease_state.h"
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
-#include "dedup/policy/failure_series.h"
-#include "dedup/policy/message_retries.h"
-#include "dedup/policy/rejection_window.h"
+#include "dedup/policy/failure.h"
+#include "dedup/policy/topic_policy.h"
+#include "dedup/results/result_replay.h"
 #include "dedup/sink/effects.h"
-#include "dedup/sink/sink.h"
 
 namespace onceward {
-
-// What becomes of the answers, in the transaction that writes the ends down.
-class EffectAnswers {
-  public:
-    struct Ended {
-        const Message* message;
-        const MessageResult* result;
-    };
-    virtual ~EffectAnswers() = default;
-    // Stores the answers to effects that have ended, and replays stored answers to duplicates that
-    // the fence passes. `again`: roll back, and write everything again.
-    virtual Settlement write(Transaction& transaction, std::span<const Ended> ended,
-                             std::span<const Message* const> duplicates) = 0;
-    // The COMMIT was answered.
-    virtual void committed() = 0;
-};
 
 class LeaseProcessor final : public BatchProcessor {
   public:
@@ -55,8 +36,9 @@ class LeaseProcessor final : public BatchProcessor {
         // Partitions that are to be given back: nothing more is begun for them.
         std::function<std::set<Partition>()> leaving = {};
         EffectRetries retries = {};
-        // Null: answers are not kept.
-        EffectAnswers* answers = nullptr;
+        // Keeps the answers to effects as a sink's results are kept, and replays them to
+        // duplicates. Null: answers are not kept.
+        ResultReplay* answers = nullptr;
         // Called for each.
         std::function<void(LeaseEvent)> tell = {};
     };

@@ -10,21 +10,6 @@
 namespace onceward {
 namespace {
 
-// Claims as the columns of both statements.
-struct Columns {
-    std::vector<Digest> digests;
-    std::vector<std::optional<Digest>> fingerprints;
-    std::vector<std::int32_t> partitions;
-    std::vector<std::int64_t> offsets;
-
-    void add(const Claim& claim) {
-        digests.push_back(claim.digest);
-        fingerprints.push_back(claim.fingerprint);
-        partitions.push_back(claim.partition.raw());
-        offsets.push_back(claim.offset.raw());
-    }
-};
-
 LeaseVerdict verdict_of(std::int64_t state) {
     if (state == 0) return LeaseVerdict::in_flight;
     return state == 1 ? LeaseVerdict::done : LeaseVerdict::failed;
@@ -50,15 +35,6 @@ LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
                                  Partition{static_cast<std::int32_t>(found.binary_integer(row, 8))},
                                  offset, offset}}};
     return answer;
-}
-
-// A build for mutants alone does not ask whose the row is.
-auto by_owner(std::string_view statement, [[maybe_unused]] Mutant without) {
-    if constexpr (mutants_built) {
-        return without_owner(statement, without);
-    } else {
-        return statement;
-    }
 }
 
 // What PostgreSQL surely takes, whatever the other side said.
@@ -100,25 +76,17 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     expect_claim_order(claims);
     std::vector<LeaseAnswer> answers(claims.size());
     if (claims.empty()) return answers;
-    Columns all;
+    ClaimColumns all;
     for (const Claim& claim : claims) all.add(claim);
-    const QueryResult taken = transaction.prepared(sql::lease_claim,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .text(token_)
-                                                       .integer(lease_.count())
-                                                       .integer(registered_.source)
-                                                       .text(context.consumer_group)
-                                                       .text(context.topic)
-                                                       .digests(all.digests)
-                                                       .optional_digests(all.fingerprints)
-                                                       .small_integers(all.partitions)
-                                                       .integers(all.offsets),
-                                                   {}, true);
+    const QueryResult taken = transaction.prepared(
+        sql::lease_claim,
+        {registered_.ledger, token_, lease_.count(), registered_.source, context.consumer_group,
+         context.topic, all.digests, all.fingerprints, all.partitions, all.offsets},
+        {}, true);
     std::map<Digest, int> rows;
     for (int row = 0; row < taken.rows(); ++row) rows[taken.binary_digest(row, 0)] = row;
     std::vector<std::size_t> others;
-    Columns rest;
+    ClaimColumns rest;
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto mine = rows.find(claims[i].digest);
         if (mine != rows.end()) {
@@ -132,16 +100,11 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (others.empty()) return answers;
     // DANGER: a separate statement, for a snapshot of its own. The conflicting claim may
     // have been committed after the first statement's snapshot.
-    const QueryResult found = transaction.prepared(sql::lease_look,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .integer(registered_.source)
-                                                       .text(context.consumer_group)
-                                                       .text(context.topic)
-                                                       .digests(rest.digests)
-                                                       .small_integers(rest.partitions)
-                                                       .integers(rest.offsets),
-                                                   {}, true);
+    const QueryResult found =
+        transaction.prepared(sql::lease_look,
+                             {registered_.ledger, registered_.source, context.consumer_group,
+                              context.topic, rest.digests, rest.partitions, rest.offsets},
+                             {}, true);
     if (static_cast<std::size_t>(found.rows()) != others.size()) {
         try_again("the conflicting lease was removed during the check");
     }
@@ -155,16 +118,11 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
 
 LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest,
                                   const std::optional<Digest>& fingerprint, bool take_over) {
-    const QueryResult taken = transaction.prepared(sql::lease_claim_request,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .text(token_)
-                                                       .integer(lease_.count())
-                                                       .digest(digest)
-                                                       .optional_digests({&fingerprint, 1})
-                                                       .integer(registered_.source)
-                                                       .boolean(take_over),
-                                                   {}, true);
+    const QueryResult taken =
+        transaction.prepared(sql::lease_claim_request,
+                             {registered_.ledger, token_, lease_.count(), digest,
+                              std::span(&fingerprint, 1), registered_.source, take_over},
+                             {}, true);
     LeaseAnswer answer;
     if (taken.rows() == 1) {
         answer.attempts = static_cast<int>(taken.binary_integer(0, 0));
@@ -174,49 +132,33 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
     Claim claim;
     claim.digest = digest;
     claim.fingerprint = fingerprint;
-    Columns columns;
+    ClaimColumns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().
-    const QueryResult found = transaction.prepared(sql::lease_look,
-                                                   Parameters{}
-                                                       .integer(registered_.ledger)
-                                                       .integer(registered_.source)
-                                                       .text("")
-                                                       .text("")
-                                                       .digests(columns.digests)
-                                                       .small_integers(columns.partitions)
-                                                       .integers(columns.offsets),
-                                                   {}, true);
+    const QueryResult found =
+        transaction.prepared(sql::lease_look,
+                             {registered_.ledger, registered_.source, "", "", columns.digests,
+                              columns.partitions, columns.offsets},
+                             {}, true);
     if (found.rows() != 1) try_again("the conflicting lease was removed during the check");
     return answer_of(found, 0, claim);
 }
 
 void Leases::release_request(Connection& connection, const Digest& digest) {
-    connection.prepared(sql::lease_release_request,
-                        Parameters{}.integer(registered_.ledger).text(token_).digest(digest));
+    connection.prepared(sql::lease_release_request, {registered_.ledger, token_, digest});
 }
 
 std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    return digests_of(
-        connection.prepared(by_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
-                            Parameters{}
-                                .integer(registered_.ledger)
-                                .text(token_)
-                                .integer(lease_.count())
-                                .digests(columns.digests)
-                                .small_integers(columns.tries),
-                            {}, true));
+    return digests_of(connection.prepared(
+        without_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+        {registered_.ledger, token_, lease_.count(), columns.digests, columns.tries}, {}, true));
 }
 
 void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    connection.prepared(by_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
-                        Parameters{}
-                            .integer(registered_.ledger)
-                            .text(token_)
-                            .digests(columns.digests)
-                            .small_integers(columns.tries));
+    connection.prepared(without_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
+                        {registered_.ledger, token_, columns.digests, columns.tries});
 }
 
 std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const LeaseEnd> ends,
@@ -233,23 +175,14 @@ std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const Lea
         reasons.emplace_back(owned.emplace_back(plain(end.reason)));
     }
     return digests_of(
-        transaction.prepared(by_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
-                             Parameters{}
-                                 .integer(registered_.ledger)
-                                 .text(token_)
-                                 .digests(digests)
-                                 .texts(states)
-                                 .small_integers(counted)
-                                 .small_integers(statuses)
-                                 .texts(reasons)
-                                 .boolean(results_kept)
-                                 .digests(passed),
+        transaction.prepared(without_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
+                             {registered_.ledger, token_, digests, states, counted, statuses,
+                              reasons, results_kept, passed},
                              {}, true));
 }
 
 void Leases::count(Transaction& transaction, std::span<const Digest> passed) {
-    transaction.prepared(sql::lease_count,
-                         Parameters{}.integer(registered_.ledger).digests(passed));
+    transaction.prepared(sql::lease_count, {registered_.ledger, passed});
 }
 
 }  // namespace onceward

@@ -1,8 +1,12 @@
 #include "dedup/ledger/ledger.h"
 
+#include <array>
 #include <functional>
 #include <stdexcept>
 
+#include "dedup/claims/log/log_store.h"
+#include "dedup/claims/log/partition_log_store.h"
+#include "dedup/claims/table_store.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -10,21 +14,11 @@ namespace onceward {
 namespace {
 
 std::string to_text(StoreKind store) {
-    switch (store) {
-        case StoreKind::table: return "table";
-        case StoreKind::log: return "log";
-        case StoreKind::lease: return "lease";
-    }
-    return "";
+    constexpr std::array<const char*, 3> names{"table", "log", "lease"};
+    return names.at(static_cast<std::size_t>(store));
 }
 
-std::string to_text(Reach reach) {
-    switch (reach) {
-        case Reach::global: return "global";
-        case Reach::partition: return "partition";
-    }
-    return "";
-}
+std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }
 
 // `feed` writes the row of what feeds it, and answers with that.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
@@ -34,11 +28,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     }
     OwnedTransaction transaction(connection);
     const QueryResult ledger = transaction.query(
-        sql::ledger_register, Parameters{}
-                                  .text(options.name)
-                                  .text(to_text(options.store))
-                                  .text(to_text(options.reach))
-                                  .text(std::to_string(options.retention.count()) + " seconds"));
+        sql::ledger_register, {options.name, to_text(options.store), to_text(options.reach),
+                               std::to_string(options.retention.count()) + " seconds"});
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
     std::string reach(ledger.text(0, 2));
@@ -46,9 +37,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
         ledger.text(0, 1) == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
         // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
         // visible in another order than that of their numbers; later ones see what it is now.
-        transaction.query(sql::log_lock, Parameters{}.integer(registered.ledger));
-        reach = transaction.query(sql::ledger_reach_global, Parameters{}.integer(registered.ledger))
-                    .text(0, 0);
+        transaction.query(sql::log_lock, {registered.ledger});
+        reach = transaction.query(sql::ledger_reach_global, {registered.ledger}).text(0, 0);
     }
     if (ledger.text(0, 1) != to_text(options.store) || reach != to_text(options.reach)) {
         throw std::runtime_error("ledger " + options.name + " is there with store " +
@@ -57,9 +47,9 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
                                  "global: name another ledger");
     }
     registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
-    transaction.query(sql::ledger_begin, Parameters{}.integer(registered.ledger));
+    transaction.query(sql::ledger_begin, {registered.ledger});
     if (options.stores_results) {
-        transaction.query(sql::results_begin, Parameters{}.integer(registered.ledger));
+        transaction.query(sql::results_begin, {registered.ledger});
     }
     transaction.commit();
     return registered;
@@ -70,8 +60,7 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic) {
     return register_with(connection, options, [&](Transaction& transaction, int ledger) {
-        return transaction.query(sql::ledger_feed_register,
-                                 Parameters{}.integer(ledger).text(consumer_group).text(topic));
+        return transaction.query(sql::ledger_feed_register, {ledger, consumer_group, topic});
     });
 }
 
@@ -82,16 +71,31 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
         throw std::invalid_argument("only a log has partitions: write reach: global");
     }
     return register_with(connection, options, [&](Transaction& transaction, int ledger) {
-        return transaction.query(sql::ledger_requests_register,
-                                 Parameters{}.integer(ledger).text(service).text(name).text(
-                                     std::to_string(longest_request.count()) + " milliseconds"));
+        return transaction.query(
+            sql::ledger_requests_register,
+            {ledger, service, name, std::to_string(longest_request.count()) + " milliseconds"});
     });
 }
 
 int fixed_partitions(Connection& connection, int source, int partitions) {
-    const QueryResult fixed = connection.query(sql::ledger_feed_partitions,
-                                               Parameters{}.integer(source).integer(partitions));
+    const QueryResult fixed = connection.query(sql::ledger_feed_partitions, {source, partitions});
     return fixed.rows() == 0 ? partitions : static_cast<int>(fixed.integer(0, 0));
+}
+
+std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
+                                             const RegisteredLedger& registered,
+                                             std::shared_ptr<LogWindows> windows) {
+    const auto [ledger, source] = registered;
+    switch (options.store) {
+        case StoreKind::table: return std::make_unique<TableStore>(ledger, source);
+        case StoreKind::log:
+            if (options.reach == Reach::global) {
+                return std::make_unique<LogStore>(ledger, source, std::move(windows));
+            }
+            return std::make_unique<PartitionLogStore>(ledger, source);
+        case StoreKind::lease: break;
+    }
+    throw std::invalid_argument("a ledger with `store: lease` is no store of claims");
 }
 
 }  // namespace onceward

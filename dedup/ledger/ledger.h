@@ -3,8 +3,10 @@
 // PostgresError, or std::runtime_error where the ledger is there with another store or reach;
 // std::invalid_argument for what cannot be.
 
+#include <memory>
 #include <string>
 
+#include "dedup/claims/log/log_window.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/postgres/connection.h"
 
@@ -33,5 +35,11 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
 // For a ledger with `reach: partition`: how many partitions its topic may have. That is the number
 // that it is asked with first.
 int fixed_partitions(Connection& connection, int source, int partitions);
+
+// Which class implements a ledger's `store` and `reach`. Pure; std::invalid_argument for `lease`,
+// which dedup/leases/leases.h implements. `windows`: the process's, shared by all of its workers.
+std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
+                                             const RegisteredLedger& registered,
+                                             std::shared_ptr<LogWindows> windows);
 
 }  // namespace onceward

@@ -1,7 +1,6 @@
 #include "dedup/message/batch.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "dedup/base/expects.h"
 

@@ -2,9 +2,7 @@
 // What one transaction covers, and the pure rules that make, trim and halve it. No I/O, not
 // thread-safe.
 
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 

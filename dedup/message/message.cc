@@ -1,22 +1,15 @@
 #include "dedup/message/message.h"
 
+#include <array>
 #include <cstring>
 
 namespace onceward {
 
 std::string_view to_text(Rejection::Kind kind) {
-    switch (kind) {
-        case Rejection::Kind::undecodable: return "undecodable";
-        case Rejection::Kind::missing_key: return "missing_key";
-        case Rejection::Kind::invalid_key: return "invalid_key";
-        case Rejection::Kind::tombstone: return "tombstone";
-        case Rejection::Kind::unmappable: return "unmappable";
-        case Rejection::Kind::sink: return "sink";
-        case Rejection::Kind::behind: return "behind";
-        case Rejection::Kind::conflict: return "conflict";
-        case Rejection::Kind::hot_key: return "hot_key";
-    }
-    return "";
+    constexpr std::array<std::string_view, 9> names{"undecodable", "missing_key", "invalid_key",
+                                                    "tombstone",   "unmappable",  "sink",
+                                                    "conflict",    "behind",      "hot_key"};
+    return names.at(static_cast<std::size_t>(kind));
 }
 
 std::string describe(const Rejection& rejection) {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "dedup/base/mutex.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/mutants.h"
 #include "schemas/queries.h"
@@ -55,15 +55,11 @@ std::string without_guards(std::string_view statement) {
 }
 
 std::string without_owner(std::string_view statement, Mutant which) {
-    std::string text(statement);
-    if (!mutant(which)) return text;
+    if (!mutant(which)) return std::string(statement);
     constexpr std::string_view compared = "known.owner_token = $2::uuid";
     // A parameter has to be named, or the server knows no type for it.
     constexpr std::string_view named = "$2::uuid IS NOT NULL";
-    for (std::size_t at = text.find(compared); at != std::string::npos; at = text.find(compared)) {
-        text.replace(at, compared.size(), named);
-    }
-    return text;
+    return replaced(std::string(statement), compared, named);
 }
 
 void remember_fence(const std::string& owner, Offset next_offset) {
@@ -84,7 +80,7 @@ bool select_says_committed(const Connection& lost, const Digest& key) {
     for (int row = 0; row < generations.rows(); ++row) {
         const std::string table(generations.text(row, 4));
         const QueryResult claims = connection.query(explain_statement(generations.text(row, 5)),
-                                                    Parameters{}.digests(keys), {{"table", table}});
+                                                    Parameters{keys}, {{"table", table}});
         if (claims.rows() > 0) return true;
     }
     return false;

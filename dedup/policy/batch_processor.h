@@ -22,8 +22,14 @@ class Connection;
 // rejects.
 class TopicHalted : public std::runtime_error {
   public:
-    TopicHalted(Partition where, Offset at, const std::string& reason)
-        : std::runtime_error(reason), partition(where), offset(at) {}
+    TopicHalted(const Record& record, const std::string& reason)
+        : std::runtime_error(reason), partition(record.partition), offset(record.offset) {}
+    // By the policy, for a message that was rejected.
+    TopicHalted(const Record& record, const Rejection& rejection)
+        : TopicHalted(record,
+                      std::string(rejection.kind == Rejection::Kind::conflict ? "on_conflict"
+                                                                              : "on_reject") +
+                          ": halt, and a message was rejected: " + describe(rejection)) {}
     Partition partition;
     Offset offset;
 };

@@ -48,16 +48,6 @@ bool of_the_user(std::string_view code) {
 
 }  // namespace
 
-std::string_view to_text(FailureAction action) {
-    switch (action) {
-        case FailureAction::retry: return "retry";
-        case FailureAction::reconnect: return "reconnect";
-        case FailureAction::reject: return "reject";
-        case FailureAction::stop: return "stop";
-    }
-    return "";
-}
-
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier) {
     const std::string_view code = diagnosis.sqlstate;
     const std::string_view code_class = code.substr(0, 2);
@@ -102,6 +92,23 @@ bool may_be_about_one(const PostgresError::Diagnosis& diagnosis) {
 
 bool may_pass(std::string_view sqlstate) {
     return sqlstate == "23503" || among(sqlstate.substr(0, 2), users_own) || of_the_user(sqlstate);
+}
+
+FailureAction FailureSeries::met(const PostgresError& error, Origin origin) {
+    ++failures_;
+    repeated_ = error.sqlstate() == sqlstate_ ? repeated_ + 1 : 0;
+    sqlstate_ = error.sqlstate();
+    return classify(error.diagnosis(), origin, repeated_);
+}
+
+void FailureSeries::ended() {
+    sqlstate_.clear();
+    repeated_ = 0;
+    failures_ = 0;
+}
+
+FailureAction meaning_of(const PostgresError& error, Origin origin) {
+    return FailureSeries().met(error, origin);
 }
 
 }  // namespace onceward

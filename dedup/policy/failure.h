@@ -1,9 +1,12 @@
 #pragma once
 // The one place that says what a failure means. Pure; thread-safe.
 
+#include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "dedup/base/backoff.h"
 #include "dedup/postgres/error.h"
 
 namespace onceward {
@@ -14,7 +17,6 @@ enum class FailureAction : std::uint8_t {
     reject,     // a message is at fault: halve until it is alone
     stop,       // the topic pauses, which is logged; the others continue; tried again slowly
 };
-std::string_view to_text(FailureAction action);
 
 // Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints
 // and triggers.
@@ -35,5 +37,40 @@ bool may_be_about_one(const PostgresError::Diagnosis& diagnosis);
 // foreign key whose other row is not there yet (23503). No other rejection passes: a value that
 // does not fit will never fit.
 bool may_pass(std::string_view sqlstate);
+
+// The failures of one piece of work, one after the other: how often the same SQLSTATE came, what
+// the failure means because of that, and how long to pause. A plain value of the thread that does
+// the work. No I/O.
+class FailureSeries {
+  public:
+    // Between tries of a statement, unless the work has reasons of its own.
+    static constexpr Backoff usual{.first = std::chrono::milliseconds(50),
+                                   .longest = std::chrono::milliseconds(2000),
+                                   .least = 0.5};
+    explicit FailureSeries(const Backoff& backoff = usual) : backoff_(backoff) {}
+
+    // Counts the failure and returns what it means.
+    FailureAction met(const PostgresError& error, Origin origin);
+    // The work succeeded, or was given up: the next failure is the first one.
+    void ended();
+    // The SQLSTATE has not come before, as far as repeated() says; the tries still count.
+    void forgive() { repeated_ = 0; }
+
+    // How often the last SQLSTATE came directly before the last failure.
+    int repeated() const { return repeated_; }
+    // Failures since the beginning or the last ended().
+    int failures() const { return failures_; }
+    // With chance; before the next try.
+    std::chrono::milliseconds pause() const { return backoff_.after(failures_, roll()); }
+
+  private:
+    Backoff backoff_;
+    std::string sqlstate_;
+    int repeated_ = 0;
+    int failures_ = 0;
+};
+
+// What a failure of a statement of our own means that is not one of a series.
+FailureAction meaning_of(const PostgresError& error, Origin origin = Origin::ours);
 
 }  // namespace onceward

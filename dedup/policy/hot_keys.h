@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <unordered_map>
 #include <vector>
 

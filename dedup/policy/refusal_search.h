@@ -6,7 +6,6 @@
 // session, used by one thread. Borrows what it is given for one call.
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -3,12 +3,11 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <exception>
 
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
-#include "dedup/postgres/server_refused.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -56,11 +55,6 @@ PostgresError failure(PGconn* connection, const PGresult* result, bool committin
     return PostgresError(std::move(diagnosis), where);
 }
 
-[[noreturn]] void fail(PGconn* connection, const PGresult* result, bool committing,
-                       const std::source_location& where) {
-    throw failure(connection, result, committing, where);
-}
-
 // For use while answers are on their way: nothing is thrown before they are off the line, as what
 // is left of them would be read as the next statement's.
 class Meanwhile {
@@ -105,25 +99,18 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     if (PQstatus(raw()) != CONNECTION_OK) {
         // libpq gives no SQLSTATE for a failed connect; recognising 28* would need its text. All of
         // them are tried again.
-        throw PostgresError({.sqlstate = "",
-                             .message = PQerrorMessage(raw()),
-                             .constraint = {},
-                             .column = {},
-                             .routine = {},
-                             .connection_lost = true});
+        throw PostgresError({.message = PQerrorMessage(raw()), .connection_lost = true});
     }
     PQsetNoticeReceiver(raw(), quiet, nullptr);
     pid_ = PQbackendPID(raw());
     // dedup/server/server_check.h refuses it, and says why
     if (server_version() < oldest_settings) return;
     const auto milliseconds = [](auto value) { return std::to_string(value.count()) + "ms"; };
-    const QueryResult session =
-        query(sql::session_settings, Parameters{}
-                                         .text(milliseconds(options.statement_timeout))
-                                         .text(milliseconds(options.lock_timeout))
-                                         .text(milliseconds(options.idle_in_transaction_timeout))
-                                         .text(milliseconds(options.client_check_interval))
-                                         .text(milliseconds(options.tcp_user_timeout)));
+    const QueryResult session = query(
+        sql::session_settings,
+        {milliseconds(options.statement_timeout), milliseconds(options.lock_timeout),
+         milliseconds(options.idle_in_transaction_timeout),
+         milliseconds(options.client_check_interval), milliseconds(options.tcp_user_timeout)});
     // DANGER: through a pooler the next statement may run in another session, without these limits
     // and under somebody else's prepared statements and locks.
     if (session.integer(0, session.columns() - 1) != pid_) {
@@ -132,32 +119,13 @@ Connection::Connection(const ConnectionOptions& options) : options_(options) {
     }
 }
 
-Connection::~Connection() = default;
-Connection::Connection(Connection&&) noexcept = default;
-Connection& Connection::operator=(Connection&&) noexcept = default;
-
-QueryResult Connection::take(void* raw_result, bool committing, Where where) {
-    QueryResult result(static_cast<pg_result*>(raw_result));
-    const auto* answer = static_cast<const PGresult*>(raw_result);
-    switch (PQresultStatus(answer)) {
-        case PGRES_COMMAND_OK:
-        case PGRES_TUPLES_OK:
-        case PGRES_COPY_IN: return result;
-        case PGRES_EMPTY_QUERY:
-        case PGRES_COPY_OUT:
-        case PGRES_BAD_RESPONSE:
-        case PGRES_NONFATAL_ERROR:
-        case PGRES_FATAL_ERROR:
-        case PGRES_COPY_BOTH:
-        case PGRES_SINGLE_TUPLE:
-        case PGRES_PIPELINE_SYNC:
-        case PGRES_PIPELINE_ABORTED:
-#ifdef LIBPQ_HAS_CHUNK_MODE  // libpq 17 and later
-        case PGRES_TUPLES_CHUNK:
-#endif
-            break;
+QueryResult Connection::take(pg_result* answer, bool committing, Where where) {
+    QueryResult result(answer);
+    const ExecStatusType status = PQresultStatus(answer);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_COPY_IN) {
+        return result;
     }
-    fail(raw(), answer, committing, where);
+    throw failure(raw(), answer, committing, where);
 }
 
 QueryResult Connection::execute(std::string_view sql, Where where) {
@@ -166,7 +134,7 @@ QueryResult Connection::execute(std::string_view sql, Where where) {
 }
 
 QueryResult Connection::commit(const std::function<void()>& meanwhile, Where where) {
-    if (PQsendQuery(raw(), "COMMIT") != 1) fail(raw(), nullptr, true, where);
+    if (PQsendQuery(raw(), "COMMIT") != 1) throw failure(raw(), nullptr, true, where);
     const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
     PGresult* answer = nullptr;
@@ -251,7 +219,7 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
             names.push_back(&prepare(one.sql, one.parameters, one.names, where));
         }
     }
-    if (PQenterPipelineMode(raw()) != 1) fail(raw(), nullptr, false, where);
+    if (PQenterPipelineMode(raw()) != 1) throw failure(raw(), nullptr, false, where);
     auto name = names.begin();
     for (const auto& group : groups) {
         for (const Statement& one : group) {
@@ -259,10 +227,10 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
             if (PQsendQueryPrepared(raw(), (*name++)->c_str(), one.parameters.size(),
                                     view.values.data(), view.lengths.data(), view.formats.data(),
                                     1) != 1) {
-                fail(raw(), nullptr, false, where);
+                throw failure(raw(), nullptr, false, where);
             }
         }
-        if (PQpipelineSync(raw()) != 1) fail(raw(), nullptr, false, where);
+        if (PQpipelineSync(raw()) != 1) throw failure(raw(), nullptr, false, where);
     }
     if (meanwhile) meanwhile();
     std::vector<Answers> answers;
@@ -300,12 +268,12 @@ void Connection::copy_begin(std::string_view sql, const Names& names, Where wher
 
 void Connection::copy_send(std::string_view bytes, Where where) {
     if (PQputCopyData(raw(), bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        fail(raw(), nullptr, false, where);
+        throw failure(raw(), nullptr, false, where);
     }
 }
 
 std::int64_t Connection::copy_end(Where where) {
-    if (PQputCopyEnd(raw(), nullptr) != 1) fail(raw(), nullptr, false, where);
+    if (PQputCopyEnd(raw(), nullptr) != 1) throw failure(raw(), nullptr, false, where);
     PGresult* first = PQgetResult(raw());
     while (PGresult* rest = PQgetResult(raw())) PQclear(rest);
     return take(first, false, where).affected();
@@ -349,7 +317,7 @@ bool Connection::notified(std::chrono::milliseconds wait, Where where) {
     pollfd waiting{PQsocket(raw()), POLLIN, 0};
     if (poll(&waiting, 1, static_cast<int>(wait.count())) <= 0) return false;
     if (PQconsumeInput(raw()) != 1 || PQstatus(raw()) != CONNECTION_OK) {
-        fail(raw(), nullptr, false, where);
+        throw failure(raw(), nullptr, false, where);
     }
     take_all();
     return any;
@@ -357,7 +325,7 @@ bool Connection::notified(std::chrono::milliseconds wait, Where where) {
 
 std::string Connection::quote_identifier(std::string_view name) const {
     char* quoted = PQescapeIdentifier(connection_.get(), name.data(), name.size());
-    if (quoted == nullptr) fail(connection_.get(), nullptr, false, Where::current());
+    if (quoted == nullptr) throw failure(connection_.get(), nullptr, false, Where::current());
     std::string text(quoted);
     PQfreemem(quoted);
     return text;
@@ -372,19 +340,13 @@ std::string Connection::expand(std::string_view sql, const Names& names) const {
         if (open == std::string_view::npos) break;
         const std::size_t close = sql.find('}', open);
         const std::string_view name = sql.substr(open + 1, close - open - 1);
-        bool known = false;
+        const auto known = std::ranges::find(names, name, &Names::value_type::first);
         if (name == "schema") {
             text += options_.schema;
-            known = true;
-        }
-        for (const auto& [key, value] : names) {
-            if (key == name) {
-                text += value;
-                known = true;
-            }
-        }
-        // A brace that names nothing of ours is the statement's own (a JSON or array literal).
-        if (!known) {
+        } else if (known != names.end()) {
+            text += known->second;
+        } else {
+            // A brace that names nothing of ours is the statement's own (a JSON or array literal).
             text.append("{").append(name).append(close == std::string_view::npos ? "" : "}");
         }
         if (close == std::string_view::npos) break;

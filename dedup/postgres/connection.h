@@ -19,8 +19,7 @@
 
 #include "dedup/base/secret.h"
 #include "dedup/postgres/error.h"
-#include "dedup/postgres/parameters.h"
-#include "dedup/postgres/query_result.h"
+#include "dedup/postgres/values.h"
 
 struct pg_conn;
 
@@ -53,9 +52,6 @@ class Connection {
   public:
     // Opens the session and sets its limits. Throws PostgresError; ServerRefused for a pooler.
     explicit Connection(const ConnectionOptions& options);
-    ~Connection();
-    Connection(Connection&&) noexcept;
-    Connection& operator=(Connection&&) noexcept;
 
     using Where = std::source_location;
     // One or more statements without parameters; the last one's result.
@@ -86,13 +82,6 @@ class Connection {
         std::vector<QueryResult> results;
         std::optional<PostgresError> error;
     };
-    // The same for many groups in one round trip. The statements of a group after the one that
-    // fails do not run; the next group does, in a failed transaction. Throws only if the session
-    // fails. REQUIRES: in a transaction. DANGER: `meanwhile` must not throw. The answers would stay
-    // unread, and the next statement would get them as its own.
-    std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
-                                 const std::function<void()>& meanwhile = {},
-                                 Where where = Where::current());
     // Forgets prepared statements, so that those of dropped tables do not accumulate.
     void forget_prepared(Where where = Where::current());
     std::size_t prepared_statements() const { return prepared_.size(); }
@@ -119,7 +108,14 @@ class Connection {
     pg_conn* raw() { return connection_.get(); }
 
   private:
-    QueryResult take(void* raw_result, bool committing, Where where);
+    QueryResult take(pg_result* answer, bool committing, Where where);
+    // As pipelined(), for many groups in one round trip. The statements of a group after the one
+    // that fails do not run; the next group does, in a failed transaction. Throws only if the
+    // session fails. REQUIRES: in a transaction. DANGER: `meanwhile` must not throw. The answers
+    // would stay unread, and the next statement would get them as its own.
+    std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
+                                 const std::function<void()>& meanwhile = {},
+                                 Where where = Where::current());
     Answers take_group(std::size_t statements, Where where);
     struct Finish {
         void operator()(pg_conn* connection) const;

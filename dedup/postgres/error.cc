@@ -1,6 +1,6 @@
 #include "dedup/postgres/error.h"
 
-#include "dedup/base/source_place.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -52,9 +52,7 @@ std::string PostgresError::summary() const {
 }
 
 void try_again(const char* why, const std::source_location& where) {
-    throw PostgresError(
-        {.sqlstate = "40001", .message = why, .constraint = {}, .column = {}, .routine = {}},
-        where);
+    throw PostgresError({.sqlstate = "40001", .message = why}, where);
 }
 
 }  // namespace onceward

@@ -43,4 +43,11 @@ class PostgresError : public std::runtime_error {
 [[noreturn]] void try_again(const char* why,
                             const std::source_location& where = std::source_location::current());
 
+// The server is up and would break the guarantee. The text says what to change; another try does
+// not help by itself.
+class ServerRefused : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 }  // namespace onceward

@@ -28,6 +28,10 @@ std::vector<QueryResult> Transaction::pipelined(std::vector<Connection::Statemen
     return results;
 }
 
+void Transaction::limit_lock_wait(std::chrono::milliseconds longest) {
+    query(sql::retention_lock_timeout, {std::to_string(longest.count()) + "ms"});
+}
+
 void Transaction::commit_now(const std::function<void()>& meanwhile, Where where) {
     const QueryResult result = connection_.commit(meanwhile, where);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
@@ -35,10 +39,7 @@ void Transaction::commit_now(const std::function<void()>& meanwhile, Where where
     if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {
         throw PostgresError({.sqlstate = "25P02",
                              .message = "COMMIT was answered with ROLLBACK: an error inside the "
-                                        "transaction was swallowed",
-                             .constraint = {},
-                             .column = {},
-                             .routine = {}},
+                                        "transaction was swallowed"},
                             where);
     }
 }

@@ -36,6 +36,8 @@ class Transaction {
         connection_.copy_send(bytes, where);
     }
     std::int64_t copy_end(Where where = Where::current()) { return connection_.copy_end(where); }
+    // For the rest of the transaction, in place of the session's.
+    void limit_lock_wait(std::chrono::milliseconds longest);
     // The session, for quoting and catalog look-ups inside this transaction.
     Connection& connection() { return connection_; }
 

@@ -56,9 +56,7 @@ void ResultReplay::begin() {
     store_.begin();
 }
 
-void ResultReplay::take(Sink& sink, std::span<const Message* const> fresh) {
-    if (fresh.empty()) return;
-    std::vector<MessageResult> taken = sink.take_results();
+void ResultReplay::take(std::vector<MessageResult> taken, std::span<const Message* const> fresh) {
     if (taken.empty()) return;
     if (taken.size() != fresh.size()) {
         throw SinkMismatch("the sink gave " + std::to_string(taken.size()) + " results for " +
@@ -70,11 +68,10 @@ void ResultReplay::take(Sink& sink, std::span<const Message* const> fresh) {
         std::optional<MessageResult> kept = storable(std::move(result), options_.limits);
         if (!kept) {
             // A data exception, so that halving finds this message and the dead letters get it.
-            PostgresError::Diagnosis diagnosis;
-            diagnosis.sqlstate = "54000";
-            diagnosis.message = "the message's result, with a body of " + std::to_string(bytes) +
-                                " bytes, is above results.max_bytes";
-            throw PostgresError(std::move(diagnosis));
+            throw PostgresError({.sqlstate = "54000",
+                                 .message = "the message's result, with a body of " +
+                                            std::to_string(bytes) +
+                                            " bytes, is above results.max_bytes"});
         }
         results_.push_back(std::move(*kept));
     }

@@ -4,17 +4,39 @@
 // thread; borrows the store and the replies. Failures are PostgresErrors, and SinkMismatch where a
 // sink answers for another number of messages than it was given.
 
-#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "dedup/message/digest.h"
 #include "dedup/message/message.h"
-#include "dedup/results/replies.h"
+#include "dedup/postgres/transaction.h"
 #include "dedup/results/result_store.h"
 #include "dedup/sink/sink.h"
 
 namespace onceward {
+
+// Answers to messages, on their way to a topic of replies: written in the transaction of the
+// messages that they answer, and sent by the class that implements this. Used by the writer's
+// thread; failures are PostgresErrors.
+struct Reply {
+    std::string topic;
+    std::optional<std::string> key;  // of the record; replies of one key stay in their order
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+    Digest id;  // the same whenever the same message is answered again
+    // The tenant of the key; nullopt if keys have none. Erasing a tenant also deletes replies that
+    // were not sent yet.
+    std::optional<std::string> tenant = {};
+};
+
+class Replies {
+  public:
+    virtual ~Replies() = default;
+    virtual void write(Transaction& transaction, std::span<const Reply> replies) = 0;
+};
 
 // What a topic's requests are answered with.
 struct ReplyOptions {
@@ -51,7 +73,11 @@ class ResultReplay {
     void begin();
     // The sink's results of these messages, which it has just written. One that is too large is a
     // data error (54000) where the policy is to reject it.
-    void take(Sink& sink, std::span<const Message* const> fresh);
+    void take(Sink& sink, std::span<const Message* const> fresh) {
+        if (!fresh.empty()) take(sink.take_results(), fresh);
+    }
+    // The same for results that the caller has; none if `results` is empty.
+    void take(std::vector<MessageResult> results, std::span<const Message* const> fresh);
     // Stores them; replies to these messages and to the duplicates.
     void store(Transaction& transaction, std::span<const Message* const> fresh,
                std::span<const Message* const> duplicates);

@@ -1,6 +1,7 @@
 #include "dedup/results/result_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 
@@ -14,14 +15,45 @@ MessageResult::Kind kind_of(std::string_view text) {
                                                         : MessageResult::Kind::done;
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-    for (std::size_t at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + with.size())) {
-        text.replace(at, what.size(), with);
+}  // namespace
+
+// With what the containers take for an entry and a header, about.
+std::size_t ResultCache::bytes_of(const Entry& entry) {
+    std::size_t bytes = sizeof(Item) + 96 + entry.result.body.size();
+    for (const auto& [name, value] : entry.result.headers) {
+        bytes += 64 + name.size() + value.size();
     }
+    return bytes;
 }
 
-}  // namespace
+const ResultCache::Entry* ResultCache::find(const Digest& digest) {
+    const auto place = places_.find(digest);
+    if (place == places_.end()) return nullptr;
+    items_.splice(items_.begin(), items_, place->second);
+    return &place->second->second;
+}
+
+void ResultCache::erase(std::list<Item>::iterator item) {
+    bytes_ -= bytes_of(item->second);
+    places_.erase(item->first);
+    items_.erase(item);
+}
+
+void ResultCache::put(const Digest& digest, Entry entry) {
+    if (const auto known = places_.find(digest); known != places_.end()) erase(known->second);
+    const std::size_t bytes = bytes_of(entry);
+    if (bytes > most_bytes_) return;
+    while (bytes_ + bytes > most_bytes_) erase(std::prev(items_.end()));
+    items_.emplace_front(digest, std::move(entry));
+    places_.emplace(digest, items_.begin());
+    bytes_ += bytes;
+}
+
+void ResultCache::clear() {
+    places_.clear();
+    items_.clear();
+    bytes_ = 0;
+}
 
 bool ResultStore::State::lists(std::int64_t generation) const {
     return std::ranges::find(generations, generation) != generations.end();
@@ -36,8 +68,7 @@ void ResultStore::begin() {
 }
 
 ResultStore::State ResultStore::look(Connection& connection) {
-    const QueryResult rows =
-        connection.prepared(sql::results_state, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult rows = connection.prepared(sql::results_state, {ledger_}, {}, true);
     State state;
     for (int row = 0; row < rows.rows(); ++row) {
         state.generations.push_back(rows.binary_integer(row, 0));
@@ -64,7 +95,7 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
     // sealed between this read and the COMMIT, its results would be dropped before the keys that
     // they belong to, and an erasure of a tenant would miss what is not committed yet.
     if (store_ == StoreKind::lease) {
-        transaction.prepared(sql::claims_lock_shared, Parameters{}.integer(ledger_));
+        transaction.prepared(sql::claims_lock_shared, {ledger_});
     }
     const State state = look(transaction.connection());
     if (!state.open) {
@@ -93,9 +124,7 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
     const std::string ledger = std::to_string(ledger_);
     const std::string generation = std::to_string(*state.open);
     transaction.prepared(sql::results_insert,
-                         Parameters{}
-                             .digests(digests)
-                             .optional_digests(attempts)
+                         Parameters{digests, attempts}
                              .byte_strings(tenants)
                              .texts(kinds)
                              .small_integers(statuses)
@@ -113,14 +142,13 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
     std::string statement;
     for (const std::int64_t generation : state.generations) {
         if (!statement.empty()) statement += " UNION ALL ";
-        std::string part(sql::results_probe);
-        replace_all(part, "{generation}", std::to_string(generation));
-        statement += part;
+        statement +=
+            replaced(std::string(sql::results_probe), "{generation}", std::to_string(generation));
     }
     try {
         const std::string ledger = std::to_string(ledger_);
-        const QueryResult rows = connection.prepared(statement, Parameters{}.digests(digests),
-                                                     {{"ledger", ledger}}, true);
+        const QueryResult rows =
+            connection.prepared(statement, {digests}, {{"ledger", ledger}}, true);
         for (int row = 0; row < rows.rows(); ++row) {
             Row& read = found.emplace_back();
             read.place = static_cast<std::size_t>(rows.binary_integer(row, 0) - 1);
@@ -187,8 +215,7 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
 Settlement ResultStore::settle(Transaction& transaction) {
     if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
     // DANGER: after the claims' settle(), which holds the ledger's lock by now.
-    const QueryResult open =
-        transaction.prepared(sql::results_open, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult open = transaction.prepared(sql::results_open, {ledger_}, {}, true);
     const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;
     return same ? Settlement::settled : Settlement::again;
 }

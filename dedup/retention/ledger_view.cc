@@ -1,9 +1,9 @@
 #include "dedup/retention/ledger_view.h"
 
 #include <algorithm>
+#include <array>
 
 #include "dedup/base/expects.h"
-#include "dedup/retention/retention_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -38,8 +38,7 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
 
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group) {
-    const QueryResult rows =
-        connection.query(sql::ledger_sizes, Parameters{}.optional_text(name).optional_text(group));
+    const QueryResult rows = connection.query(sql::ledger_sizes, {name, group});
     std::vector<LedgerView> ledgers;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -80,8 +79,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
 }
 
 std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {
-    const QueryResult rows =
-        connection.query(sql::retention_holders, Parameters{}.integer(ledger).integer(limit));
+    const QueryResult rows = connection.query(sql::retention_holders, {ledger, limit});
     std::vector<RetentionHolder> holders;
     for (int row = 0; row < rows.rows(); ++row) {
         RetentionHolder holder;
@@ -97,6 +95,33 @@ std::vector<RetentionHolder> retention_holders(Connection& connection, int ledge
         holders.push_back(std::move(holder));
     }
     return holders;
+}
+
+std::string_view to_text(Rotation rotation) {
+    constexpr std::array<std::string_view, 3> names{"keep", "by_age", "by_size"};
+    return names.at(static_cast<std::size_t>(rotation));
+}
+
+std::int64_t estimated_claims(std::int64_t bytes, StoreKind store) {
+    constexpr std::int64_t log_bytes = 17;
+    if (store == StoreKind::log) return bytes / log_bytes;
+    constexpr std::int64_t page_bytes = 8192;
+    constexpr std::int64_t page_header_bytes = 24;
+    constexpr std::int64_t row_bytes = 64 + 4;
+    return bytes / page_bytes * ((page_bytes - page_header_bytes) / row_bytes);
+}
+
+Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options) {
+    if (current.claims == 0) return Rotation::keep;
+    if (current.claims >= options.rotate_claims) return Rotation::by_size;
+    if (current.age >= options.rotate_after) return Rotation::by_age;
+    return Rotation::keep;
+}
+
+bool within(const DailyHours& hours, std::chrono::minutes of_day) {
+    const bool begun = of_day >= hours.begin;
+    const bool open = of_day < hours.end;
+    return hours.begin < hours.end ? begun && open : begun || open;
 }
 
 }  // namespace onceward

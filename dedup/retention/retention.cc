@@ -1,14 +1,12 @@
 #include "dedup/retention/retention.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/ledger_view.h"
-#include "dedup/retention/retention_rules.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -45,29 +43,166 @@ class Leadership {
     bool held() const { return held_; }
 
   private:
-    Parameters key() const { return Parameters{}.text(std::to_string(ledger_)); }
+    Parameters key() const { return Parameters{std::to_string(ledger_)}; }
     Connection& connection_;
     int ledger_;
     bool held_ = false;
 };
 
-// One short transaction with a lock_timeout of its own; false where a lock was not to be had in
-// time.
-template <class Work>
-bool in_short_transaction(Connection& connection, std::chrono::milliseconds lock_timeout,
-                          Work work) {
-    try {
-        OwnedTransaction transaction(connection);
-        transaction.query(sql::retention_lock_timeout,
-                          Parameters{}.text(std::to_string(lock_timeout.count()) + "ms"));
-        work(transaction);
-        transaction.commit();
-        return true;
-    } catch (const PostgresError& error) {
-        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
-        return false;
+// One pass over a ledger, in several short transactions.
+struct Pass {
+    Connection& connection;
+    const LedgerOptions& ledger;
+    int number;
+    const RetentionOptions& job;
+    std::chrono::steady_clock::time_point& next_warning;
+    RetentionReport report{.looked = true};
+
+    RetentionReport run() {
+        rotate();
+        expire();
+        seal();
+        return report;
     }
-}
+
+    // False where a lock was not to be had in time.
+    template <class Work>
+    bool unless_busy(Work work) {
+        try {
+            work();
+            return true;
+        } catch (const PostgresError& error) {
+            if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+            report.busy = true;
+            return false;
+        }
+    }
+
+    // With a lock_timeout of its own.
+    template <class Work>
+    bool in_short_transaction(Work work) {
+        return unless_busy([&] {
+            OwnedTransaction transaction(connection);
+            transaction.limit_lock_wait(job.lock_timeout);
+            work(transaction);
+            transaction.commit();
+        });
+    }
+
+    void rotate() {
+        const QueryResult state = connection.query(sql::retention_state, {number});
+        if (state.rows() == 0) return;
+        const ClaimCount count = count_claims(connection, number, state.integer(0, 0),
+                                              state.integer(0, 2), ledger.store);
+        const CurrentGeneration current{
+            state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), count.claims};
+        const Rotation due = rotation_due(current, ledger);
+        if (due == Rotation::keep) return;
+        report.rotated = in_short_transaction([&](Transaction& transaction) {
+            transaction.query(sql::retention_rotate, {number, current.generation});
+        });
+        if (report.rotated) {
+            log_info("ledger.rotated",
+                     {{"ledger", ledger.name},
+                      {"sealed", current.generation},
+                      {"because", to_text(due)},
+                      {count.counted ? "claims" : "claims_estimated", count.claims}});
+        }
+    }
+
+    // Last, because it takes its time.
+    void seal() {
+        if (ledger.store != StoreKind::log) return;
+        unless_busy([&] {
+            SealingOptions sealing = job.sealing;
+            sealing.lock_timeout = job.lock_timeout;
+            const SealingReport done = seal_oldest(connection, number, sealing);
+            report.sealed = done.sealed;
+            // DANGER: in transactions after the one that published, as with what has expired.
+            drop_sealed_logs(connection, number, sealing);
+            if (!done.sealed) return;
+            log_info("ledger.sealed", {{"ledger", ledger.name},
+                                       {"generation", done.generation},
+                                       {"claims", done.claims}});
+        });
+    }
+
+    void expire() {
+        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
+        const QueryResult state = connection.query(sql::retention_state, {number});
+        const bool known = state.rows() == 1;
+        const bool expired = known && state.integer(0, 3) > 0;
+        const bool leases_expired = known && state.integer(0, 6) > 0;
+        const bool may_purge =
+            !ledger.purge_hours ||
+            (known && within(*ledger.purge_hours, std::chrono::minutes(state.integer(0, 5))));
+        report.waits_for_hours = (expired || leases_expired) && !may_purge;
+        // Ask for the lock only if something has expired: everybody queues while somebody waits for
+        // it.
+        if (expired && may_purge) {
+            const bool done = in_short_transaction([&](Transaction& transaction) {
+                report.unlisted = transaction.query(sql::retention_unlist, {number}).rows();
+            });
+            if (!done) report.unlisted = 0;
+        }
+        const auto overdue = std::max(ledger.rotate_after, std::chrono::milliseconds(3'600'000));
+        report.held_back =
+            known && !expired && !leases_expired && state.integer(0, 4) > overdue.count();
+        if (report.held_back) warn_of_holders();
+        // DANGER: the tables go in transactions after the one that unlisted them. A transaction
+        // that has read one of them and waits for the ledger's lock would deadlock with a DROP
+        // under that lock.
+        if (may_purge) {
+            drop_unlisted();
+            delete_leases();
+        }
+        if (report.unlisted > 0 || report.dropped > 0) {
+            log_info("ledger.expired", {{"ledger", ledger.name},
+                                        {"generations", report.unlisted},
+                                        {"tables_dropped", report.dropped}});
+        }
+    }
+
+    void drop_unlisted() {
+        const QueryResult unlisted =
+            connection.query(sql::retention_orphans, {number, drops_in_one_look});
+        for (int row = 0; row < unlisted.rows(); ++row) {
+            bool dropped = false;
+            const bool done = in_short_transaction([&](Transaction& transaction) {
+                dropped = transaction.query(sql::retention_drop, {number, unlisted.integer(row, 0)})
+                              .boolean(0, 0);
+            });
+            report.dropped += done && dropped ? 1 : 0;
+        }
+    }
+
+    // Rows that are updated in place are in no generation that could be dropped.
+    void delete_leases() {
+        if (ledger.store != StoreKind::lease) return;
+        for (int step = 0; step < steps_in_one_look; ++step) {
+            const std::int64_t gone =
+                connection.query(sql::retention_leases, {number, leases_in_one_step}).integer(0, 0);
+            report.leases += gone;
+            if (gone < leases_in_one_step) break;
+        }
+        if (report.leases > 0) {
+            log_info("ledger.expired", {{"ledger", ledger.name}, {"leases", report.leases}});
+        }
+    }
+
+    void warn_of_holders() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_warning) return;
+        next_warning = now + std::chrono::minutes(10);
+        for (const RetentionHolder& holder : retention_holders(connection, number, 5)) {
+            log_warning("ledger.held_back", {{"ledger", ledger.name},
+                                             {"group", holder.name()},
+                                             {"topic", holder.topic},
+                                             {"partition", holder.partition},
+                                             {"watermark", holder.watermark.value_or("none")}});
+        }
+    }
+};
 
 }  // namespace
 
@@ -76,153 +211,12 @@ RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(option
 }
 
 RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
-    RetentionReport report;
-    const QueryResult known =
-        connection.query(sql::retention_ledger, Parameters{}.text(options.name));
-    if (known.rows() == 0) return report;
+    const QueryResult known = connection.query(sql::retention_ledger, {options.name});
+    if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
     const Leadership leadership(connection, ledger);
-    if (!leadership.held()) return report;
-    report.looked = true;
-    rotate(connection, options, ledger, report);
-    expire(connection, options, ledger, report);
-    seal(connection, options, ledger, report);
-    return report;
-}
-
-void RetentionJob::rotate(Connection& connection, const LedgerOptions& options, int ledger,
-                          RetentionReport& report) {
-    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
-    if (state.rows() == 0) return;
-    const ClaimCount count =
-        count_claims(connection, ledger, state.integer(0, 0), state.integer(0, 2), options.store);
-    const CurrentGeneration current{state.integer(0, 0),
-                                    std::chrono::milliseconds(state.integer(0, 1)), count.claims};
-    const Rotation due = rotation_due(current, options);
-    if (due == Rotation::keep) return;
-    report.rotated =
-        in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-            transaction.query(sql::retention_rotate,
-                              Parameters{}.integer(ledger).integer(current.generation));
-        });
-    report.busy = report.busy || !report.rotated;
-    if (report.rotated) {
-        log_info("ledger.rotated", {{"ledger", options.name},
-                                    {"sealed", current.generation},
-                                    {"because", to_text(due)},
-                                    {count.counted ? "claims" : "claims_estimated", count.claims}});
-    }
-}
-
-// Last, because it takes its time.
-void RetentionJob::seal(Connection& connection, const LedgerOptions& options, int ledger,
-                        RetentionReport& report) {
-    if (options.store != StoreKind::log) return;
-    try {
-        SealingOptions sealing = options_.sealing;
-        sealing.lock_timeout = options_.lock_timeout;
-        const SealingReport done = seal_oldest(connection, ledger, sealing);
-        report.sealed = done.sealed;
-        // DANGER: in transactions after the one that published, as with what has expired.
-        drop_sealed_logs(connection, ledger, sealing);
-        if (!done.sealed) return;
-        log_info(
-            "ledger.sealed",
-            {{"ledger", options.name}, {"generation", done.generation}, {"claims", done.claims}});
-    } catch (const PostgresError& error) {
-        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
-        report.busy = true;
-    }
-}
-
-void RetentionJob::expire(Connection& connection, const LedgerOptions& options, int ledger,
-                          RetentionReport& report) {
-    if constexpr (mutants_built) {
-        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
-    }
-    const QueryResult state = connection.query(sql::retention_state, Parameters{}.integer(ledger));
-    const bool known = state.rows() == 1;
-    const bool expired = known && state.integer(0, 3) > 0;
-    const bool leases_expired = known && state.integer(0, 6) > 0;
-    const bool may_purge =
-        !options.purge_hours ||
-        (known && within(*options.purge_hours, std::chrono::minutes(state.integer(0, 5))));
-    report.waits_for_hours = (expired || leases_expired) && !may_purge;
-    // Ask for the lock only if something has expired: everybody queues while somebody waits for it.
-    if (expired && may_purge) {
-        const bool done =
-            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-                report.unlisted =
-                    transaction.query(sql::retention_unlist, Parameters{}.integer(ledger)).rows();
-            });
-        if (!done) report.unlisted = 0;
-        report.busy = report.busy || !done;
-    }
-    const auto overdue = std::max(options.rotate_after, std::chrono::milliseconds(3'600'000));
-    report.held_back =
-        known && !expired && !leases_expired && state.integer(0, 4) > overdue.count();
-    if (report.held_back) warn_of_holders(connection, options, ledger);
-    // DANGER: the tables go in transactions after the one that unlisted them. A transaction that
-    // has read one of them and waits for the ledger's lock would deadlock with a DROP under that
-    // lock.
-    if (may_purge) {
-        drop_unlisted(connection, ledger, report);
-        delete_leases(connection, options, ledger, report);
-    }
-    if (report.unlisted > 0 || report.dropped > 0) {
-        log_info("ledger.expired", {{"ledger", options.name},
-                                    {"generations", report.unlisted},
-                                    {"tables_dropped", report.dropped}});
-    }
-}
-
-void RetentionJob::drop_unlisted(Connection& connection, int ledger, RetentionReport& report) {
-    const QueryResult unlisted = connection.query(
-        sql::retention_orphans, Parameters{}.integer(ledger).integer(drops_in_one_look));
-    for (int row = 0; row < unlisted.rows(); ++row) {
-        bool dropped = false;
-        const bool done =
-            in_short_transaction(connection, options_.lock_timeout, [&](Transaction& transaction) {
-                dropped = transaction
-                              .query(sql::retention_drop,
-                                     Parameters{}.integer(ledger).integer(unlisted.integer(row, 0)))
-                              .boolean(0, 0);
-            });
-        report.busy = report.busy || !done;
-        report.dropped += done && dropped ? 1 : 0;
-    }
-}
-
-// Rows that are updated in place are in no generation that could be dropped.
-void RetentionJob::delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
-                                 RetentionReport& report) {
-    if (options.store != StoreKind::lease) return;
-    for (int step = 0; step < steps_in_one_look; ++step) {
-        const std::int64_t gone =
-            connection
-                .query(sql::retention_leases,
-                       Parameters{}.integer(ledger).integer(leases_in_one_step))
-                .integer(0, 0);
-        report.leases += gone;
-        if (gone < leases_in_one_step) break;
-    }
-    if (report.leases > 0) {
-        log_info("ledger.expired", {{"ledger", options.name}, {"leases", report.leases}});
-    }
-}
-
-void RetentionJob::warn_of_holders(Connection& connection, const LedgerOptions& options,
-                                   int ledger) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_warning_) return;
-    next_warning_ = now + std::chrono::minutes(10);
-    for (const RetentionHolder& holder : retention_holders(connection, ledger, 5)) {
-        log_warning("ledger.held_back", {{"ledger", options.name},
-                                         {"group", holder.name()},
-                                         {"topic", holder.topic},
-                                         {"partition", holder.partition},
-                                         {"watermark", holder.watermark.value_or("none")}});
-    }
+    if (!leadership.held()) return {};
+    return Pass{connection, options, ledger, options_, next_warning_}.run();
 }
 
 RetentionCounts RetentionJob::counts() const {
@@ -297,8 +291,7 @@ void RetentionJob::run(std::stop_token stop) {
     const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
     ServerSession session(
         {.connection = options_.connection, .set_up = [idle](Connection& connection) {
-             connection.query(sql::retention_session,
-                              Parameters{}.text(std::to_string(idle.count()) + "ms"));
+             connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
          }});
     while (!stop.stop_requested()) {
         look_at_all(session);

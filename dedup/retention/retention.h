@@ -6,17 +6,33 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger_options.h"
-#include "dedup/retention/retention_counts.h"
 #include "dedup/retention/sealing.h"
 #include "dedup/server/server_session.h"
 
 namespace onceward {
+
+// What a process's retention job has done since it began. Plain values.
+struct RetentionCounts {
+    std::int64_t runs = 0;  // passes over all ledgers, failed ones included
+    std::int64_t failures = 0;
+    // Looks that failed, by the ledger's name.
+    std::map<std::string, std::int64_t> failed_ledgers{};
+    std::int64_t busy = 0;     // passes over a ledger that did not get a lock in time
+    std::int64_t rotated = 0;  // generations
+    std::int64_t sealed = 0;   // generations of logs that became segments
+    std::int64_t expired = 0;  // generations
+    std::int64_t leases = 0;   // ended ones that were deleted
+    double seconds = 0;        // that the runs took
+    std::optional<std::chrono::system_clock::time_point> last_success;
+};
 
 struct RetentionOptions {
     ConnectionOptions connection;
@@ -60,16 +76,6 @@ class RetentionJob {
     bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
     void look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
-    void rotate(Connection& connection, const LedgerOptions& options, int ledger,
-                RetentionReport& report);
-    void seal(Connection& connection, const LedgerOptions& options, int ledger,
-              RetentionReport& report);
-    void expire(Connection& connection, const LedgerOptions& options, int ledger,
-                RetentionReport& report);
-    void drop_unlisted(Connection& connection, int ledger, RetentionReport& report);
-    void delete_leases(Connection& connection, const LedgerOptions& options, int ledger,
-                       RetentionReport& report);
-    void warn_of_holders(Connection& connection, const LedgerOptions& options, int ledger);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};
     mutable Mutex mutex_;

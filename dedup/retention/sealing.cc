@@ -19,11 +19,6 @@ constexpr std::int64_t batches_at_once = 256;
 constexpr std::size_t claims_at_once = 100'000;
 constexpr std::string_view lock_not_available = "55P03";
 
-void limit_lock_wait(Transaction& transaction, const SealingOptions& options) {
-    transaction.query(sql::retention_lock_timeout,
-                      Parameters{}.text(std::to_string(options.lock_timeout.count()) + "ms"));
-}
-
 class Sealing {
   public:
     Sealing(Connection& connection, int ledger, std::int64_t generation, bool by_partition,
@@ -61,7 +56,7 @@ class Sealing {
     // False: the generation went meanwhile, or a claim in it.
     bool publish(std::int64_t evictions) {
         OwnedTransaction transaction(connection_);
-        limit_lock_wait(transaction, options_);
+        transaction.limit_lock_wait(options_.lock_timeout);
         transaction.query(sql::segment_copy_batches, {}, names_.names());
         if (!publish(transaction, evictions).boolean(0, 0)) return false;
         transaction.commit();
@@ -74,7 +69,7 @@ class Sealing {
         OwnedTransaction transaction(connection_);
         const QueryResult row =
             transaction.query(by_partition_ ? sql::segment_begin_of_partitions : sql::segment_begin,
-                              Parameters{}.integer(ledger_).integer(generation_));
+                              {ledger_, generation_});
         std::optional<std::int64_t> evictions;
         if (!row.is_null(0, 0)) evictions = row.integer(0, 0);
         transaction.commit();
@@ -108,8 +103,7 @@ class Sealing {
         std::int64_t last = 0;
         while (true) {
             const QueryResult page = connection_.prepared(
-                sql::segment_read, Parameters{}.integer(last).integer(batches_at_once),
-                names_.names(), true);
+                sql::segment_read, {last, batches_at_once}, names_.names(), true);
             for (int row = 0; row < page.rows(); ++row) {
                 last = page.binary_integer(row, 0);
                 take(page, row, filters, claims);
@@ -174,7 +168,7 @@ class Sealing {
                 claims = claims.subspan(1);
             }
             transaction.query(sql::segment_filter_insert,
-                              Parameters{}.integer(filter).bytes(FuseFilter(digests).stored()),
+                              Parameters{filter}.bytes(FuseFilter(digests).stored()),
                               names_.names());
         }
     }
@@ -185,11 +179,9 @@ class Sealing {
     }
 
     QueryResult publish(Transaction& transaction, std::int64_t evictions) const {
-        Parameters parameters;
-        parameters.integer(ledger_).integer(generation_).integer(evictions);
         if (!by_partition_) {
-            parameters.integer(written_).integer(parts_.front().shard_bits);
-            return transaction.query(sql::segment_publish, parameters);
+            return transaction.query(sql::segment_publish, {ledger_, generation_, evictions,
+                                                            written_, parts_.front().shard_bits});
         }
         std::vector<std::int32_t> sources, partitions, bits, filters;
         std::vector<std::int64_t> claims;
@@ -200,9 +192,9 @@ class Sealing {
             bits.push_back(part.shard_bits);
             filters.push_back(part.first_filter);
         }
-        parameters.small_integers(sources).small_integers(partitions).integers(claims);
-        parameters.small_integers(bits).small_integers(filters);
-        return transaction.query(sql::segment_publish_of_partitions, parameters);
+        return transaction.query(
+            sql::segment_publish_of_partitions,
+            {ledger_, generation_, evictions, sources, partitions, claims, bits, filters});
     }
 
     Connection& connection_;
@@ -221,21 +213,19 @@ class Sealing {
 }  // namespace
 
 SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options) {
-    const QueryResult oldest = connection.query(sql::segment_due, Parameters{}.integer(ledger));
+    const QueryResult oldest = connection.query(sql::segment_due, {ledger});
     if (oldest.rows() == 0) return {};
     return Sealing(connection, ledger, oldest.integer(0, 0), oldest.boolean(0, 1), options).run();
 }
 
 int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& options) {
     int dropped = 0;
-    const QueryResult logs = connection.query(sql::segment_logs_left, Parameters{}.integer(ledger));
+    const QueryResult logs = connection.query(sql::segment_logs_left, {ledger});
     for (int row = 0; row < logs.rows(); ++row) {
         OwnedTransaction transaction(connection);
-        limit_lock_wait(transaction, options);
-        dropped += transaction
-                       .query(sql::segment_drop_log,
-                              Parameters{}.integer(ledger).integer(logs.integer(row, 0)))
-                       .boolean(0, 0);
+        transaction.limit_lock_wait(options.lock_timeout);
+        dropped +=
+            transaction.query(sql::segment_drop_log, {ledger, logs.integer(row, 0)}).boolean(0, 0);
         transaction.commit();
     }
     return dropped;

@@ -1,15 +1,16 @@
 #pragma once
 // How far a partition has been read, in the log's time: a sample is the database's clock, and then
 // the end of the log. When the fence has reached that end, every message that the log held at that
-// clock has been passed; only then may retention count it. Pure: no I/O, no clock of its own. One
-// sampler for each owned partition, used by one thread.
+// clock has been passed; only then may retention count it. Used by one thread. Failures of the
+// statements are PostgresErrors, after which nothing was written.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "dedup/base/types.h"
+#include "dedup/message/message.h"
+#include "dedup/postgres/connection.h"
 
 namespace onceward {
 
@@ -39,6 +40,7 @@ enum class Sampling : std::uint8_t {
 };
 std::string_view to_text(Sampling sampling);
 
+// Pure: no I/O, no clock of its own. One for each owned partition.
 class WatermarkSampler {
   public:
     using Moment = std::chrono::steady_clock::time_point;
@@ -64,5 +66,32 @@ class WatermarkSampler {
     Moment next_{};
     std::optional<WatermarkWrite> waiting_;
 };
+
+// The database's clock and this process's, read with one round trip between them.
+ClockReading read_clocks(Connection& connection);
+
+// The fence that a watermark belongs to. Views last for the call.
+struct OwnedFence {
+    std::string_view consumer_group;
+    std::string_view topic;
+    Partition partition;
+    std::string_view owner;     // the uuid of my take-over
+    std::string_view topic_id;  // as the broker gives it with this sample; '' where it does not
+};
+
+// Each write is one row in a transaction of its own, and never runs during a batch in flight on the
+// same connection.
+//
+// Writes the watermark, if the fence is still mine and has reached the write's end; false where it
+// is not so. With `to_end` the same statement first moves the fence from `begin` to `end`
+// (PARTITION_EOF beyond the last message).
+bool write_watermark(Connection& connection, const OwnedFence& fence, const WatermarkWrite& write,
+                     const std::optional<Span>& to_end);
+
+// The list of a topic's partitions is a sample too: `clock` was read before the metadata was asked
+// for. An error in asking is not an empty list. False, and nothing written, where the clocks
+// differ.
+bool write_partition_list(Connection& connection, int ledger, std::string_view consumer_group,
+                          std::string_view topic, const ClockReading& clocks, int partitions);
 
 }  // namespace onceward

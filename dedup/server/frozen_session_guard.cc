@@ -98,8 +98,8 @@ void FrozenSessionGuard::look(const std::set<int>& pids) {
         return;
     }
     const std::vector<std::int32_t> waiting(pids.begin(), pids.end());
-    const QueryResult found = session_->prepared(
-        sql::guard_look, Parameters{}.small_integers(waiting).integer(options_.limit.count()));
+    const QueryResult found =
+        session_->prepared(sql::guard_look, {waiting, options_.limit.count()});
     for (int row = 0; row < found.rows(); ++row) {
         const Session session{static_cast<int>(found.integer(row, 0)), found.text(row, 1)};
         const std::string state(found.text(row, 4));
@@ -130,8 +130,8 @@ void FrozenSessionGuard::judge(const Session& session, Holder& holder, bool own,
 }
 
 void FrozenSessionGuard::end(const Session& session, const std::string& state) {
-    const QueryResult result = session_->prepared(
-        sql::guard_end, Parameters{}.integer(session.first).text(session.second).text(state));
+    const QueryResult result =
+        session_->prepared(sql::guard_end, {session.first, session.second, state});
     if (!result.boolean(0, 0)) return;
     log_warning("guard.ended_frozen_session", {{"pid", session.first}});
     const MutexLock lock(mutex_);

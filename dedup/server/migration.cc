@@ -29,14 +29,6 @@ std::string checksum(const Migration& migration) {
     return hex(std::string_view(reinterpret_cast<const char*>(digest.data()), length));
 }
 
-std::string replaced(std::string text, std::string_view name, std::string_view value) {
-    for (std::size_t at = text.find(name); at != std::string::npos;
-         at = text.find(name, at + value.size())) {
-        text.replace(at, name.size(), value);
-    }
-    return text;
-}
-
 std::string for_migration(std::string_view statement, const Migration& migration) {
     std::string text =
         replaced(std::string(statement), "{number}", std::to_string(migration.number));
@@ -105,7 +97,7 @@ void refuse_foreign(const std::vector<MigrationStatus>& statuses, const std::str
 void require_schema_name(Connection& connection) {
     const std::string& schema = connection.schema();
     if (!valid_schema_name(schema) ||
-        !connection.query(sql::migration_schema_name, Parameters{}.text(schema)).boolean(0, 0)) {
+        !connection.query(sql::migration_schema_name, {schema}).boolean(0, 0)) {
         throw MigrationError("`" + schema +
                              "` cannot be the schema's name: use a-z, 0-9 and _, not a "
                              "digit or pg_ first, no reserved word, 40 characters at most");
@@ -126,11 +118,6 @@ bool prepared(Connection& connection) {
     return connection.query(sql::migration_exists, {}).boolean(0, 0);
 }
 
-std::string text_of(const Migration& migration) {
-    if constexpr (mutants_built) return without_rotation_lock(migration.up);
-    return std::string(migration.up);
-}
-
 std::optional<int> apply_next(Connection& connection, KnownMigrations known) {
     OwnedTransaction transaction(connection);
     lock(connection);
@@ -140,7 +127,7 @@ std::optional<int> apply_next(Connection& connection, KnownMigrations known) {
     for (const Migration& migration : known) {
         const auto status = std::ranges::find(statuses, migration.number, &MigrationStatus::number);
         if (status->standing != MigrationStatus::Standing::pending) continue;
-        connection.execute(text_of(migration));
+        connection.execute(without_rotation_lock(migration.up));
         connection.execute(for_migration(sql::migration_record, migration));
         transaction.commit();
         return migration.number;
@@ -178,13 +165,8 @@ void grant(Connection& connection, std::string_view grants, std::string_view rol
 }  // namespace
 
 std::string_view to_text(MigrationStatus::Standing standing) {
-    switch (standing) {
-        case MigrationStatus::Standing::applied: return "applied";
-        case MigrationStatus::Standing::pending: return "pending";
-        case MigrationStatus::Standing::changed: return "changed";
-        case MigrationStatus::Standing::unknown: return "unknown";
-    }
-    std::abort();
+    constexpr std::array<std::string_view, 4> names{"applied", "pending", "changed", "unknown"};
+    return names.at(static_cast<std::size_t>(standing));
 }
 
 bool valid_schema_name(std::string_view schema) {
@@ -272,7 +254,7 @@ std::string migration_script(std::string_view schema, int after,
     for (const Migration& migration : known) {
         if (migration.number <= after) continue;
         step(title(migration.number, migration.name),
-             text_of(migration) + for_migration(sql::migration_record, migration));
+             without_rotation_lock(migration.up) + for_migration(sql::migration_record, migration));
     }
     if (role) {
         const std::string quoted = "\"" + replaced(*role, "\"", "\"\"") + "\"";

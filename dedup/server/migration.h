@@ -72,19 +72,6 @@ enum class NewerSchema : std::uint8_t { refused, taken };
 void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused,
                      KnownMigrations known = migrations());
 
-// For a component that opens one session after another: the first one decides whether this program
-// fits, and after it a newer schema is accepted. Used by one thread.
-class SchemaCheck {
-  public:
-    void operator()(Connection& connection) {
-        require_version(connection, fitted_ ? NewerSchema::taken : NewerSchema::refused);
-        fitted_ = true;
-    }
-
-  private:
-    bool fitted_ = false;
-};
-
 // Everything after migration `after` as a script for psql, bookkeeping included; with the grants
 // where a role is named.
 std::string migration_script(std::string_view schema, int after,

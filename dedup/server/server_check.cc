@@ -1,7 +1,5 @@
 #include "dedup/server/server_check.h"
 
-#include <string>
-
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -30,11 +28,8 @@ void check_server(Connection& connection) {
     }
     const QueryResult server = connection.query(sql::server_check, Parameters{});
     if (server.boolean(0, 0) || server.text(0, 1) != "off") {
-        throw PostgresError({.sqlstate = "25006",
-                             .message = "the server is a standby or read-only",
-                             .constraint = {},
-                             .column = {},
-                             .routine = {}});
+        throw PostgresError(
+            {.sqlstate = "25006", .message = "the server is a standby or read-only"});
     }
     refuse_off(server, 2, "synchronous_commit");
     refuse_off(server, 3, "fsync");

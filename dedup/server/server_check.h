@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dedup/postgres/connection.h"
-#include "dedup/postgres/server_refused.h"
+#include "dedup/postgres/error.h"
 
 namespace onceward {
 

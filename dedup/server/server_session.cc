@@ -1,6 +1,7 @@
 #include "dedup/server/server_session.h"
 
 #include "dedup/server/frozen_session_guard.h"
+#include "dedup/server/migration.h"
 #include "dedup/server/server_check.h"
 
 namespace onceward {
@@ -9,7 +10,8 @@ Connection& ServerSession::open() {
     if (connection_) return *connection_;
     auto connection = std::make_unique<Connection>(options_.connection);
     check_server(*connection);
-    require_schema_(*connection);
+    require_version(*connection, fitted_ ? NewerSchema::taken : NewerSchema::refused);
+    fitted_ = true;
     if (options_.set_up) options_.set_up(*connection);
     connection_ = std::move(connection);
     if (options_.guard != nullptr) options_.guard->watch(connection_->pid());

@@ -9,7 +9,6 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/postgres/connection.h"
-#include "dedup/server/migration.h"
 
 namespace onceward {
 
@@ -48,7 +47,7 @@ class ServerSession {
   private:
     void close();
     Options options_;
-    SchemaCheck require_schema_;
+    bool fitted_ = false;  // the schema, in an earlier session
     std::unique_ptr<Connection> connection_;
 };
 

@@ -4,18 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
 
 std::size_t bytes_of(const ResultHeaders& headers) {
     std::size_t bytes = 0;
@@ -41,11 +34,7 @@ std::string text_of(const nlohmann::json& value) {
 }  // namespace
 
 std::string_view to_text(MessageResult::Kind kind) {
-    switch (kind) {
-        case MessageResult::Kind::done: return "done";
-        case MessageResult::Kind::failed: return "failed";
-    }
-    return "";
+    return kind == MessageResult::Kind::done ? "done" : "failed";
 }
 
 std::vector<std::string> ResultLimits::default_headers() {
@@ -62,14 +51,14 @@ std::vector<std::string> ResultLimits::default_headers() {
 
 ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::string> allowed) {
     std::vector<std::string> wanted;
-    for (const std::string& name : allowed) wanted.push_back(lower(name));
+    for (const std::string& name : allowed) wanted.push_back(lower_case(name));
     const std::vector<std::string> of_the_hop = names_of_the_hop(headers);
     const auto in = [](const std::vector<std::string>& names, const std::string& name) {
         return std::ranges::find(names, name) != names.end();
     };
     ResultHeaders kept;
     for (const auto& [name, value] : headers) {
-        std::string small = lower(name);
+        std::string small = lower_case(name);
         if (!in(wanted, small) || in(of_the_hop, small) || is_never_stored(small)) continue;
         if (!valid_header_name(small) || !valid_header_value(value)) continue;
         kept.emplace_back(std::move(small),
@@ -81,10 +70,7 @@ ResultHeaders kept_headers(const ResultHeaders& headers, std::span<const std::st
 std::optional<MessageResult> storable(MessageResult result, const ResultLimits& limits) {
     result.headers = kept_headers(result.headers, limits.headers);
     if (bytes_of(result.headers) + result.body.size() <= limits.max_bytes) return result;
-    switch (limits.on_too_large) {
-        case ResultLimits::TooLarge::reject: return std::nullopt;
-        case ResultLimits::TooLarge::drop_body: break;
-    }
+    if (limits.on_too_large == ResultLimits::TooLarge::reject) return std::nullopt;
     result.headers = {{std::string(dropped_header), std::to_string(result.body.size())}};
     result.body.clear();
     return result;

@@ -18,10 +18,7 @@ std::string_view take(std::string_view& bytes, std::size_t size) {
 
 // Its bytes; none for a null.
 std::optional<std::string_view> take_field(std::string_view& bytes) {
-    std::uint32_t length = 0;
-    for (const char byte : take(bytes, length_bytes)) {
-        length = (length << 8) | static_cast<std::uint8_t>(byte);
-    }
+    const std::uint32_t length = binary::get32(take(bytes, length_bytes));
     if (length == binary::null_length) return std::nullopt;
     return take(bytes, length);
 }

@@ -5,7 +5,7 @@
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 
 namespace onceward {
 namespace {

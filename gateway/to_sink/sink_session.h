@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "dedup/claims/log/log_windows.h"
+#include "dedup/claims/log/log_window.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/ledger/ledger_options.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 #include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
 #include "gateway/to_sink/sink_transaction.h"

@@ -16,7 +16,7 @@
 
 #include "dedup/base/step_observer.h"
 #include "dedup/ledger/ledger_options.h"
-#include "dedup/policy/failure_series.h"
+#include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_session.h"
 #include "gateway/to_upstream/upstream_rules.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "cli/composition/composition.h"
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/processor.h"
 #include "lab/bench/consumption.h"

@@ -10,7 +10,7 @@
 
 #include "dedup/message/digest.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/results/replies.h"
+#include "dedup/results/result_replay.h"
 #include "dedup/sink/sink.h"
 
 namespace onceward {

@@ -4,10 +4,11 @@
 #include <cstring>
 #include <deque>
 
-#include "dedup/base/edit_distance.h"
 #include "dedup/base/expects.h"
+#include "dedup/base/nearest_name.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
+#include "sinks/columns/catalog.h"
 #include "sinks/columns/column_encoder.h"
 #include "sinks/table/table_plan.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "dedup/ledger/make_store.h"
+#include "dedup/ledger/ledger.h"
 #include "dedup/processor.h"
 #include "dedup/server/frozen_session_guard.h"
 #include "tests/support/postgres.h"

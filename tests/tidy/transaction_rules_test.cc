@@ -40,11 +40,11 @@ const std::vector<std::string> openers{
     "dedup/leases/lease_ends.cc",       // how effects outside ended, and the fence over them
     "dedup/leases/lease_processor.cc",  // claims for effects outside
     "dedup/ledger/ledger.cc",           // registering a ledger and its feed
-    "dedup/operator/eviction.cc",       // taking claims out by hand, and erasing results
+    "dedup/operator/interventions.cc",  // taking claims out by hand, and erasing results
     "dedup/processor.cc",               // THE transaction
     "dedup/retention/retention.cc",     // rotation and dropping
     "dedup/retention/sealing.cc",       // a segment's parts, and its publication
-    "dedup/retention/watermark_write.cc",
+    "dedup/retention/watermark.cc",
     "dedup/server/migration.cc",
     "dedup/trial/sink_trial.cc",     // for trying a sink of one's own in a test
     "dedup/unfenced_transaction.h",  // calls, requests and imports: no partitions, no fences

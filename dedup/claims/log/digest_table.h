@@ -3,16 +3,48 @@
 // three quarters are filled). Fingerprints are stored separately, 24 bytes each with the number of
 // their batch. Not thread-safe; throws only std::bad_alloc.
 
+#include <sys/mman.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
-#include "dedup/claims/log/huge_pages.h"
 #include "dedup/message/digest.h"
 
 namespace onceward {
+
+// Allocator for large arrays that are read at random: from 2 MiB on it asks the kernel for pages of
+// that size (madvise(2), MADV_HUGEPAGE), as otherwise nearly each look misses the processor's table
+// of pages too. Where the kernel gives none the memory is as any other. Thread-safe; throws
+// std::bad_alloc.
+template <class T>
+struct HugePages {
+    using value_type = T;
+    static constexpr std::size_t page_bytes = std::size_t{2} << 20;
+
+    T* allocate(std::size_t count) {
+        if (count * sizeof(T) < page_bytes) return std::allocator<T>().allocate(count);
+        void* const memory = std::aligned_alloc(page_bytes, whole_pages(count));
+        if (memory == nullptr) throw std::bad_alloc();
+        madvise(memory, whole_pages(count), MADV_HUGEPAGE);
+        return static_cast<T*>(memory);
+    }
+    void deallocate(T* memory, std::size_t count) {
+        if (count * sizeof(T) < page_bytes) return std::allocator<T>().deallocate(memory, count);
+        std::free(memory);
+    }
+    friend bool operator==(HugePages, HugePages) { return true; }
+
+  private:
+    static std::size_t whole_pages(std::size_t count) {
+        return (count * sizeof(T) + page_bytes - 1) / page_bytes * page_bytes;
+    }
+};
 
 class DigestTable {
   public:

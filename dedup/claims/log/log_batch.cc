@@ -72,12 +72,8 @@ void LogAppend::add(const Claim& claim) {
 }
 
 Parameters LogAppend::parameters(int source) const {
-    Parameters parameters;
-    parameters.integer(source)
-        .small_integers(partitions_)
-        .integers(first_offsets_)
-        .integers(last_offsets_)
-        .bytes(bytes_of(digests_));
+    Parameters parameters{source, partitions_, first_offsets_, last_offsets_};
+    parameters.bytes(bytes_of(digests_));
     if (fingerprints_.empty()) {
         parameters.null();
     } else {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "dedup/claims/claim_store.h"
-#include "dedup/postgres/parameters.h"
-#include "dedup/postgres/query_result.h"
+#include "dedup/postgres/values.h"
 
 namespace onceward {
 

@@ -1,9 +1,11 @@
 #include "dedup/claims/log/log_reader.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <vector>
 
-#include "dedup/claims/log/segment_reader.h"
+#include "dedup/base/expects.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -33,13 +35,12 @@ struct Generations {
 Generations generations_after(Connection& connection, const LogScope& scope,
                               std::int64_t generation) {
     Generations found;
-    Parameters parameters = std::move(Parameters{}.integer(scope.ledger));
-    if (scope.part) {
-        parameters.integer(scope.part->source).integer(scope.part->partition.raw());
-    } else {
-        parameters.null().null();
-    }
-    const QueryResult rows = connection.prepared(sql::log_state, parameters, {}, true);
+    const auto& part_of = scope.part;
+    const QueryResult rows =
+        connection.prepared(sql::log_state,
+                            {scope.ledger, part_of ? std::optional(part_of->source) : std::nullopt,
+                             part_of ? std::optional(part_of->partition) : std::nullopt},
+                            {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {
@@ -62,6 +63,36 @@ Generations generations_after(Connection& connection, const LogScope& scope,
     return found;
 }
 
+using Batches = std::multimap<std::int64_t, std::size_t>;
+
+std::set<std::int64_t> segments_of(Transaction& transaction, int ledger) {
+    std::set<std::int64_t> segments;
+    const QueryResult rows =
+        transaction.prepared(sql::log_state, {ledger, std::nullopt, std::nullopt}, {}, true);
+    for (int row = 0; row < rows.rows(); ++row) {
+        if (!rows.is_null(row, 3)) segments.insert(rows.binary_integer(row, 2));
+    }
+    return segments;
+}
+
+void ask_batches(Transaction& transaction, const std::string& table, const Batches& claims,
+                 ClaimPlaces& places) {
+    std::vector<std::int64_t> seqs;
+    for (const auto& [seq, claim] : claims) seqs.push_back(seq);
+    places.take_batches(transaction.query(sql::log_places, {seqs}, {{"table", table}}), claims);
+}
+
+void ask_segment(Transaction& transaction, const std::string& ending, std::span<const Claim> claims,
+                 const ClaimPlaces::Parts& asked, ClaimPlaces& places) {
+    std::set<Digest> digests;
+    for (const auto& [claim, part] : asked) digests.insert(claims[claim].digest);
+    const bool whole = asked.begin()->second == 0;
+    places.take(
+        transaction.query(whole ? sql::explain_segment_claim : sql::explain_parts_claim,
+                          {std::vector(digests.begin(), digests.end())}, {{"table", ending}}),
+        &asked);
+}
+
 }  // namespace
 
 std::string log_server(Connection& connection) {
@@ -73,14 +104,10 @@ bool table_is_gone(const PostgresError& error) { return error.sqlstate() == "42P
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit) {
     const LogNames names(scope.ledger, at.generation);
-    Parameters parameters;
-    parameters.integer(scope.ledger).integer(at.last).integer(static_cast<std::int64_t>(limit));
-    if (!scope.part) {
-        return LogLook(connection.prepared(sql::log_look, parameters, names.names(), true));
-    }
-    parameters.integer(scope.part->source).integer(scope.part->partition.raw());
-    return LogLook(
-        connection.prepared(sql::log_look_at_partition, parameters, names.names(), true));
+    Parameters parameters{scope.ledger, at.last, limit};
+    if (scope.part) parameters.integer(scope.part->source).integer(scope.part->partition.raw());
+    return LogLook(connection.prepared(scope.part ? sql::log_look_at_partition : sql::log_look,
+                                       parameters, names.names(), true));
 }
 
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
@@ -122,6 +149,100 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
         if (after.generation == 0 || after.floor > window.position().last) return false;
         window.next_generation(after.generation);
     }
+}
+
+void read_segments(Connection& connection, int ledger, std::span<const PublishedSegment> segments,
+                   LogWindow& window) {
+    for (const PublishedSegment& segment : segments) {
+        if (window.has_segment(segment.generation)) continue;
+        const LogNames names(ledger, segment.generation);
+        std::vector<SegmentPart> parts;
+        for (const PartExtent& part : segment.parts) {
+            auto filter = std::make_shared<SegmentFilter>(part.shard_bits, part.claims);
+            for (int number = part.first_filter; !filter->complete(); ++number) {
+                const QueryResult row =
+                    connection.prepared(sql::segment_filters, {number}, names.names(), true);
+                if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
+                filter->add(FuseFilter(row.text(0, 0)));
+            }
+            parts.push_back({part.number, std::move(filter)});
+        }
+        window.put_segment(segment.generation, std::move(parts));
+    }
+}
+
+void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
+            std::span<const Claim> claims, std::span<ClaimAnswer> answers) {
+    expects(std::ranges::is_sorted(suspects, {}, &LogWindow::Suspect::generation),
+            "suspects are in their generations' order");
+    std::vector<Digest> digests;
+    std::vector<std::int32_t> parts;
+    std::vector<std::size_t> places;
+    for (std::size_t begin = 0; begin < suspects.size();) {
+        const std::int64_t generation = suspects[begin].generation;
+        digests.clear();
+        parts.clear();
+        places.clear();
+        std::size_t end = begin;
+        for (; end < suspects.size() && suspects[end].generation == generation; ++end) {
+            const std::size_t place = suspects[end].place;
+            if (answers[place].verdict != Verdict::fresh) continue;
+            digests.push_back(claims[place].digest);
+            parts.push_back(suspects[end].part);
+            places.push_back(place);
+        }
+        begin = end;
+        if (digests.empty()) continue;
+        const LogNames names(ledger, generation);
+        const bool whole = parts.front() == 0;
+        Parameters parameters{digests};
+        if (!whole) parameters.small_integers(parts);
+        const QueryResult found =
+            transaction.prepared(whole ? sql::segment_find : sql::segment_find_in_parts, parameters,
+                                 names.names(), true);
+        for (int row = 0; row < found.rows(); ++row) {
+            const std::size_t place =
+                places[static_cast<std::size_t>(found.binary_integer(row, 0) - 1)];
+            std::optional<Digest> fingerprint;
+            if (!found.is_null(row, 1)) {
+                fingerprint = unpacked_fingerprint(digests_in(found.text(row, 1))[0]);
+            }
+            answers[place] = earlier_claim(claims[place], fingerprint);
+        }
+    }
+}
+
+std::vector<std::vector<ClaimPlace>> log_places(
+    Transaction& transaction, int ledger, std::span<const Claim> claims,
+    const std::function<const LogWindow*(const Claim&)>& window_of) {
+    std::map<std::int64_t, Batches> batches;
+    std::map<std::int64_t, ClaimPlaces::Parts> parts;
+    for (std::size_t claim = 0; claim < claims.size(); ++claim) {
+        for (const auto& at : window_of(claims[claim])->whereabouts(claims[claim].digest)) {
+            if (at.seq > 0) {
+                batches[at.generation].emplace(at.seq, claim);
+            } else {
+                parts[at.generation].emplace(claim, at.part);
+            }
+        }
+    }
+    ClaimPlaces places(claims);
+    const std::string begin = std::to_string(ledger) + "_";
+    try {
+        // The log of a generation that has become a segment is dropped; its batches are kept.
+        const std::set<std::int64_t> segments = segments_of(transaction, ledger);
+        for (const auto& [generation, seqs] : batches) {
+            const std::string kept = segments.contains(generation) ? "batches_" : "claims_";
+            ask_batches(transaction, kept + begin + std::to_string(generation), seqs, places);
+        }
+        for (const auto& [generation, asked] : parts) {
+            ask_segment(transaction, begin + std::to_string(generation), claims, asked, places);
+        }
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        try_again("a generation was dropped, or became a segment, during the read");
+    }
+    return std::move(places.all);
 }
 
 }  // namespace onceward

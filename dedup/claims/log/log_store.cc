@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "dedup/base/mutants.h"
-#include "dedup/claims/log/log_places.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/claims/log/segment_reader.h"
 #ifdef ONCEWARD_MUTANTS
 #include "schemas/mutants.h"
 #endif
@@ -77,6 +75,18 @@ void LogStore::catch_up(Connection& connection) {
     read_to_end(connection);
 }
 
+// What the filters of segments say yes to is looked up.
+void LogStore::check(Transaction& transaction, std::span<const LogWindow::Suspect> suspects,
+                     std::span<const Claim> claims, std::span<ClaimAnswer> answers) {
+    try {
+        verify(transaction, ledger_, suspects, claims, answers);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        windows_->discard(window_);
+        try_again("a segment was dropped");
+    }
+}
+
 // What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
 // filter says yes.
 std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
@@ -90,13 +100,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
     version_ = window_->look_up(claims, answers, suspects_);
-    try {
-        verify(transaction, ledger_, suspects_, claims, answers);
-    } catch (const PostgresError& error) {
-        if (!table_is_gone(error)) throw;
-        windows_->discard(window_);
-        try_again("a segment was dropped");
-    }
+    check(transaction, suspects_, claims, answers);
     number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
     listed_ = window_;
     return answers;
@@ -104,11 +108,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
 
 std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
                                                       std::span<const Claim> claims) {
-    std::vector<WantedPlace> wanted;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        for (const auto& at : window_->whereabouts(claims[i].digest)) wanted.push_back({i, at});
-    }
-    return log_places(transaction, ledger_, claims, wanted);
+    return log_places(transaction, ledger_, claims, [&](const Claim&) { return window_.get(); });
 }
 
 // DANGER: read on first. Memory must not say 'claimed' of a key that was taken out meanwhile.
@@ -120,13 +120,7 @@ std::vector<bool> LogStore::known(Connection& connection, std::span<const Digest
     window_->look_up(claims, answers, suspects);
     if (suspects.empty()) return known_of(answers);
     OwnedTransaction transaction(connection);
-    try {
-        verify(transaction, ledger_, suspects, claims, answers);
-    } catch (const PostgresError& error) {
-        if (!table_is_gone(error)) throw;
-        windows_->discard(window_);
-        try_again("a segment was dropped");
-    }
+    check(transaction, suspects, claims, answers);
     return known_of(answers);
 }
 
@@ -159,8 +153,7 @@ bool LogStore::reconsider(Connection& connection) {
 
 // Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.
 Settlement LogStore::settle_duplicates(Transaction& transaction) {
-    const QueryResult row =
-        transaction.prepared(sql::log_evictions, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult row = transaction.prepared(sql::log_evictions, {ledger_}, {}, true);
     if (row.rows() == 1 && row.binary_integer(0, 0) == window_->position().evictions) {
         return Settlement::settled;
     }
@@ -171,9 +164,8 @@ Settlement LogStore::settle_duplicates(Transaction& transaction) {
 LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at) {
     const LogNames names(ledger_, at.generation);
     const Parameters none;
-    const Parameters lock = std::move(Parameters{}.integer(ledger_));
-    const Parameters look = std::move(Parameters{}.integer(ledger_).integer(at.last).integer(
-        static_cast<std::int64_t>(most_news_)));
+    const Parameters lock{ledger_};
+    const Parameters look{ledger_, at.last, most_news_};
     const Parameters row = append_.parameters(source_);
     // DANGER: the lock comes after the sink's writes, never before: a writer that holds a row and
     // waits for the lock would deadlock with the lock's holder that wants the row. And the look is

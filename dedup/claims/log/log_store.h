@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "dedup/claims/log/log_windows.h"
+#include "dedup/claims/log/log_window.h"
 
 namespace onceward {
 
@@ -37,6 +37,8 @@ class LogStore final : public ClaimStore {
     static constexpr std::size_t first_most_news = 32;
     void join(Connection& connection);
     void read_to_end(Connection& connection);
+    void check(Transaction& transaction, std::span<const LogWindow::Suspect> suspects,
+               std::span<const Claim> claims, std::span<ClaimAnswer> answers);
     Settlement settle_duplicates(Transaction& transaction);
     // Statements under the lock, in one round trip; the look's result. Sets seq_.
     LogLook append(Transaction& transaction, const LogWindow::Position& at);

@@ -2,24 +2,63 @@
 // What a process remembers of a ledger's log: the digests of all batches up to `last`. Shared by
 // the process's workers; thread-safe. Knows no database: who reads the log puts in what it read.
 // DANGER: it belongs to sessions with one server, and is thrown away with any of them
-// (log_windows.h). Throws only std::bad_alloc.
+// (see LogWindows). Throws only std::bad_alloc.
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dedup/base/mutex.h"
-#include "dedup/claims/log/claims_under_way.h"
+#include "dedup/claims/claim_store.h"
 #include "dedup/claims/log/digest_table.h"
 #include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/segment.h"
 
 namespace onceward {
+
+// What the transactions of a process's workers are about to append to one ledger's log. A key that
+// another worker's transaction claims is presumed to be a duplicate; otherwise its row would be
+// written, found out and written again. A transaction that relies on this waits for the other's end
+// before its own, and then asks the window whether the other was committed. Thread-safe; throws
+// only std::bad_alloc.
+
+// What a transaction relies on: these claims, of these transactions.
+struct Reliance {
+    struct OnClaim {
+        Digest digest;
+        std::optional<Digest> fingerprint;
+    };
+    std::vector<OnClaim> claims;
+    std::vector<std::uint64_t> transactions;
+};
+
+class ClaimsUnderWay {
+  public:
+    // Marks the claims that other transactions are about to make, where `reliance` is given, and
+    // notes them there; puts all that is fresh then into `mine`. The number that end() wants.
+    // REQUIRES: claims sorted by digest; `mine` empty, and left alone until end().
+    // One moment for all of it, so that no two transactions rely on each other.
+    std::uint64_t begin(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                        LogAppend& mine, Reliance* reliance);
+    // DANGER: of a transaction that was committed only when the window knows its claims.
+    void end(std::uint64_t number);
+    // Whether all of these have ended by then.
+    bool wait(std::span<const std::uint64_t> numbers, std::chrono::milliseconds limit);
+
+  private:
+    Mutex mutex_;
+    std::condition_variable_any ended_;
+    std::uint64_t last_ ONCEWARD_GUARDED_BY(mutex_) = 0;
+    std::map<std::uint64_t, LogBatch> open_ ONCEWARD_GUARDED_BY(mutex_);
+};
 
 class LogWindow {
   public:
@@ -121,5 +160,23 @@ enum class LookVerdict : std::uint8_t {
 // Pure. `batches`: how many the look found; `limit`: how many it would have found at most.
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit);
+
+// The windows of a process: one for each ledger and server, shared by the workers whose sessions
+// are with that server. Thread-safe; made by the composition root, outlived by nothing. Throws only
+// std::bad_alloc.
+class LogWindows {
+  public:
+    // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
+    // have lost commits of the other, never share a window.
+    std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
+    // No user joins it any more, and its users leave it before their next transaction: a session
+    // with its server ended, or what it says no longer holds.
+    void discard(const std::shared_ptr<LogWindow>& window);
+
+  private:
+    Mutex mutex_;
+    std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
+        ONCEWARD_GUARDED_BY(mutex_);
+};
 
 }  // namespace onceward

@@ -5,9 +5,7 @@
 #include <stdexcept>
 
 #include "dedup/base/expects.h"
-#include "dedup/claims/log/log_places.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/claims/log/segment_reader.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -16,8 +14,6 @@ namespace {
 constexpr int most_loads = 3;
 
 }  // namespace
-
-PartitionLogStore::PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
 
 void PartitionLogStore::load(Connection& connection, Partition partition) {
     for (int loads = 0; loads < most_loads; ++loads) {
@@ -48,8 +44,7 @@ void PartitionLogStore::forget_batch() {
 void PartitionLogStore::partitions_taken(Connection& connection,
                                          std::span<const TopicPartition> partitions) {
     // First: what is evicted while the windows are read is seen at the next batch.
-    const QueryResult current =
-        connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+    const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
     if (current.rows() == 0) try_again("the ledger has no generation yet");
     if (parts_.empty()) {
         evictions_ = current.binary_integer(0, 1);
@@ -87,8 +82,7 @@ void PartitionLogStore::follow(Connection& connection) {
         for (auto& [partition, part] : parts_) {
             const LogScope scope{ledger_, LogScope::Part{source_, partition}};
             if (!follow_segments(connection, scope, *part.window)) continue;
-            const QueryResult current =
-                connection.prepared(sql::log_current, Parameters{}.integer(ledger_), {}, true);
+            const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
             // So that the next batch is not appended to a log that became a segment meanwhile.
             if (current.rows() == 1) move_on(current);
             return;  // one window in each call, so that no batch waits for all of them
@@ -156,12 +150,8 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
 
 std::vector<std::vector<ClaimPlace>> PartitionLogStore::places(Transaction& transaction,
                                                                std::span<const Claim> claims) {
-    std::vector<WantedPlace> wanted;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-        const LogWindow& window = *parts_.at(claims[i].partition).window;
-        for (const auto& at : window.whereabouts(claims[i].digest)) wanted.push_back({i, at});
-    }
-    return log_places(transaction, ledger_, claims, wanted);
+    return log_places(transaction, ledger_, claims,
+                      [&](const Claim& claim) { return parts_.at(claim.partition).window.get(); });
 }
 
 bool PartitionLogStore::still_holds(const QueryResult& current) {
@@ -181,7 +171,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     if (open_.empty()) return Settlement::settled;
     const LogNames names(ledger_, generation_);
     const Parameters none;
-    const Parameters ledger = std::move(Parameters{}.integer(ledger_));
+    const Parameters ledger{ledger_};
     // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
     // was waited for would not be seen in the lock's own.
     std::vector<Connection::Statement> statements{

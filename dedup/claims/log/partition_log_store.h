@@ -14,7 +14,7 @@ namespace onceward {
 class PartitionLogStore final : public ClaimStore {
   public:
     // `ledger` and `source` as register_ledger() gave them.
-    PartitionLogStore(int ledger, int source);
+    PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
     // DANGER: after the take-over's COMMIT, in a later transaction. Before it the old owner's last
     // batch may still be under way, and its claims would be missing here.
     void partitions_taken(Connection& connection,

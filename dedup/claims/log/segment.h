@@ -5,14 +5,34 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "dedup/claims/log/fuse_filter.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
+
+// A binary fuse filter over digests (Graf and Lemire, 2022), 18 bits a digest: says no of a digest
+// that is not in it in all but 0.0015 % of the cases, and never of one that is. Immutable, so
+// thread-safe; owns its memory. What stores and reads it has the machine's byte order.
+class FuseFilter {
+  public:
+    // Needs 24 bytes a digest in addition to the filter while it works. Throws std::runtime_error
+    // if that memory is not available.
+    explicit FuseFilter(std::span<const Digest> digests);
+    // From what stored() gave; std::runtime_error where it is no filter.
+    explicit FuseFilter(std::string_view stored);
+
+    bool may_contain(const Digest& digest) const;
+    std::string stored() const;
+    std::size_t bytes() const;
+
+  private:
+    struct Filter;
+    std::shared_ptr<Filter> filter_;
+};
 
 // Filters are built and stored in pieces, by the first bits of the digest, so that building one
 // takes a bounded memory.
@@ -23,7 +43,7 @@ int shard_bits_for(std::int64_t digests, std::int64_t most);
 // What a process remembers of a segment.
 class SegmentFilter {
   public:
-    SegmentFilter(int shard_bits, std::int64_t claims);
+    SegmentFilter(int shard_bits, std::int64_t claims) : shard_bits_(shard_bits), claims_(claims) {}
     // In the order of the shards, all of them.
     void add(FuseFilter shard) { shards_.push_back(std::move(shard)); }
     bool complete() const { return shards_.size() == std::size_t{1} << shard_bits_; }

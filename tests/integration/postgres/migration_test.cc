@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "dedup/server/server_session.h"
 #include "tests/support/old_migrations.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
@@ -205,11 +206,13 @@ TEST(Migration, AProcessThatHasFittedTakesANewerSchema) {
     EmptySchema schema;
     Connection connection(schema.options());
     migrate_up(connection);
-    SchemaCheck fitted, new_one;
-    fitted(connection);
+    ServerSession fitted({.connection = schema.options()});
+    ServerSession new_one({.connection = schema.options()});
+    fitted.open();
+    fitted.end();
     migrate_up(connection, later_migrations());
-    EXPECT_NO_THROW(fitted(connection));
-    EXPECT_THAT(complaint([&] { new_one(connection); }), testing::HasSubstr("newer program"));
+    EXPECT_NO_THROW(fitted.open());
+    EXPECT_THAT(complaint([&] { new_one.open(); }), testing::HasSubstr("newer program"));
 }
 
 TEST(Migration, AnOlderSchemaIsRefusedWithTheCommandThatHelps) {

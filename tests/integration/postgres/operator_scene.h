@@ -14,7 +14,7 @@
 #include "consumer/produce/producer.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
-#include "dedup/operator/partition_suspects.h"
+#include "dedup/operator/interventions.h"
 #include "lab/embedded/child_process.h"
 #include "lab/kafka/mock_cluster.h"
 #include "tests/support/postgres.h"

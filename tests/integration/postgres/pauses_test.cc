@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "dedup/operator/topic_pauses.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/server/migration.h"
 #include "lab/embedded/child_process.h"
 #include "schemas/queries.h"

@@ -11,7 +11,7 @@
 
 #include "dedup/ledger/ledger.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/retention/retention_rules.h"
+#include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"

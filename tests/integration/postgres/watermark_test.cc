@@ -1,10 +1,11 @@
 // The write of a watermark: who may make it and when, against a real server and under the workers'
 // role.
 
+#include "dedup/retention/watermark.h"
+
 #include <gtest/gtest.h>
 
 #include "dedup/ledger/ledger.h"
-#include "dedup/retention/watermark_write.h"
 #include "tests/support/postgres.h"
 
 namespace onceward {

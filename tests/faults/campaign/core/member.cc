@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dedup/retention/watermark_write.h"
+#include "dedup/retention/watermark.h"
 
 namespace onceward::campaign::core {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/claims/log/log_windows.h"
+#include "dedup/claims/log/log_window.h"
 #include "dedup/fence/fence.h"
 #include "dedup/server/frozen_session_guard.h"
 #include "tests/faults/campaign/core/board.h"

@@ -1,12 +1,11 @@
 // A claim that was taken out by hand: its key is applied once more, and every other one is not.
 
-#include "dedup/operator/eviction.h"
-
 #include <atomic>
 #include <future>
 #include <utility>
 
 #include "dedup/ledger/ledger.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/retention/sealing.h"
 #include "tests/integration/dedup/core_fixture.h"
 

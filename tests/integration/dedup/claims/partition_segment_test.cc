@@ -4,7 +4,7 @@
 #include "dedup/claims/log/log_store.h"
 #include "dedup/claims/log/partition_log_store.h"
 #include "dedup/ledger/ledger.h"
-#include "dedup/operator/explain_statement.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/retention/retention.h"
 #include "dedup/retention/sealing.h"
 #include "schemas/queries.h"

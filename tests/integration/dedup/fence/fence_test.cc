@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "dedup/operator/partition_suspects.h"
+#include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 #include "tests/integration/dedup/core_fixture.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "dedup/fence/fence.h"
-#include "dedup/leases/kept_answers.h"
+#include "dedup/leases/lease_processor.h"
 #include "dedup/ledger/ledger.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 #include "tests/integration/dedup/core_fixture.h"
@@ -116,7 +116,6 @@ class LeaseTest : public CoreTest {
                 results.emplace(registered.ledger, StoreKind::lease, 1 << 20);
                 answers.emplace(options.answers, BatchContext{"group", "topic"}, *results,
                                 options.replies);
-                kept.emplace(*answers);
             }
             processor.emplace(BatchContext{"group", "topic"}, options.policy,
                               Leases(registered, options.lease),
@@ -128,7 +127,7 @@ class LeaseTest : public CoreTest {
                                                     {},
                                                     options.leaving,
                                                     options.retries,
-                                                    kept ? &*kept : nullptr,
+                                                    answers ? &*answers : nullptr,
                                                     options.tell},
                               [this](std::span<const FenceMove> moves) {
                                   for (const FenceMove& move : moves) totals += move.totals;
@@ -182,7 +181,6 @@ class LeaseTest : public CoreTest {
         std::chrono::milliseconds waited{0};
         std::optional<ResultStore> results;
         std::optional<ResultReplay> answers;
-        std::optional<KeptAnswers> kept;
         std::optional<LeaseProcessor> processor;  // after what it uses
     };
 

@@ -1,7 +1,7 @@
 // A ledger with `store: lease` on a real server: what a crash, another owner or an effect that
 // fails leaves, and where the fence is meanwhile.
 
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/retention/retention.h"
 #include "tests/integration/dedup/leases/lease_fixture.h"
 

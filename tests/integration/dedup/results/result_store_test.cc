@@ -3,7 +3,7 @@
 #include "dedup/results/result_store.h"
 
 #include "dedup/ledger/ledger.h"
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {

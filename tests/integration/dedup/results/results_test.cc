@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "dedup/operator/eviction.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/retention/sealing.h"
 #include "gateway/to_sink/sink_batcher.h"
 #include "tests/integration/gateway/order_sink.h"

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "dedup/base/source_place.h"
 #include "dedup/postgres/error.h"
 
 namespace onceward {

@@ -1,4 +1,4 @@
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 #include <gtest/gtest.h>
 

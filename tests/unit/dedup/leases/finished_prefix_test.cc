@@ -1,7 +1,6 @@
-#include "dedup/leases/finished_prefix.h"
-
 #include <gtest/gtest.h>
 
+#include "dedup/leases/lease_state.h"
 #include "dedup/sink/effects.h"
 #include "tests/unit/dedup/messages.h"
 

@@ -1,6 +1,6 @@
-#include "dedup/policy/failure_series.h"
-
 #include <gtest/gtest.h>
+
+#include "dedup/policy/failure.h"
 
 namespace onceward {
 namespace {

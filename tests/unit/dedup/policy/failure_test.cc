@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dedup/base/source_place.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {

@@ -1,6 +1,6 @@
-#include "dedup/policy/rejection_window.h"
-
 #include <gtest/gtest.h>
+
+#include "dedup/policy/topic_policy.h"
 
 namespace onceward {
 namespace {

@@ -1,6 +1,6 @@
-#include "dedup/retention/retention_rules.h"
-
 #include <gtest/gtest.h>
+
+#include "dedup/retention/ledger_view.h"
 
 namespace onceward {
 namespace {

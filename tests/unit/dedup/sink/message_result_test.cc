@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dedup/results/result_cache.h"
 #include "dedup/results/result_replay.h"
+#include "dedup/results/result_store.h"
 #include "dedup/sink/http_header_rules.h"
 #include "tests/unit/dedup/messages.h"
 

@@ -1,7 +1,6 @@
-#include "dedup/trial/memory_store.h"
-
 #include <gtest/gtest.h>
 
+#include "dedup/trial/sink_trial.h"
 #include "tests/unit/dedup/messages.h"
 
 namespace onceward::test {

@@ -1,12 +1,11 @@
-#include "dedup/claims/log/claims_under_way.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <thread>
 
-#include "dedup/claims/copy_presumption.h"
 #include "dedup/claims/log/log_window.h"
+#include "dedup/claims/table_store.h"
 #include "tests/unit/dedup/messages.h"
 
 namespace onceward {

@@ -1,9 +1,10 @@
+#include "dedup/claims/log/log_window.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "dedup/claims/log/log_windows.h"
 #include "tests/unit/dedup/messages.h"
 
 namespace onceward {

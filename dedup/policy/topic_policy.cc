@@ -1,6 +1,15 @@
-#include "dedup/policy/rejection_window.h"
+#include "dedup/policy/topic_policy.h"
+
+#include <algorithm>
+
+#include "dedup/base/backoff.h"
 
 namespace onceward {
+namespace {
+
+constexpr std::chrono::milliseconds longest{300'000};
+
+}  // namespace
 
 void RejectionWindow::expire(Clock::time_point now) {
     while (!entries_.empty() && entries_.front().time + policy_.cap_window < now) {
@@ -29,6 +38,25 @@ void RejectionWindow::record(Clock::time_point now, std::int64_t passed, std::in
         return;
     }
     entries_.push_back({now, passed, rejected});
+}
+
+std::optional<std::chrono::milliseconds> MessageRetries::next(Partition partition, Offset offset) {
+    if (attempts_ == 0) return std::nullopt;
+    Waiting& waiting = waiting_[partition];
+    if (waiting.offset != offset) waiting = {offset, 0};
+    if (waiting.tried >= attempts_) return std::nullopt;
+    return Backoff{.first = backoff_, .longest = std::max(backoff_, longest)}.whole(
+        ++waiting.tried);
+}
+
+int MessageRetries::tried(Partition partition, Offset offset) const {
+    const auto found = waiting_.find(partition);
+    return found == waiting_.end() || found->second.offset != offset ? 0 : found->second.tried;
+}
+
+void MessageRetries::passed(Partition partition, Offset end) {
+    const auto found = waiting_.find(partition);
+    if (found != waiting_.end() && found->second.offset < end) waiting_.erase(found);
 }
 
 }  // namespace onceward

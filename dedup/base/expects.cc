@@ -1,4 +1,4 @@
-#include "dedup/base/source_place.h"
+#include "dedup/base/expects.h"
 
 #include <string_view>
 
@@ -6,7 +6,7 @@ namespace onceward {
 
 std::string place_of(const std::source_location& where) {
     // The compiler has each path as it was called with it: absolute, or from the build's folder.
-    constexpr std::string_view own = "dedup/base/source_place.cc";
+    constexpr std::string_view own = "dedup/base/expects.cc";
     const std::string_view here = std::source_location::current().file_name();
     std::string_view file = where.file_name();
     if (here.ends_with(own) && file.starts_with(here.substr(0, here.size() - own.size()))) {

@@ -1,4 +1,4 @@
-#include "dedup/leases/finished_prefix.h"
+#include "dedup/leases/lease_state.h"
 
 #include <algorithm>
 
