@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/partition_phase.h"
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/stall_detector.h"
-#include "consumer/watch/worker_counts.h"
+#include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
 #include "dedup/base/types.h"
 #include "dedup/message/outcome.h"

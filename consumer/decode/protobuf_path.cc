@@ -19,35 +19,24 @@ std::vector<std::string> field_names(const proto::Descriptor& type) {
     return names;
 }
 
-ProtobufPath leaf_of(ProtobufPath path) {
+void shape_of(ProtobufPath& path) {
     const Field* field = path.leaf;
     if (field->is_repeated()) {
         path.shape = PathShape::list;
     } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
         const proto::Descriptor* type = field->message_type();
-        switch (type->well_known_type()) {
-            case proto::Descriptor::WELLKNOWNTYPE_TIMESTAMP:
-                path.shape = PathShape::timestamp;
-                path.wrapped = type->FindFieldByNumber(1);
-                path.nanos = type->FindFieldByNumber(2);
-                break;
-            case proto::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_FLOATVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_INT64VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_UINT64VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_INT32VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_UINT32VALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_STRINGVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_BYTESVALUE:
-            case proto::Descriptor::WELLKNOWNTYPE_BOOLVALUE:
-                path.shape = PathShape::wrapper;
-                path.wrapped = type->FindFieldByNumber(1);
-                break;
-            default:  // Protobuf's own list, which grows
-                path.shape = PathShape::object;
+        const auto known = type->well_known_type();
+        path.shape = PathShape::object;
+        if (known == proto::Descriptor::WELLKNOWNTYPE_TIMESTAMP) {
+            path.shape = PathShape::timestamp;
+            path.wrapped = type->FindFieldByNumber(1);
+            path.nanos = type->FindFieldByNumber(2);
+        } else if (known >= proto::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE &&
+                   known <= proto::Descriptor::WELLKNOWNTYPE_BOOLVALUE) {
+            path.shape = PathShape::wrapper;
+            path.wrapped = type->FindFieldByNumber(1);
         }
     }
-    return path;
 }
 
 }  // namespace
@@ -70,7 +59,8 @@ ProtobufPath compile_path(const proto::Descriptor& root, const std::string& text
         }
         if (dot == std::string::npos) {
             path.leaf = field;
-            return leaf_of(std::move(path));
+            shape_of(path);
+            return path;
         }
         if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
             throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +

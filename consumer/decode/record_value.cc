@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/utf8.h"
 #include "dedup/base/expects.h"
 #include "dedup/base/nearest_name.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The librdkafka configuration of a group member: what the guarantee needs, then what the user
+// A group member of librdkafka, and its configuration: what the guarantee needs, then what the user
 // passes through. Include it in .cc files only.
 
 #include <functional>
@@ -18,7 +18,8 @@ struct ClientCallbacks {
     std::function<void(int code, const std::string& reason)> error;
 };
 
-// Throws KafkaError for a property that librdkafka does not take. `worker` numbers static members.
-KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker);
+// A consumer that is polled by itself. Throws KafkaError for a property that librdkafka does not
+// take. `worker` numbers static members. The callbacks may be null; they outlive the client.
+KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbacks* callbacks);
 
 }  // namespace onceward

@@ -6,6 +6,7 @@
 
 #include "consumer/kafka/kafka_handles.h"
 #include "dedup/base/types.h"
+#include "dedup/message/message.h"
 
 namespace onceward {
 
@@ -15,9 +16,17 @@ inline constexpr int query_timeout_ms = 5000;
 // For an admin request, with that time limit.
 KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation);
 
+// Adds the partition to the list.
+rd_kafka_topic_partition_t* add_to(const KafkaTopicPartitionList& list,
+                                   const TopicPartition& partition, std::int64_t offset);
 // A list with this partition alone, and the offset if the request needs one.
 KafkaTopicPartitionList list_of(const TopicPartition& partition,
                                 std::int64_t offset = RD_KAFKA_OFFSET_INVALID);
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
+
+// A message of librdkafka's as a Record. Include it in .cc files only.
+// The record's views point into the message, which the record then owns. The message must be gone
+// before its client.
+Record to_record(KafkaMessage message);
 
 }  // namespace onceward

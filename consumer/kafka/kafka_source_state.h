@@ -11,7 +11,6 @@
 #include "consumer/kafka/group_question.h"
 #include "consumer/kafka/kafka_handles.h"
 #include "consumer/kafka/kafka_source.h"
-#include "consumer/kafka/log_ends.h"
 
 namespace onceward {
 
@@ -50,13 +49,16 @@ struct KafkaSource::State {
     KafkaClient client;                // after the queues in destruction order: see ~KafkaSource()
 
     explicit State(SourceListener& to) : listener(to) {}
-    Topic* find(const std::string& name);
+    // Both are null if the member does not have them.
+    std::pair<Topic*, Position*> find(const TopicPartition& partition);
+    std::optional<Offset> fetched_end(const TopicPartition& partition) const;
+    bool cooperative() const;
     void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
-    void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void assign(rd_kafka_topic_partition_list_t* partitions);
     // Reports as lost what is still held when an assignment replaces everything.
     void give_back_all();
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
-    void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void revoke(rd_kafka_topic_partition_list_t* partitions);
     void restart(const TopicPartition& partition);
     void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
     void stop_reading(const TopicPartition& partition, Position& position,

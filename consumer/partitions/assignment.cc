@@ -11,6 +11,12 @@ constexpr std::chrono::milliseconds longest_retry{600'000};
 
 }  // namespace
 
+ReadAttempts::Verdict ReadAttempts::failed(Offset offset) {
+    if (offset_ != offset) tries_ = 0;
+    offset_ = offset;
+    return ++tries_ < at_most ? Verdict::again : Verdict::halt;
+}
+
 Assignment::Entry* Assignment::mutable_find(const TopicPartition& partition) {
     const auto found = entries_.find(partition);
     return found == entries_.end() ? nullptr : &found->second;

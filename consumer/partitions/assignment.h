@@ -4,18 +4,36 @@
 // in. Not thread-safe; Handoff guards it.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "consumer/partitions/halt_reason.h"
 #include "consumer/partitions/partition_phase.h"
-#include "consumer/partitions/read_attempts.h"
+#include "dedup/base/types.h"
 #include "dedup/fence/fence.h"
 
 namespace onceward {
+
+// Counts how often reading a partition failed at one offset, and says when to give up. Pure; one
+// object for each partition, used under its owner's lock.
+class ReadAttempts {
+  public:
+    // A fetch that was damaged in transit is whole the next time; data that is damaged on the
+    // broker's disk is not. More tries only delay the report.
+    static constexpr int at_most = 3;
+    enum class Verdict : std::uint8_t { again, halt };
+
+    // The records at `offset` could not be read. Failures elsewhere begin a new count.
+    Verdict failed(Offset offset);
+    int tries() const { return tries_; }
+
+  private:
+    std::optional<Offset> offset_;
+    int tries_ = 0;
+};
 
 class Assignment {
   public:
@@ -27,10 +45,10 @@ class Assignment {
         std::string incarnation;
         std::string owner;
         std::string topic_id;
-        Clock::time_point not_before{};        // no take-over earlier
-        int missed = 0;                        // fences in a row
-        Halt halt;                  // why it was halted last, until something is committed
-        std::string pause;          // paused: why
+        Clock::time_point not_before{};  // no take-over earlier
+        int missed = 0;                  // fences in a row
+        Halt halt;                       // why it was halted last, until something is committed
+        std::string pause;               // paused: why
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped before this offset

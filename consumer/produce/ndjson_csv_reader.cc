@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decode/utf8.h"
+#include "consumer/decode/decoder.h"
 #include "dedup/base/text.h"
 
 namespace onceward {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/produce/send_failure.h"
+#include "consumer/produce/producer.h"
 #include "dedup/message/digest.h"
 
 namespace onceward {

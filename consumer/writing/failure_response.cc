@@ -1,5 +1,6 @@
 #include "consumer/writing/failure_response.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "dedup/base/backoff.h"
@@ -9,6 +10,11 @@
 
 namespace onceward {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int others_share = 3;
+constexpr milliseconds longest_wait{30'000};
 
 using namespace std::chrono_literals;
 
@@ -31,6 +37,16 @@ std::string to_text(std::span<const Span> spans) {
 }
 
 }  // namespace
+
+TopicSpacing::Clock::time_point TopicSpacing::next_try(Clock::time_point now, Clock::duration tried,
+                                                       milliseconds least) {
+    const auto wait = std::clamp(std::chrono::duration_cast<milliseconds>(tried * others_share),
+                                 least, std::max(least, longest_wait));
+    if (tried <= long_try) return now + wait;
+    const auto until = std::max(now + wait, free_from_);
+    free_from_ = until + tried + wait;
+    return until;
+}
 
 FailureResponse::FailureResponse(const WorkerOptions& options, Handoff& handoff,
                                  KafkaSource& source, WorkerActivity& activity,

@@ -1,7 +1,7 @@
 #include "consumer/writing/take_over.h"
 
 #include "consumer/kafka/kafka_error.h"
-#include "consumer/partitions/out_of_range_plan.h"
+#include "consumer/partitions/first_position.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 

@@ -1,4 +1,4 @@
-#include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/partition_phase.h"
 
 #include "dedup/base/logging.h"
 
