@@ -89,9 +89,9 @@ void Reader::seek_to_fences() {
 }
 
 void Reader::stop_fetching() {
-    const auto standing =
-        handoff_.look([](const Assignment& assignment) { return assignment.standing(); });
-    for (const TopicPartition& partition : standing) source_.end(partition);
+    for (const TopicPartition& partition : handoff_.look(&Assignment::standing)) {
+        source_.end(partition);
+    }
 }
 
 bool Reader::read_topics() {
@@ -127,23 +127,17 @@ void Reader::note(const std::string& topic, const Chunk& chunk) {
 // and reads the messages before these records again, for ever.
 void Reader::report_unreadable() {
     for (const UnreadableRecords& records : std::exchange(unreadable_records_, {})) {
-        handoff_.with([&](Assignment& assignment) {
-            assignment.unreadable(records.partition, records.position, records.reason);
-        });
+        handoff_.with(&Assignment::unreadable, records.partition, records.position, records.reason);
     }
 }
 
 std::optional<FetchSuspect> Reader::suspect() const {
     std::vector<MemorySuspect::Open> open;
-    handoff_.look([&](const Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
-            open.push_back({partition, std::nullopt, false});
-        }
-    });
-    for (MemorySuspect::Open& one : open) {
-        one.fence = activity_.fence(one.partition);
-        const std::optional<Offset> end = source_.fetched_end(one.partition);
-        one.waits = !end || !one.fence || *end > *one.fence;
+    for (const TopicPartition& partition :
+         handoff_.look(&Assignment::with_phase, PartitionPhase::reading)) {
+        const std::optional<Offset> fence = activity_.fence(partition);
+        const std::optional<Offset> end = source_.fetched_end(partition);
+        open.push_back({partition, fence, !end || !fence || *end > *fence});
     }
     const MutexLock lock(mutex_);
     return suspect_.suspect(open, Clock::now());
@@ -174,7 +168,7 @@ void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
 }
 
 void Reader::out_of_range(const TopicPartition& partition) {
-    handoff_.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
+    handoff_.with(&Assignment::out_of_range, partition);
 }
 
 void Reader::unreadable(const UnreadableRecords& records) {

@@ -9,6 +9,15 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_retry{600'000};
 
+template <class Entries, class Predicate>
+std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
+    std::vector<TopicPartition> partitions;
+    for (const auto& item : entries) {
+        if (predicate(item)) partitions.push_back(item.first);
+    }
+    return partitions;
+}
+
 }  // namespace
 
 ReadAttempts::Verdict ReadAttempts::failed(Offset offset) {
@@ -155,14 +164,10 @@ void Assignment::unreadable(const TopicPartition& partition, Offset position,
     entry->halt = {HaltReason::unreadable, why, {}, position};
 }
 
-std::vector<TopicPartition> Assignment::unreadable() const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::reading && entry.unreadable) {
-            partitions.push_back(partition);
-        }
-    }
-    return partitions;
+std::vector<TopicPartition> Assignment::stopped_reading() const {
+    return those(entries_, [](const auto& item) {
+        return item.second.phase == PartitionPhase::reading && item.second.unreadable;
+    });
 }
 
 ReadAttempts::Verdict Assignment::read_failed(const TopicPartition& partition, Offset fence) {
@@ -214,44 +219,26 @@ std::vector<Assignment::Seek> Assignment::seeks() const {
 }
 
 std::vector<TopicPartition> Assignment::due_retries(Clock::time_point now) const {
-    std::vector<TopicPartition> due;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::halted && entry.retry && *entry.retry <= now) {
-            due.push_back(partition);
-        }
-    }
-    return due;
+    return those(entries_, [&](const auto& item) {
+        const Entry& entry = item.second;
+        return entry.phase == PartitionPhase::halted && entry.retry && *entry.retry <= now;
+    });
 }
 
 std::vector<TopicPartition> Assignment::with_phase(PartitionPhase phase) const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == phase) partitions.push_back(partition);
-    }
-    return partitions;
+    return those(entries_, [&](const auto& item) { return item.second.phase == phase; });
 }
 
 std::vector<TopicPartition> Assignment::of_topic(const std::string& topic) const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (partition.topic == topic) partitions.push_back(partition);
-    }
-    return partitions;
+    return those(entries_, [&](const auto& item) { return item.first.topic == topic; });
 }
 
 std::vector<TopicPartition> Assignment::standing() const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        switch (entry.phase) {
-            case PartitionPhase::halted:
-            case PartitionPhase::waiting:
-            case PartitionPhase::paused: partitions.push_back(partition); break;
-            case PartitionPhase::wants_fence:
-            case PartitionPhase::wants_seek:
-            case PartitionPhase::reading: break;
-        }
-    }
-    return partitions;
+    return those(entries_, [](const auto& item) {
+        const PartitionPhase phase = item.second.phase;
+        return phase == PartitionPhase::halted || phase == PartitionPhase::waiting ||
+               phase == PartitionPhase::paused;
+    });
 }
 
 std::optional<Assignment::Clock::time_point> Assignment::next_due() const {

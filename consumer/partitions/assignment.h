@@ -107,7 +107,8 @@ class Assignment {
     // What lies at `position` cannot be read. The partition stays `reading` for what was read
     // before, and is tried again, or halted, when that has landed.
     void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
-    std::vector<TopicPartition> unreadable() const;
+    // Those that wait for that.
+    std::vector<TopicPartition> stopped_reading() const;
     ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
     // Counts one more seek to an offset that was refused; answers with those before it.
     int seeks_again(const TopicPartition& partition);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 
-#include "consumer/kafka/kafka_source.h"
 #include "consumer/writing/writer_session.h"
 
 namespace onceward {
@@ -32,12 +31,11 @@ class TopicSpacing {
 // A try that took longer than this is one that holds up the other topics.
 constexpr std::chrono::milliseconds long_try{1000};
 
-class FailureResponse {
+class FailureResponse : private WriterStep {
   public:
     using Clock = std::chrono::steady_clock;
 
-    FailureResponse(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
-                    WorkerActivity& activity, WriterSession& session);
+    explicit FailureResponse(const WriterStep& borrowed) : WriterStep(borrowed) {}
 
     // A batch failed. Returns whether it is to be tried again on this session. `begun`: when the
     // failed try began.
@@ -73,11 +71,6 @@ class FailureResponse {
     std::size_t let_wait(const WriterTopic& topic, Clock::time_point until,
                          const std::string& why = "");
 
-    const WorkerOptions& options_;
-    Handoff& handoff_;
-    KafkaSource& source_;
-    WorkerActivity& activity_;
-    WriterSession& session_;
     TopicSpacing spacing_;
     int retries_ = 0;  // of work that is no topic's batch
     bool stopped_ = false;

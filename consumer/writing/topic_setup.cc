@@ -10,15 +10,6 @@
 
 namespace onceward {
 
-TopicSetup::TopicSetup(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-                       WriterSession& session, Landed landed)
-    : options_(options),
-      handoff_(handoff),
-      activity_(activity),
-      session_(session),
-      landed_(std::move(landed)),
-      dead_letters_(options.dead_letters()) {}
-
 void TopicSetup::prepare(WriterTopic& topic) {
     if (topic.ready) return;
     Connection& connection = session_.connection();

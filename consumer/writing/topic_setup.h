@@ -6,18 +6,22 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "consumer/writing/writer_session.h"
 
 namespace onceward {
 
-class TopicSetup {
+class TopicSetup : private WriterStep {
   public:
     // Called after a COMMIT of the topic was answered, with the moves of its fences.
     using Landed = std::function<void(WriterTopic&, std::span<const FenceMove>)>;
 
-    TopicSetup(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-               WriterSession& session, Landed landed);
+    TopicSetup(const WriterStep& borrowed, Landed landed)
+        : WriterStep(borrowed),
+          landed_(std::move(landed)),
+          dead_letters_(options_.dead_letters()) {}
+
     // Does nothing if the topic is ready. Throws a PostgresError, SinkMismatch if the sink does not
     // fit its target, or std::invalid_argument if sink and ledger do not fit each other.
     // REQUIRES: the session is connected.
@@ -28,10 +32,6 @@ class TopicSetup {
     std::unique_ptr<BatchProcessor> make_processor(WriterTopic& topic);
     std::unique_ptr<BatchProcessor> make_lease_processor(WriterTopic& topic);
 
-    const WorkerOptions& options_;
-    Handoff& handoff_;
-    WorkerActivity& activity_;
-    WriterSession& session_;
     Landed landed_;
     std::unique_ptr<Sink> dead_letters_;
 };

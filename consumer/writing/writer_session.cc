@@ -75,7 +75,7 @@ void WriterSession::lost(const PostgresError& error) {
         if (topic.answers) topic.answers->connection_lost();
         if (topic.processor) topic.processor->abandon();
     }
-    handoff_.with([](Assignment& assignment) { assignment.retake_all(); });
+    handoff_.with(&Assignment::retake_all);
 }
 
 }  // namespace onceward

@@ -85,4 +85,13 @@ class WriterSession {
     std::vector<WriterTopic> topics_;
 };
 
+// What each step of the writer borrows.
+struct WriterStep {
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    KafkaSource& source_;
+    WorkerActivity& activity_;
+    WriterSession& session_;
+};
+
 }  // namespace onceward
