@@ -1,59 +1,53 @@
 #include "consumer/intake/key_options.h"
 
+#include <algorithm>
+
 namespace onceward {
 namespace {
 
-KeySource source(KeySource::Kind kind, std::string name = "") {
-    KeySource made;
-    made.kind = kind;
-    made.name = std::move(name);
-    return made;
-}
+using Kind = KeySource::Kind;
 
-// The name has spellings in use, and Kafka's header names are case-sensitive; they are one kind of
-// key.
-std::vector<KeySource> idempotency_key() {
-    KeySource standard = source(KeySource::Kind::header, "Idempotency-Key");
-    standard.strip_quotes = true;
-    standard.kind_name = kind_of(standard);
-    KeySource lower = standard;
-    lower.name = "idempotency-key";
-    return {standard, lower};
-}
+struct Preset {
+    std::string name;
+    std::vector<KeySource> sources;
+};
 
-// MassTransit writes the id into the envelope always, into a header where the transport has
-// headers.
-std::vector<KeySource> masstransit() {
-    KeySource header = source(KeySource::Kind::header, "MessageId");
-    header.kind_name = "masstransit";
-    KeySource field = source(KeySource::Kind::field, "/messageId");
-    field.kind_name = header.kind_name;
-    field.only_json = true;
-    return {header, field};
+const std::vector<Preset>& presets() {
+    static const std::vector<Preset> all{
+        // The name has spellings in use, and Kafka's header names are case-sensitive; they are one
+        // kind of key.
+        {"idempotency-key",
+         {{Kind::header, "Idempotency-Key", true, "header:Idempotency-Key", false},
+          {Kind::header, "idempotency-key", true, "header:Idempotency-Key", false}}},
+        {"cloudevents", {{.kind = Kind::cloudevents}}},
+        {"debezium-outbox", {{.kind = Kind::header, .name = "id"}}},
+        // MassTransit writes the id into the envelope always, into a header where the transport has
+        // headers.
+        {"masstransit",
+         {{Kind::header, "MessageId", false, "masstransit", false},
+          {Kind::field, "/messageId", false, "masstransit", true}}},
+        {"nservicebus", {{.kind = Kind::header, .name = "NServiceBus.MessageId"}}},
+        {"kafka-coordinates", {{.kind = Kind::coordinates}}},
+        {"body-sha256", {{.kind = Kind::payload_sha256}}},
+    };
+    return all;
 }
 
 }  // namespace
 
 std::optional<std::vector<KeySource>> key_preset(const std::string& name) {
-    if (name == "idempotency-key") return idempotency_key();
-    if (name == "cloudevents") return {{source(KeySource::Kind::cloudevents)}};
-    if (name == "debezium-outbox") return {{source(KeySource::Kind::header, "id")}};
-    if (name == "masstransit") return masstransit();
-    if (name == "nservicebus") return {{source(KeySource::Kind::header, "NServiceBus.MessageId")}};
-    if (name == "kafka-coordinates") return {{source(KeySource::Kind::coordinates)}};
-    if (name == "body-sha256") return {{source(KeySource::Kind::payload_sha256)}};
-    return std::nullopt;
+    const auto found = std::ranges::find(presets(), name, &Preset::name);
+    return found == presets().end() ? std::nullopt : std::optional(found->sources);
 }
 
 std::vector<std::string> key_preset_names() {
-    return {"idempotency-key", "cloudevents",       "debezium-outbox", "masstransit",
-            "nservicebus",     "kafka-coordinates", "body-sha256"};
+    std::vector<std::string> names;
+    for (const Preset& preset : presets()) names.push_back(preset.name);
+    return names;
 }
 
 std::string kind_of(const KeySource& source) {
-    if (!source.kind_name.empty()) {
-        return source.kind_name;
-    }
+    if (!source.kind_name.empty()) return source.kind_name;
     switch (source.kind) {
         case KeySource::Kind::header: return "header:" + source.name;
         case KeySource::Kind::record_key: return "record_key";

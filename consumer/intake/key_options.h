@@ -23,12 +23,12 @@ struct KeySource {
         coordinates,
     };
     Kind kind = Kind::header;
-    std::string name;
+    std::string name{};
     // RFC 8941 string: the quotes around a header's value are taken off (preset `idempotency-key`).
     bool strip_quotes = false;
     // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with
     // the same value here share their keys, because the config says so.
-    std::string kind_name;
+    std::string kind_name{};
     // A preset's JSON envelope field: left out where the topic is not JSON.
     bool only_json = false;
 };

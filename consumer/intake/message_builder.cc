@@ -10,16 +10,6 @@
 namespace onceward {
 namespace {
 
-// Path `text` among `paths`, added where it is new: key and sink often read the same field.
-std::size_t position(std::vector<std::string>& paths, const std::string& text) {
-    const auto at = std::find(paths.begin(), paths.end(), text);
-    if (at != paths.end()) {
-        return static_cast<std::size_t>(at - paths.begin());
-    }
-    paths.push_back(text);
-    return paths.size() - 1;
-}
-
 std::size_t size_of(const Record& record) {
     std::size_t bytes = record.key.value_or("").size() + record.payload.value_or("").size();
     for (const Header& header : record.headers) {
@@ -64,7 +54,7 @@ MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
     if (state.options.key.fingerprint.of == FingerprintOptions::Of::fields) {
         std::vector<FieldsFingerprint::Field> fields;
         for (const std::string& path : state.options.key.fingerprint.fields) {
-            fields.push_back({path, position(paths, path)});
+            fields.push_back({path, place_among(paths, path)});
         }
         state.fields_fingerprint = FieldsFingerprint(std::move(fields));
     }
@@ -72,7 +62,7 @@ MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
     for (const FieldSource& source : state.sources) {
         check_source(source);
         const bool field = source.kind == FieldSource::Kind::field;
-        state.source_paths.push_back(field ? position(paths, source.text) : 0);
+        state.source_paths.push_back(field ? place_among(paths, source.text) : 0);
     }
     state.values.resize(paths.size());
     state.decoder = make_decoder(state.options.format, std::move(paths));
@@ -96,28 +86,24 @@ bool MessageBuilder::State::tombstone(Message& message) {
             message.skip_reason = "tombstone";
             return false;
         case TombstonePolicy::reject:
-            message.rejection = Rejection{Rejection::Kind::tombstone,
-                                          "the payload is null and the topic's tombstone policy is "
-                                          "reject",
-                                          {},
-                                          1};
-            return false;
+            message.rejection =
+                Rejection{Rejection::Kind::tombstone,
+                          "the payload is null and the topic's tombstone policy is reject",
+                          {},
+                          1};
+            break;
     }
     return false;
 }
 
 bool MessageBuilder::State::decode(Message& message, std::pmr::memory_resource& arena) {
-    if (!message.record.payload) {
-        return tombstone(message);
-    }
+    if (!message.record.payload) return tombstone(message);
     Decoded decoded = decoder->decode(message.record, values, arena);
     if (decoded.rejection) {
         message.rejection = std::move(decoded.rejection);
         return false;
     }
-    if (decoded.tombstone) {
-        return tombstone(message);
-    }
+    if (decoded.tombstone) return tombstone(message);
     message.operation = decoded.operation;
     return true;
 }
@@ -134,9 +120,7 @@ void MessageBuilder::State::fingerprint(Message& message) const {
 }
 
 void MessageBuilder::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
-    if (sources.empty()) {
-        return;
-    }
+    if (sources.empty()) return;
     auto* const fields =
         static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -166,22 +150,15 @@ void MessageBuilder::take(Record record, Chunk& chunk) {
                        state.extract_keys && message.record.payload &&
                        duplicates_expected_.load(std::memory_order_relaxed);
     if (!message.deferred && !state.decode(message, arena)) {
-        if (message.rejection && state.extract_keys) {
-            state.keys.note_key(message, arena);
-        }
+        if (message.rejection && state.extract_keys) state.keys.note_key(message, arena);
         return;
     }
     if (state.extract_keys) {
         state.keys.extract(message, std::span(state.values).first(state.key_values), arena);
     }
-    if (message.rejection || message.skipped) {
-        return;
-    }
+    if (message.rejection || message.skipped) return;
     if (state.extract_keys) state.fingerprint(message);
-    if (message.rejection) {
-        return;
-    }
-    if (!message.deferred) state.encode(message, arena);
+    if (!message.rejection && !message.deferred) state.encode(message, arena);
 }
 
 void MessageBuilder::finish(Message& message, std::pmr::memory_resource& arena) {
