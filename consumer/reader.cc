@@ -26,7 +26,7 @@ bool wants_group_observer(const KafkaOptions& kafka) {
 }  // namespace
 
 Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-               const std::vector<std::unique_ptr<MessageBuilder>>& builders)
+               const std::vector<TopicParts>& parts)
     : options_(options),
       handoff_(handoff),
       activity_(activity),
@@ -37,7 +37,7 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         const WorkerTopic& topic = options.topics[i];
         topics_.push_back(
-            {topic.name, *builders[i], ReadSize(options.batch, topic.batch_messages)});
+            {topic.name, *parts[i].reading, ReadSize(options.batch, topic.batch_messages)});
     }
     // A member of an eager group gives everything back before it joins the next generation, so one
     // session time-out between two checks is enough.

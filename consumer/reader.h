@@ -18,7 +18,7 @@
 #include "consumer/watch/lag_observer.h"
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/worker_activity.h"
-#include "consumer/writing/worker_options.h"
+#include "consumer/writing/writer_session.h"
 #include "dedup/base/mutex.h"
 
 namespace onceward {
@@ -27,9 +27,9 @@ class Reader final : private SourceListener {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `builders`: one for each topic of the options, in their order.
+    // `parts`: one for each topic of the options, in their order.
     Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-           const std::vector<std::unique_ptr<MessageBuilder>>& builders);
+           const std::vector<TopicParts>& parts);
     // Returns when `stop` is true. Throws a KafkaError if the consumer must be recreated.
     void run(const std::atomic<bool>& stop);
     // Leaves the group and gives back every partition; also after run() has thrown.

@@ -33,13 +33,9 @@ class Worker {
     struct Status {
         // of this process's commits; the fences' totals are the durable ones
         Totals totals;
-        std::int64_t below_fence = 0;  // messages that came again and were thrown away
-        std::int64_t batches = 0;
         WorkerCounts counts;         // the same by topic, and what else is counted
         std::size_t partitions = 0;  // assigned
         std::size_t reading = 0;
-        // Passed without being read, by on_out_of_range; skipped_ranges has the rows.
-        std::int64_t offsets_skipped = 0;
         std::vector<HaltedPartition> halted;
         // By `onceward pause`, hence no fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;

@@ -1,4 +1,4 @@
-#include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/kafka_requests.h"
 
 #include <openssl/x509.h>
 

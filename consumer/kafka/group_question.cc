@@ -1,8 +1,8 @@
-#include "consumer/kafka/group_question.h"
+// What a member asks the brokers without ever waiting: about its group, and where the logs end.
 
 #include <utility>
 
-#include "consumer/kafka/kafka_requests.h"
+#include "consumer/kafka/kafka_source_state.h"
 
 namespace onceward {
 namespace {

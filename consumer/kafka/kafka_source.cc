@@ -8,8 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "consumer/kafka/consumer_configuration.h"
-#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 

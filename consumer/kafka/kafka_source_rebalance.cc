@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 

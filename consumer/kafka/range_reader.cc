@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 
-#include "consumer/kafka/consumer_configuration.h"
 #include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {

@@ -3,14 +3,6 @@
 namespace onceward {
 namespace {
 
-Offset fallback(StartPosition::Fallback where, const LogRange& range) {
-    switch (where) {
-        case StartPosition::Fallback::earliest: return range.earliest;
-        case StartPosition::Fallback::latest: return range.latest;
-    }
-    return range.earliest;
-}
-
 OutOfRangePlan halted(HaltReason reason, std::string text, std::optional<OffsetRange> lost = {}) {
     return {OutOfRangePlan::Action::halt, {}, {reason, std::move(text), lost, {}}};
 }
@@ -26,15 +18,18 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
             "database was lost, restored or is another one. Restore it, or say where to begin "
             "with `onceward offsets --set`");
     }
-    if (topic_known) return {questions.range().earliest, LeaderEpoch{-1}};
-    switch (start.kind) {
-        case StartPosition::Kind::committed:
-            if (committed) return {committed->offset, committed->leader_epoch};
-            return {fallback(start.fallback, questions.range()), LeaderEpoch{-1}};
-        case StartPosition::Kind::earliest: return {questions.range().earliest, LeaderEpoch{-1}};
+    auto kind = topic_known ? StartPosition::Kind::earliest : start.kind;
+    if (kind == StartPosition::Kind::committed) {
+        if (committed) return {committed->offset, committed->leader_epoch};
+        kind = start.fallback == StartPosition::Fallback::latest ? StartPosition::Kind::latest
+                                                                 : StartPosition::Kind::earliest;
+    }
+    switch (kind) {
         case StartPosition::Kind::latest: return {questions.range().latest, LeaderEpoch{-1}};
         case StartPosition::Kind::timestamp:
             return {questions.offset_at(start.timestamp), LeaderEpoch{-1}};
+        case StartPosition::Kind::committed:
+        case StartPosition::Kind::earliest: break;
     }
     return {questions.range().earliest, LeaderEpoch{-1}};
 }

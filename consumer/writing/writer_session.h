@@ -20,15 +20,15 @@ namespace onceward {
 
 // What a topic's reader and writer share. It outlives the writer.
 struct TopicParts {
-    Sink& sink;
-    MessageBuilder& reading;    // the reader's
-    MessageBuilder& finishing;  // the writer's own
+    std::unique_ptr<Sink> sink;
+    std::unique_ptr<MessageBuilder> reading;    // the reader's
+    std::unique_ptr<MessageBuilder> finishing;  // the writer's own
 };
 
 // A topic as the writer knows it.
 struct WriterTopic {
     WriterTopic(const WorkerTopic& from, const TopicParts& with)
-        : options(from), sink(with.sink), reading(with.reading), finishing(with.finishing) {}
+        : options(from), sink(*with.sink), reading(*with.reading), finishing(*with.finishing) {}
 
     const WorkerTopic& options;
     Sink& sink;
