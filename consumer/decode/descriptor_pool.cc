@@ -58,14 +58,6 @@ void load_well_known_types() {
     }
 }
 
-std::vector<std::string> message_names(const proto::FileDescriptor& file) {
-    std::vector<std::string> names;
-    for (int i = 0; i < file.message_type_count(); ++i) {
-        names.push_back(file.message_type(i)->full_name());
-    }
-    return names;
-}
-
 }  // namespace
 
 struct MessageType::Files {
@@ -81,16 +73,19 @@ struct MessageType::Files {
     const proto::Descriptor* find(const std::string& message);
     void read_set(const std::string& path);
     void read_sources(const FormatOptions& options);
-    void add_file(const std::string& name, const std::string& origin);
+    void add_file(const std::string& name, const std::string& origin, const char* hint = "");
 };
 
-void MessageType::Files::add_file(const std::string& name, const std::string& origin) {
+void MessageType::Files::add_file(const std::string& name, const std::string& origin,
+                                  const char* hint) {
     const proto::FileDescriptor* file = pool->FindFileByName(name);
     if (file == nullptr) {
-        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text));
+        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text) +
+                          hint);
     }
-    const std::vector<std::string> found = message_names(*file);
-    names.insert(names.end(), found.begin(), found.end());
+    for (int i = 0; i < file->message_type_count(); ++i) {
+        names.push_back(file->message_type(i)->full_name());
+    }
 }
 
 void MessageType::Files::read_set(const std::string& path) {
@@ -109,11 +104,7 @@ void MessageType::Files::read_set(const std::string& path) {
     }
     pool = std::make_unique<proto::DescriptorPool>(&set_and_well_known, &error);
     for (const proto::FileDescriptorProto& file : files.file()) {
-        try {
-            add_file(file.name(), path);
-        } catch (const FormatError& cause) {
-            throw FormatError(std::string(cause.what()) + " (was it made with --include_imports?)");
-        }
+        add_file(file.name(), path, " (was it made with --include_imports?)");
     }
 }
 
@@ -174,8 +165,6 @@ MessageType::MessageType(const FormatOptions& options) {
 }
 
 MessageType::~MessageType() = default;
-MessageType::MessageType(MessageType&&) noexcept = default;
-MessageType& MessageType::operator=(MessageType&&) noexcept = default;
 
 const proto::DescriptorPool& MessageType::pool() const { return *files_->pool; }
 

@@ -22,8 +22,6 @@ class MessageType {
     // well-known types are there even where the files leave them out.
     explicit MessageType(const FormatOptions& options);
     ~MessageType();
-    MessageType(MessageType&&) noexcept;
-    MessageType& operator=(MessageType&&) noexcept;
 
     const google::protobuf::Descriptor& descriptor() const { return *descriptor_; }
     const google::protobuf::DescriptorPool& pool() const;

@@ -70,11 +70,47 @@ class ProtobufDecoder final : public Decoder {
         wire_ = ProtobufWire::make(type_.descriptor(), fields_.paths());
     }
 
-
   private:
     Decoded read(const ConfluentFrame& frame, std::span<Value> values,
-                 std::pmr::memory_resource& arena) override;
-    std::optional<std::string> check_index(std::span<const std::int32_t> index) const;
+                 std::pmr::memory_resource& arena) override {
+        // DANGER: another message type often parses, and its fields would land in the wrong
+        // columns.
+        if (std::optional<std::string> fault = check_index(frame.index())) {
+            return undecodable(std::move(*fault));
+        }
+        const std::string_view payload = frame.payload;
+        if (wire_ && wire_->read(payload, values)) {
+            return {};
+        }
+        message_->Clear();
+        if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+            !message_->ParsePartialFromArray(payload.data(), static_cast<int>(payload.size()))) {
+            return undecodable("the payload is not a valid " + type_.descriptor().full_name() +
+                               ": cut short, malformed, not UTF-8 or nested too deep");
+        }
+        if (has_required_ && !message_->IsInitialized()) {
+            return undecodable("the " + type_.descriptor().full_name() +
+                               " lacks a required field: " + message_->InitializationErrorString());
+        }
+        if (const char* fault = fields_.read(*message_, values, arena)) {
+            return undecodable(fault);
+        }
+        return {};
+    }
+
+    std::optional<std::string> check_index(std::span<const std::int32_t> index) const {
+        if (index.empty() || std::ranges::equal(index, index_)) {
+            return std::nullopt;
+        }
+        const proto::FileDescriptor& file = *type_.descriptor().file();
+        const proto::Descriptor* other = type_at(file, index);
+        const std::string expected =
+            ", the topic is configured for " + type_.descriptor().full_name();
+        if (other == nullptr) {
+            return "the frame's message index names no message of " + file.name() + expected;
+        }
+        return "the frame's message index names " + other->full_name() + expected;
+    }
 
     MessageType type_;
     std::vector<std::int32_t> index_;
@@ -86,45 +122,6 @@ class ProtobufDecoder final : public Decoder {
     // Where the paths allow it; the parser above then only says what is wrong.
     std::unique_ptr<ProtobufWire> wire_;
 };
-
-std::optional<std::string> ProtobufDecoder::check_index(std::span<const std::int32_t> index) const {
-    if (index.empty() || std::ranges::equal(index, index_)) {
-        return std::nullopt;
-    }
-    const proto::FileDescriptor& file = *type_.descriptor().file();
-    const proto::Descriptor* other = type_at(file, index);
-    const std::string expected = ", the topic is configured for " + type_.descriptor().full_name();
-    if (other == nullptr) {
-        return "the frame's message index names no message of " + file.name() + expected;
-    }
-    return "the frame's message index names " + other->full_name() + expected;
-}
-
-Decoded ProtobufDecoder::read(const ConfluentFrame& frame, std::span<Value> values,
-                              std::pmr::memory_resource& arena) {
-    // DANGER: another message type often parses, and its fields would land in the wrong columns.
-    if (std::optional<std::string> fault = check_index(frame.index())) {
-        return undecodable(std::move(*fault));
-    }
-    const std::string_view payload = frame.payload;
-    if (wire_ && wire_->read(payload, values)) {
-        return {};
-    }
-    message_->Clear();
-    if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-        !message_->ParsePartialFromArray(payload.data(), static_cast<int>(payload.size()))) {
-        return undecodable("the payload is not a valid " + type_.descriptor().full_name() +
-                           ": cut short, malformed, not UTF-8 or nested too deep");
-    }
-    if (has_required_ && !message_->IsInitialized()) {
-        return undecodable("the " + type_.descriptor().full_name() +
-                           " lacks a required field: " + message_->InitializationErrorString());
-    }
-    if (const char* fault = fields_.read(*message_, values, arena)) {
-        return undecodable(fault);
-    }
-    return {};
-}
 
 }  // namespace
 

@@ -39,10 +39,63 @@ struct MessageBuilder::State {
           sink(target),
           keys(options.key, options.consumer_group, options.topic, options.format.format) {}
 
-    bool decode(Message& message, std::pmr::memory_resource& arena);
-    bool tombstone(Message& message);
-    void fingerprint(Message& message) const;
-    void fill_fields(Message& message, std::pmr::memory_resource& arena);
+    bool decode(Message& message, std::pmr::memory_resource& arena) {
+        if (!message.record.payload) return tombstone(message);
+        Decoded decoded = decoder->decode(message.record, values, arena);
+        if (decoded.rejection) {
+            message.rejection = std::move(decoded.rejection);
+            return false;
+        }
+        if (decoded.tombstone) return tombstone(message);
+        message.operation = decoded.operation;
+        return true;
+    }
+
+    // Returns whether the message continues to its key and sink.
+    bool tombstone(Message& message) {
+        std::fill(values.begin(), values.end(), Value{});
+        switch (options.format.tombstones) {
+            case TombstonePolicy::remove: message.operation = Operation::remove; return true;
+            case TombstonePolicy::skip:
+                message.skipped = true;
+                message.skip_reason = "tombstone";
+                return false;
+            case TombstonePolicy::reject:
+                message.rejection =
+                    Rejection{Rejection::Kind::tombstone,
+                              "the payload is null and the topic's tombstone policy is reject",
+                              {},
+                              1};
+                break;
+        }
+        return false;
+    }
+
+    void fingerprint(Message& message) const {
+        switch (options.key.fingerprint.of) {
+            case FingerprintOptions::Of::none: return;
+            case FingerprintOptions::Of::payload:
+                // A tombstone counts as an empty payload: it conflicts with a row under the same
+                // key.
+                message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
+                return;
+            case FingerprintOptions::Of::fields: fields_fingerprint.take(message, values); return;
+        }
+    }
+
+    void fill_fields(Message& message, std::pmr::memory_resource& arena) {
+        if (sources.empty()) return;
+        auto* const fields =
+            static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const bool field = sources[i].kind == FieldSource::Kind::field;
+            std::construct_at(
+                fields + i, field ? values[source_paths[i]]
+                                  : record_value(sources[i], message.record, options.topic, arena));
+        }
+        message.fields = {fields, sources.size()};
+    }
+
     void encode(Message& message, std::pmr::memory_resource& arena);
 };
 
@@ -75,62 +128,6 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 }
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
-
-// Returns whether the message continues to its key and sink.
-bool MessageBuilder::State::tombstone(Message& message) {
-    std::fill(values.begin(), values.end(), Value{});
-    switch (options.format.tombstones) {
-        case TombstonePolicy::remove: message.operation = Operation::remove; return true;
-        case TombstonePolicy::skip:
-            message.skipped = true;
-            message.skip_reason = "tombstone";
-            return false;
-        case TombstonePolicy::reject:
-            message.rejection =
-                Rejection{Rejection::Kind::tombstone,
-                          "the payload is null and the topic's tombstone policy is reject",
-                          {},
-                          1};
-            break;
-    }
-    return false;
-}
-
-bool MessageBuilder::State::decode(Message& message, std::pmr::memory_resource& arena) {
-    if (!message.record.payload) return tombstone(message);
-    Decoded decoded = decoder->decode(message.record, values, arena);
-    if (decoded.rejection) {
-        message.rejection = std::move(decoded.rejection);
-        return false;
-    }
-    if (decoded.tombstone) return tombstone(message);
-    message.operation = decoded.operation;
-    return true;
-}
-
-void MessageBuilder::State::fingerprint(Message& message) const {
-    switch (options.key.fingerprint.of) {
-        case FingerprintOptions::Of::none: return;
-        case FingerprintOptions::Of::payload:
-            // A tombstone counts as an empty payload: it conflicts with a row under the same key.
-            message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
-            return;
-        case FingerprintOptions::Of::fields: fields_fingerprint.take(message, values); return;
-    }
-}
-
-void MessageBuilder::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
-    if (sources.empty()) return;
-    auto* const fields =
-        static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        const bool field = sources[i].kind == FieldSource::Kind::field;
-        std::construct_at(fields + i,
-                          field ? values[source_paths[i]]
-                                : record_value(sources[i], message.record, options.topic, arena));
-    }
-    message.fields = {fields, sources.size()};
-}
 
 void MessageBuilder::State::encode(Message& message, std::pmr::memory_resource& arena) {
     fill_fields(message, arena);

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_resend_pause{60'000};
 
-std::optional<std::string> copy_of(const std::optional<std::string_view>& bytes) {
-    return bytes ? std::optional(std::string(*bytes)) : std::nullopt;
-}
-
 }  // namespace
 
 std::uint64_t KeyedSends::add(const OutgoingRecord& record, std::string key) {
@@ -24,11 +20,11 @@ std::uint64_t KeyedSends::add(const OutgoingRecord& record, std::string key) {
     Message& message = messages_[++last_];
     message.key = std::move(key);
     message.topic = record.topic;
-    message.record_key = copy_of(record.key);
-    message.payload = copy_of(record.payload);
+    message.record_key = std::optional<std::string>(record.key);
+    message.payload = std::optional<std::string>(record.payload);
     for (const Header& header : record.headers) {
         if (header.name == options_.key_header) continue;
-        message.headers.emplace_back(header.name, copy_of(header.value));
+        message.headers.emplace_back(header.name, std::optional<std::string>(header.value));
     }
     message.headers.emplace_back(options_.key_header, message.key);
     for (const auto& [name, value] : message.headers) message.header_views.push_back({name, value});

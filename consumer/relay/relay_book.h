@@ -37,9 +37,6 @@ struct SentRow {
     friend bool operator==(const SentRow&, const SentRow&) = default;
 };
 
-// How long a key or topic is held after its n-th failure in a row: 1 s, doubled, at most a minute.
-std::chrono::milliseconds hold_after(int failures);
-
 // What a relay's process had come to when its session or its producer failed.
 enum class RelayTerm : std::uint8_t {
     waited,  // to lead
