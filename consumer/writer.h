@@ -8,7 +8,6 @@
 #include "consumer/writing/failure_response.h"
 #include "consumer/writing/standing_partitions.h"
 #include "consumer/writing/take_over.h"
-#include "consumer/writing/topic_setup.h"
 #include "consumer/writing/writer_session.h"
 
 namespace onceward {

@@ -3,11 +3,63 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
+
+constexpr std::size_t magic_and_id = 1 + 4;
+constexpr std::size_t magic_and_guid = 1 + 16;
+
+// A zigzag varint of at most 32 bits, taken off the front of `bytes`.
+std::optional<std::int32_t> take_varint(std::string_view& bytes) {
+    std::uint64_t raw = 0;
+    for (std::size_t i = 0; i < 5 && i < bytes.size(); ++i) {
+        const auto byte = static_cast<std::uint8_t>(bytes[i]);
+        raw |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
+        if ((byte & 0x80) == 0) {
+            if (raw > std::numeric_limits<std::uint32_t>::max()) {
+                return std::nullopt;
+            }
+            bytes.remove_prefix(i + 1);
+            const auto zigzag = static_cast<std::uint32_t>(raw);
+            return static_cast<std::int32_t>((zigzag >> 1) ^ (0U - (zigzag & 1U)));
+        }
+    }
+    return std::nullopt;
+}
+
+// Takes the list off the front of `bytes`. Returns the fault, or nullptr.
+const char* take_indexes(std::string_view& bytes, ConfluentFrame& unframed) {
+    const std::optional<std::int32_t> count = take_varint(bytes);
+    if (!count) {
+        return "the frame's message index list is cut short or overlong";
+    }
+    // DANGER: the count comes from the wire. Unchecked, it would write past the end of the array.
+    if (*count < 0 || *count > static_cast<std::int32_t>(ConfluentFrame::max_indexes)) {
+        return "the frame's message index list has a negative or huge count";
+    }
+    if (*count == 0) {  // the short form of the list [0]
+        unframed.indexes[0] = 0;
+        unframed.index_count = 1;
+        return nullptr;
+    }
+    for (std::int32_t i = 0; i < *count; ++i) {
+        const std::optional<std::int32_t> index = take_varint(bytes);
+        if (!index) {
+            return "the frame's message index list is cut short or overlong";
+        }
+        if (*index < 0) {
+            return "the frame's message index list has a negative index";
+        }
+        unframed.indexes[static_cast<std::size_t>(i)] = *index;
+    }
+    unframed.index_count = static_cast<std::size_t>(*count);
+    return nullptr;
+}
 
 // Knows one path: '', the whole payload.
 class RawDecoder final : public Decoder {
@@ -30,6 +82,34 @@ class RawDecoder final : public Decoder {
 };
 
 }  // namespace
+
+ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index) {
+    expects(record.payload.has_value(), "a record that is decoded has a payload");
+    ConfluentFrame unframed;
+    unframed.payload = *record.payload;
+    if (std::optional<std::string_view> id = last_header(record, "__value_schema_id")) {
+        if (id->size() < magic_and_guid || id->front() != '\1') {
+            unframed.fault = "the header `__value_schema_id` is not byte 1 and a 16-byte GUID";
+            return unframed;
+        }
+        id->remove_prefix(magic_and_guid);
+        if (message_index == MessageIndex::present && !id->empty()) {
+            unframed.fault = take_indexes(*id, unframed);
+        }
+        return unframed;
+    }
+    if (unframed.payload.size() < magic_and_id || unframed.payload.front() != '\0') {
+        unframed.fault =
+            "the payload has no Confluent frame (byte 0 and a schema id); is `framing: none` "
+            "right?";
+        return unframed;
+    }
+    unframed.payload.remove_prefix(magic_and_id);
+    if (message_index == MessageIndex::present) {
+        unframed.fault = take_indexes(unframed.payload, unframed);
+    }
+    return unframed;
+}
 
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
                                       std::vector<std::string> paths) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "consumer/decode/descriptor_pool.h"
-#include "consumer/decode/protobuf_path.h"
 #include "dedup/message/value.h"
 
 namespace onceward {

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decode/protobuf_path.h"
+#include "consumer/decode/descriptor_pool.h"
 #include "dedup/message/value.h"
 
 namespace onceward {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "consumer/decode/format_options.h"
-#include "consumer/intake/key_text.h"
+#include "consumer/intake/key_options.h"
 #include "dedup/message/message.h"
 
 namespace onceward {

@@ -39,9 +39,8 @@ KafkaTopicPartitionList list_of(const TopicPartition& partition,
                                 std::int64_t offset = RD_KAFKA_OFFSET_INVALID);
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
 
-// A message of librdkafka's as a Record. Include it in .cc files only.
-// The record's views point into the message, which the record then owns. The message must be gone
-// before its client.
+// A message of librdkafka's as a Record. The record's views point into the message, which the
+// record then owns. The message must be gone before its client.
 Record to_record(KafkaMessage message);
 
 }  // namespace onceward

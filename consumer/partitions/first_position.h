@@ -35,6 +35,7 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
 
 // What to do where Kafka says that the fence's offset is out of range. Pure; used by the writer and
 // by `check --connect`.
+
 // How often in a row the position may be 'out of range' while the log's range holds it.
 inline constexpr int seeks_at_most = 3;
 

@@ -21,6 +21,7 @@
 namespace onceward {
 
 // What a worker has done so far, as numbers that only grow. Plain values.
+
 // How long the transactions took: how many up to each bound, and their sum.
 struct DurationHistogram {
     static constexpr std::array<double, 14> bounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
