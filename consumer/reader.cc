@@ -84,9 +84,9 @@ void Reader::close() {
     source_.close();
     // A consumer that failed did not give these back. The writer ends when none is held any more.
     std::vector<TopicPartition> rest;
-    handoff_.look([&](const Assignment& assignment) {
-        for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
-    });
+    for (const auto& [partition, entry] : handoff_.look(&Assignment::entries)) {
+        rest.push_back(partition);
+    }
     if (!rest.empty()) handoff_.revoked(rest, options_.drain_timeout);
 }
 

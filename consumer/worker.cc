@@ -131,18 +131,15 @@ Worker::Status Worker::status() const {
     status.since_poll = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(now - reader.last_poll(), Reader::Clock::duration(0)));
     status.poll_limit = time_property(state_->options.kafka, "max.poll.interval.ms", 300'000ms);
-    state_->handoff.look([&](const Assignment& assignment) {
-        status.partitions = assignment.entries().size();
-        for (const auto& [partition, entry] : assignment.entries()) {
-            if (entry.phase == PartitionPhase::reading) ++status.reading;
-            if (entry.phase == PartitionPhase::halted) {
-                status.halted.push_back({partition, entry.halt});
-            }
-            if (entry.phase == PartitionPhase::paused) {
-                status.paused.emplace_back(partition, entry.pause);
-            }
+    const auto entries = state_->handoff.look(&Assignment::entries);
+    status.partitions = entries.size();
+    for (const auto& [partition, entry] : entries) {
+        if (entry.phase == PartitionPhase::reading) ++status.reading;
+        if (entry.phase == PartitionPhase::halted) status.halted.push_back({partition, entry.halt});
+        if (entry.phase == PartitionPhase::paused) {
+            status.paused.emplace_back(partition, entry.pause);
         }
-    });
+    }
     return status;
 }
 

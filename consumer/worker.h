@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "consumer/partitions/partition_phase.h"
+#include "consumer/watch/lag_observer.h"
 #include "consumer/watch/memory_suspect.h"
-#include "consumer/watch/stall_detector.h"
 #include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
 #include "dedup/base/types.h"

@@ -18,6 +18,7 @@
 
 #include "consumer/decode/format_options.h"
 #include "dedup/message/message.h"
+#include "dedup/message/value.h"
 
 namespace onceward {
 
@@ -96,5 +97,15 @@ inline Decoded undecodable(std::string reason) {
 
 // Whether bytes are UTF-8. A pure function.
 bool is_utf8(std::string_view bytes);
+
+// The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure
+// functions.
+// A missing header is absent; a null header, key or payload is null; bytes that are UTF-8 are text.
+// `topic` is copied into the arena where it is asked for. REQUIRES: source.kind is not field.
+Value record_value(const FieldSource& source, const Record& record, std::string_view topic,
+                   std::pmr::memory_resource& arena);
+
+// Throws FormatError for metadata that does not exist.
+void check_source(const FieldSource& source);
 
 }  // namespace onceward

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/record_value.h"
 #include "dedup/base/text.h"
 
 namespace onceward {

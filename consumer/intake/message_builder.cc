@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "consumer/decode/record_value.h"
-#include "consumer/intake/fingerprint.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/intake/canonical_json.h"
 #include "consumer/intake/key_extractor.h"
 
 namespace onceward {

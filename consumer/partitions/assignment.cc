@@ -85,20 +85,16 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     if (entry == nullptr || !apply(PartitionEvent::fence_taken, partition, *entry)) return;
     entry->out_of_range = false;
     entry->unreadable.reset();
-    entry->begin = fence.next_offset;
-    entry->leader_epoch = fence.leader_epoch;
-    entry->incarnation = fence.incarnation;
-    entry->owner = fence.owner;
-    entry->topic_id = fence.topic_id;
+    entry->fence = fence;
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
-    if (Entry* entry = mutable_find(partition)) entry->owner = owner;
+    if (Entry* entry = mutable_find(partition)) entry->fence.owner = owner;
 }
 
 void Assignment::sought(const TopicPartition& partition, Offset offset) {
     Entry* entry = mutable_find(partition);
-    if (entry == nullptr || entry->begin != offset) return;
+    if (entry == nullptr || entry->fence.next_offset != offset) return;
     apply(PartitionEvent::sought, partition, *entry);
 }
 
@@ -212,7 +208,8 @@ std::vector<Assignment::Seek> Assignment::seeks() const {
     std::vector<Seek> seeks;
     for (const auto& [partition, entry] : entries_) {
         if (entry.phase == PartitionPhase::wants_seek) {
-            seeks.push_back({partition, entry.begin, entry.leader_epoch, entry.topic_id});
+            const FenceState& fence = entry.fence;
+            seeks.push_back({partition, fence.next_offset, fence.leader_epoch, fence.topic_id});
         }
     }
     return seeks;

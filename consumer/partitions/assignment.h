@@ -40,11 +40,7 @@ class Assignment {
     using Clock = std::chrono::steady_clock;
     struct Entry {
         PartitionPhase phase = PartitionPhase::wants_fence;
-        Offset begin;
-        LeaderEpoch leader_epoch{-1};
-        std::string incarnation;
-        std::string owner;
-        std::string topic_id;
+        FenceState fence;                // as it was taken; its owner may be news
         Clock::time_point not_before{};  // no take-over earlier
         int missed = 0;                  // fences in a row
         Halt halt;                       // why it was halted last, until something is committed

@@ -147,7 +147,7 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) {
         const Assignment::Entry* entry = assignment_.find(partition);
-        leaving_[partition] = entry == nullptr ? "" : entry->incarnation;
+        leaving_[partition] = entry == nullptr ? "" : entry->fence.incarnation;
         assignment_.revoked(partition);
     }
     purge({partitions.begin(), partitions.end()});
@@ -284,7 +284,7 @@ void Handoff::committed(const std::string& topic, std::span<const FenceMove> mov
         if (entry == nullptr && leaving == leaving_.end()) continue;
         assignment_.committed(partition);
         offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
-                               entry != nullptr ? entry->incarnation : leaving->second};
+                               entry != nullptr ? entry->fence.incarnation : leaving->second};
     }
 }
 

@@ -5,6 +5,7 @@
 #include <google/protobuf/util/type_resolver_util.h>
 
 #include <memory_resource>
+#include <nlohmann/json.hpp>
 
 #include "consumer/decode/decoder.h"
 #include "consumer/decode/descriptor_pool.h"
@@ -16,15 +17,7 @@ constexpr const char* type_prefix = "type.googleapis.com";
 
 std::string pointer_of(const std::string& field) {
     if (field.empty() || field.front() == '/') return field;
-    std::string pointer = "/";
-    for (const char character : field) {
-        switch (character) {  // RFC 6901's two escapes
-            case '~': pointer += "~0"; break;
-            case '/': pointer += "~1"; break;
-            default: pointer += character;
-        }
-    }
-    return pointer;
+    return (nlohmann::json::json_pointer() / field).to_string();
 }
 
 std::optional<std::string> text_of(const Value& value, const std::string& field) {

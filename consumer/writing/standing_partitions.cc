@@ -98,7 +98,7 @@ void StandingPartitions::check_fence(const TopicPartition& partition) {
     const auto [mine, reason] = handoff_.look([&](const Assignment& assignment) {
         const Assignment::Entry* entry = assignment.find(partition);
         if (entry == nullptr) return std::pair(std::string(), HaltReason::failed);
-        return std::pair(entry->owner, entry->halt.reason);
+        return std::pair(entry->fence.owner, entry->halt.reason);
     });
     // It halted with its topic before its row was read: this is the first check.
     if (fence && mine.empty() && reason == HaltReason::failed) {

@@ -112,9 +112,7 @@ void TopicSetup::prepare(WriterTopic& topic) {
                 : make_claim_store(topic.options.ledger, topic.registered, options_.log_windows);
     }
     if (!topic.answers) make_answers(topic);
-    if (!topic.processor) {
-        topic.processor = leases ? make_lease_processor(topic) : make_processor(topic);
-    }
+    if (!topic.processor) topic.processor = make_processor(topic);
     topic.ready = true;
 }
 
@@ -132,33 +130,29 @@ void TopicSetup::make_answers(WriterTopic& topic) const {
 }
 
 std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
-    return std::make_unique<Processor>(
-        BatchContext{options_.kafka.group, topic.options.name}, topic.options.reject,
-        Processor::Parts{
-            session_.fences(), topic.claims.get(), topic.sink, *dead_letters_, &activity_,
-            [this] { return handoff_.overdue(); },
-            [&finishing = topic.finishing](Message& message, std::pmr::memory_resource& arena) {
-                finishing.finish(message, arena);
-            },
-            topic.answers.get()},
-        [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); });
-}
-
-std::unique_ptr<BatchProcessor> TopicSetup::make_lease_processor(WriterTopic& topic) {
     const std::string& name = topic.options.name;
+    const BatchContext context{options_.kafka.group, name};
+    const auto overdue = [this] { return handoff_.overdue(); };
+    const auto finish = [&finishing = topic.finishing](Message& message,
+                                                       std::pmr::memory_resource& arena) {
+        finishing.finish(message, arena);
+    };
+    const auto landed = [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); };
+    if (topic.options.ledger.store != StoreKind::lease) {
+        return std::make_unique<Processor>(
+            context, topic.options.reject,
+            Processor::Parts{session_.fences(), topic.claims.get(), topic.sink, *dead_letters_,
+                             &activity_, overdue, finish, topic.answers.get()},
+            landed);
+    }
     activity_.has_leases(name);
     return std::make_unique<LeaseProcessor>(
-        BatchContext{options_.kafka.group, name}, topic.options.reject,
-        Leases(topic.registered, topic.options.ledger.lease),
-        LeaseProcessor::Parts{
-            session_.fences(), *topic.sink.effects(), *dead_letters_, &activity_,
-            [this] { return handoff_.overdue(); },
-            [&finishing = topic.finishing](Message& message, std::pmr::memory_resource& arena) {
-                finishing.finish(message, arena);
-            },
-            [this] { return handoff_.leaving(); }, topic.options.effect_retries, topic.kept.get(),
-            [this, &name](LeaseEvent event) { activity_.told(name, event); }},
-        [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); });
+        context, topic.options.reject, Leases(topic.registered, topic.options.ledger.lease),
+        LeaseProcessor::Parts{session_.fences(), *topic.sink.effects(), *dead_letters_, &activity_,
+                              overdue, finish, [this] { return handoff_.leaving(); },
+                              topic.options.effect_retries, topic.kept.get(),
+                              [this, &name](LeaseEvent event) { activity_.told(name, event); }},
+        landed);
 }
 
 }  // namespace onceward

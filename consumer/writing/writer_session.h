@@ -118,7 +118,6 @@ class TopicSetup : private WriterStep {
   private:
     void make_answers(WriterTopic& topic) const;
     std::unique_ptr<BatchProcessor> make_processor(WriterTopic& topic);
-    std::unique_ptr<BatchProcessor> make_lease_processor(WriterTopic& topic);
 
     Landed landed_;
     std::unique_ptr<Sink> dead_letters_;

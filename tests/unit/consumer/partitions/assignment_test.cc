@@ -277,7 +277,7 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
     assignment.taken(partition_, fence(9));
     EXPECT_EQ(refused, std::vector<std::string>{"topic reading fence_taken"});
     EXPECT_TRUE(assignment.reading(partition_));
-    EXPECT_EQ(assignment.find(partition_)->begin, Offset{7});
+    EXPECT_EQ(assignment.find(partition_)->fence.next_offset, Offset{7});
 }
 
 }  // namespace
