@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Assignment::Pauses pauses(const KafkaOptions& kafka) {
+Backoff pauses(const KafkaOptions& kafka) {
     const auto heartbeat = time_property(kafka, "heartbeat.interval.ms", 3000ms);
     return {heartbeat + heartbeat / 5, time_property(kafka, "session.timeout.ms", 45'000ms)};
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "dedup/base/backoff.h"
-
 namespace onceward {
 namespace {
 
@@ -103,8 +101,7 @@ void Assignment::missed(const TopicPartition& partition, Clock::time_point now, 
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
     apply(PartitionEvent::fence_missed, partition, *entry);
     ++changes_;
-    const Backoff backoff{.first = pauses_.first, .longest = pauses_.longest, .most = 1.5};
-    entry->not_before = now + backoff.after(++entry->missed, dice);
+    entry->not_before = now + pauses_.after(++entry->missed, dice);
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "consumer/partitions/partition_phase.h"
+#include "dedup/base/backoff.h"
 #include "dedup/base/types.h"
 #include "dedup/fence/fence.h"
 
@@ -58,20 +59,17 @@ class Assignment {
         LeaderEpoch leader_epoch;
         std::string topic_id;
     };
-    // A missed fence waits between these two, doubled each time and jittered: two workers that both
-    // believe in their assignment would rob each other for ever. Above heartbeat.interval.ms, up to
-    // session.timeout.ms.
-    struct Pauses {
-        std::chrono::milliseconds first{3500};
-        std::chrono::milliseconds longest{45000};
-    };
-
     // Called with an event that must never happen in the partition's phase. The phase stays.
     using Refused =
         std::function<void(const TopicPartition& partition, PartitionPhase, PartitionEvent)>;
 
-    explicit Assignment(Pauses pauses, Refused refused = {})
-        : pauses_(pauses), refused_(std::move(refused)) {}
+    // A missed fence waits as `pauses` say, with a chance of its own: two workers that both believe
+    // in their assignment would rob each other for ever. From above heartbeat.interval.ms up to
+    // session.timeout.ms.
+    explicit Assignment(Backoff pauses, Refused refused = {})
+        : pauses_(pauses), refused_(std::move(refused)) {
+        pauses_.most = 1.5;
+    }
 
     void assigned(const TopicPartition& partition);
     void revoked(const TopicPartition& partition);
@@ -141,7 +139,7 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Paused if its topic is, and no longer if it is not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
-    Pauses pauses_;
+    Backoff pauses_;
     Refused refused_;
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason

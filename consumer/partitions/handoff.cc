@@ -66,7 +66,7 @@ void add_first(const Chunk& chunk,
 
 }  // namespace
 
-Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
+Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses)
     : assignment_(pauses, report_refused), queues_(topics.size()) {
     for (std::size_t i = 0; i < topics.size(); ++i) {
         queues_[i].topic = std::move(topics[i]);

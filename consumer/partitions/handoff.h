@@ -26,7 +26,7 @@ class Handoff {
         Batch batch;
     };
 
-    Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
+    Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses);
     // Fewer messages in a batch of this topic. Before the threads begin.
     void limit(std::size_t topic, std::size_t messages);
 

@@ -102,10 +102,8 @@ class WorkerActivity final : public StepObserver {
     StepObserver* next_;
     mutable Mutex mutex_;
     WorkerCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
-    bool connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
+    SessionView view_ ONCEWARD_GUARDED_BY(mutex_);  // but for its transaction
     bool ever_connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
-    std::string failure_ ONCEWARD_GUARDED_BY(mutex_);
-    std::map<std::string, std::string> topic_failures_ ONCEWARD_GUARDED_BY(mutex_);
     std::optional<Clock::time_point> begun_ ONCEWARD_GUARDED_BY(mutex_);
     std::map<TopicPartition, Offset> fences_ ONCEWARD_GUARDED_BY(mutex_);
 };
