@@ -20,7 +20,7 @@ std::string cluster_id(rd_kafka_t* client) {
     return cluster.get();
 }
 
-// Of one topic; of all where it is null.
+// The metadata of one topic, or of all topics if it is null.
 KafkaMetadata metadata_of(rd_kafka_t* client, rd_kafka_topic_t* topic, const std::string& what) {
     const rd_kafka_metadata_t* raw = nullptr;
     check_kafka(rd_kafka_metadata(client, topic == nullptr ? 1 : 0, topic, &raw, query_timeout_ms),

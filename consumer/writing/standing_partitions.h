@@ -26,8 +26,8 @@ class StandingPartitions : private WriterStep {
     // has moved their fence, or when their sink's target has changed. Costs two statements for each
     // halted topic or partition, every two seconds at most.
     void check_halted();
-    // Deals with records that cannot be read: a few tries from the fence, then a halt that waits for
-    // the operator. Nothing after such records is taken meanwhile. Does no I/O.
+    // Deals with records that cannot be read: a few tries from the fence, then a halt that waits
+    // for the operator. Nothing after such records is taken meanwhile. Does no I/O.
     void check_unreadable();
 
   private:

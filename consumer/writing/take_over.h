@@ -6,7 +6,6 @@
 
 #include "consumer/partitions/first_position.h"
 #include "consumer/writing/failure_response.h"
-#include "consumer/writing/writer_session.h"
 
 namespace onceward {
 
