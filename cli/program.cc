@@ -9,13 +9,13 @@
 #include "cli/configuration/load.h"
 #include "cli/terminal/command.h"
 #include "dedup/base/nearest_name.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
 
 // While it lives, all that is written to the stream has its control characters escaped
-// (dedup/base/safe_text.h): the last line of defence for commands that print what came from
+// (dedup/base/text.h): the last line of defence for commands that print what came from
 // outside. Line breaks stay; within a value the command itself escapes them, by safe_value().
 class SafeStream final : public std::streambuf {
   public:

@@ -8,6 +8,9 @@
 namespace onceward {
 namespace {
 
+constexpr std::size_t read_at_once = 1000;
+constexpr std::size_t first_at_once = 16;  // while the size of the records is unknown
+
 using namespace std::chrono_literals;
 
 // How long the reader sleeps if nothing wakes it; it must keep polling.
@@ -25,8 +28,24 @@ bool wants_group_observer(const KafkaOptions& kafka) {
 
 }  // namespace
 
+ReadSize::ReadSize(const BatchLimits& batch, std::size_t most)
+    : messages_(std::min({read_at_once, batch.messages, most > 0 ? most : batch.messages})),
+      bytes_(batch.bytes),
+      record_bytes_(std::max<std::size_t>(batch.bytes / first_at_once, 1)) {}
+
+std::size_t ReadSize::next() const {
+    return std::min(messages_, std::max<std::size_t>(bytes_ / record_bytes_, 1));
+}
+
+void ReadSize::took(const Chunk& chunk) {
+    if (chunk.messages.empty()) return;
+    // Large records are remembered for a while.
+    record_bytes_ =
+        std::max({chunk.bytes / chunk.messages.size(), record_bytes_ / 2, std::size_t{1}});
+}
+
 Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-               const std::vector<std::unique_ptr<MessageBuilder>>& builders)
+               const std::vector<TopicParts>& parts)
     : options_(options),
       handoff_(handoff),
       activity_(activity),
@@ -37,7 +56,7 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         const WorkerTopic& topic = options.topics[i];
         topics_.push_back(
-            {topic.name, *builders[i], ReadSize(options.batch, topic.batch_messages)});
+            {topic.name, *parts[i].reading, ReadSize(options.batch, topic.batch_messages)});
     }
     // A member of an eager group gives everything back before it joins the next generation, so one
     // session time-out between two checks is enough.
@@ -65,9 +84,9 @@ void Reader::close() {
     source_.close();
     // A consumer that failed did not give these back. The writer ends when none is held any more.
     std::vector<TopicPartition> rest;
-    handoff_.look([&](const Assignment& assignment) {
-        for (const auto& [partition, entry] : assignment.entries()) rest.push_back(partition);
-    });
+    for (const auto& [partition, entry] : handoff_.look(&Assignment::entries)) {
+        rest.push_back(partition);
+    }
     if (!rest.empty()) handoff_.revoked(rest, options_.drain_timeout);
 }
 
@@ -89,9 +108,9 @@ void Reader::seek_to_fences() {
 }
 
 void Reader::stop_fetching() {
-    const auto standing =
-        handoff_.look([](const Assignment& assignment) { return assignment.standing(); });
-    for (const TopicPartition& partition : standing) source_.end(partition);
+    for (const TopicPartition& partition : handoff_.look(&Assignment::standing)) {
+        source_.end(partition);
+    }
 }
 
 bool Reader::read_topics() {
@@ -127,23 +146,17 @@ void Reader::note(const std::string& topic, const Chunk& chunk) {
 // and reads the messages before these records again, for ever.
 void Reader::report_unreadable() {
     for (const UnreadableRecords& records : std::exchange(unreadable_records_, {})) {
-        handoff_.with([&](Assignment& assignment) {
-            assignment.unreadable(records.partition, records.position, records.reason);
-        });
+        handoff_.with(&Assignment::unreadable, records.partition, records.position, records.reason);
     }
 }
 
 std::optional<FetchSuspect> Reader::suspect() const {
     std::vector<MemorySuspect::Open> open;
-    handoff_.look([&](const Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.with_phase(PartitionPhase::reading)) {
-            open.push_back({partition, std::nullopt, false});
-        }
-    });
-    for (MemorySuspect::Open& one : open) {
-        one.fence = activity_.fence(one.partition);
-        const std::optional<Offset> end = source_.fetched_end(one.partition);
-        one.waits = !end || !one.fence || *end > *one.fence;
+    for (const TopicPartition& partition :
+         handoff_.look(&Assignment::with_phase, PartitionPhase::reading)) {
+        const std::optional<Offset> fence = activity_.fence(partition);
+        const std::optional<Offset> end = source_.fetched_end(partition);
+        open.push_back({partition, fence, !end || !fence || *end > *fence});
     }
     const MutexLock lock(mutex_);
     return suspect_.suspect(open, Clock::now());
@@ -174,7 +187,7 @@ void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
 }
 
 void Reader::out_of_range(const TopicPartition& partition) {
-    handoff_.with([&](Assignment& assignment) { assignment.out_of_range(partition); });
+    handoff_.with(&Assignment::out_of_range, partition);
 }
 
 void Reader::unreadable(const UnreadableRecords& records) {

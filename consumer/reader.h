@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,22 +15,38 @@
 #include "consumer/kafka/group_observer.h"
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/handoff.h"
-#include "consumer/partitions/read_size.h"
 #include "consumer/watch/lag_observer.h"
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/worker_activity.h"
-#include "consumer/writing/worker_options.h"
+#include "consumer/writing/writer_session.h"
 #include "dedup/base/mutex.h"
+#include "dedup/message/batch.h"
 
 namespace onceward {
+
+// How many records a reader takes at once. A chunk is never larger than a batch, so that the
+// batch's limits hold; its size in bytes is estimated from the records before it. A plain value for
+// each topic, used by the reader's thread only.
+class ReadSize {
+  public:
+    // `most`: messages, if that is fewer than the batch's limit; 0: the batch's limit.
+    ReadSize(const BatchLimits& batch, std::size_t most);
+    std::size_t next() const;
+    void took(const Chunk& chunk);
+
+  private:
+    std::size_t messages_;
+    std::size_t bytes_;
+    std::size_t record_bytes_;
+};
 
 class Reader final : private SourceListener {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `builders`: one for each topic of the options, in their order.
+    // `parts`: one for each topic of the options, in their order.
     Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
-           const std::vector<std::unique_ptr<MessageBuilder>>& builders);
+           const std::vector<TopicParts>& parts);
     // Returns when `stop` is true. Throws a KafkaError if the consumer must be recreated.
     void run(const std::atomic<bool>& stop);
     // Leaves the group and gives back every partition; also after run() has thrown.

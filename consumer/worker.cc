@@ -15,36 +15,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Assignment::Pauses pauses(const KafkaOptions& kafka) {
+Backoff pauses(const KafkaOptions& kafka) {
     const auto heartbeat = time_property(kafka, "heartbeat.interval.ms", 3000ms);
     return {heartbeat + heartbeat / 5, time_property(kafka, "session.timeout.ms", 45'000ms)};
 }
 
-// What a topic's reader and writer share, for each topic in the order of the options.
-struct Topics {
-    std::vector<std::unique_ptr<Sink>> sinks;
-    std::vector<std::unique_ptr<MessageBuilder>> builders;   // the reader's
-    std::vector<std::unique_ptr<MessageBuilder>> finishers;  // the writer's
-
-    explicit Topics(const WorkerOptions& options) {
-        for (const WorkerTopic& topic : options.topics) {
-            sinks.push_back(topic.sink());
-            const MessageBuilderOptions from{options.kafka.group, topic.name, topic.format,
-                                             topic.key};
-            builders.push_back(std::make_unique<MessageBuilder>(from, *sinks.back()));
-            finishers.push_back(std::make_unique<MessageBuilder>(from, *sinks.back()));
-            if (!topic.dedup) builders.back()->disable_keys();
-        }
+// In the order of the options.
+std::vector<TopicParts> make_parts(const WorkerOptions& options) {
+    std::vector<TopicParts> parts;
+    for (const WorkerTopic& topic : options.topics) {
+        TopicParts& made = parts.emplace_back();
+        made.sink = topic.sink();
+        const MessageBuilderOptions from{options.kafka.group, topic.name, topic.format, topic.key};
+        made.reading = std::make_unique<MessageBuilder>(from, *made.sink);
+        made.finishing = std::make_unique<MessageBuilder>(from, *made.sink);
+        if (!topic.dedup) made.reading->disable_keys();
     }
-
-    std::vector<TopicParts> parts() const {
-        std::vector<TopicParts> parts;
-        for (std::size_t i = 0; i < sinks.size(); ++i) {
-            parts.push_back({*sinks[i], *builders[i], *finishers[i]});
-        }
-        return parts;
-    }
-};
+    return parts;
+}
 
 }  // namespace
 
@@ -53,9 +41,9 @@ struct Worker::State {
         : options(std::move(from)),
           activity(topic_names(options), options.observer),
           handoff(topic_names(options), options.batch, pauses(options.kafka)),
-          topics(options),
-          reader(options, handoff, activity, topics.builders),
-          writer(options, handoff, reader.source(), topics.parts(), activity) {
+          topics(make_parts(options)),
+          reader(options, handoff, activity, topics),
+          writer(options, handoff, reader.source(), topics, activity) {
         for (std::size_t i = 0; i < options.topics.size(); ++i) {
             const std::size_t most = options.topics[i].batch_messages;
             if (most > 0) handoff.limit(i, most);
@@ -92,7 +80,7 @@ struct Worker::State {
     WorkerOptions options;
     WorkerActivity activity;
     Handoff handoff;
-    Topics topics;
+    std::vector<TopicParts> topics;
     Reader reader;
     Writer writer;
     std::thread reader_thread;
@@ -135,9 +123,6 @@ Worker::Status Worker::status() const {
     status.counts.below_fence = reader.below_fence();
     status.counts.rejoins = reader.rejoins();
     status.totals = status.counts.totals();
-    status.batches = status.counts.batches;
-    status.below_fence = status.counts.below_fence;
-    status.offsets_skipped = status.counts.offsets_skipped;
     const SessionView session = state_->activity.session(now);
     status.connected = session.connected;
     status.postgres_failure = session.failure;
@@ -146,18 +131,15 @@ Worker::Status Worker::status() const {
     status.since_poll = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(now - reader.last_poll(), Reader::Clock::duration(0)));
     status.poll_limit = time_property(state_->options.kafka, "max.poll.interval.ms", 300'000ms);
-    state_->handoff.look([&](const Assignment& assignment) {
-        status.partitions = assignment.entries().size();
-        for (const auto& [partition, entry] : assignment.entries()) {
-            if (entry.phase == PartitionPhase::reading) ++status.reading;
-            if (entry.phase == PartitionPhase::halted) {
-                status.halted.push_back({partition, entry.halt});
-            }
-            if (entry.phase == PartitionPhase::paused) {
-                status.paused.emplace_back(partition, entry.pause);
-            }
+    const auto entries = state_->handoff.look(&Assignment::entries);
+    status.partitions = entries.size();
+    for (const auto& [partition, entry] : entries) {
+        if (entry.phase == PartitionPhase::reading) ++status.reading;
+        if (entry.phase == PartitionPhase::halted) status.halted.push_back({partition, entry.halt});
+        if (entry.phase == PartitionPhase::paused) {
+            status.paused.emplace_back(partition, entry.pause);
         }
-    });
+    }
     return status;
 }
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/partition_phase.h"
+#include "consumer/watch/lag_observer.h"
 #include "consumer/watch/memory_suspect.h"
-#include "consumer/watch/stall_detector.h"
-#include "consumer/watch/worker_counts.h"
+#include "consumer/watch/worker_activity.h"
 #include "consumer/writing/worker_options.h"
 #include "dedup/base/types.h"
 #include "dedup/message/message.h"
@@ -33,13 +33,9 @@ class Worker {
     struct Status {
         // of this process's commits; the fences' totals are the durable ones
         Totals totals;
-        std::int64_t below_fence = 0;  // messages that came again and were thrown away
-        std::int64_t batches = 0;
         WorkerCounts counts;         // the same by topic, and what else is counted
         std::size_t partitions = 0;  // assigned
         std::size_t reading = 0;
-        // Passed without being read, by on_out_of_range; skipped_ranges has the rows.
-        std::int64_t offsets_skipped = 0;
         std::vector<HaltedPartition> halted;
         // By `onceward pause`, hence no fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;

@@ -30,19 +30,17 @@ Writer::Writer(const WorkerOptions& options, Handoff& handoff, KafkaSource& sour
       source_(source),
       activity_(activity),
       session_(options, handoff, activity, parts),
-      failures_(options, handoff, source, activity, session_),
-      setup_(
-          options, handoff, activity, session_,
-          [this](WriterTopic& topic, std::span<const FenceMove> moves) { landed(topic, moves); }),
-      take_over_(options, handoff, source, activity, session_, setup_, failures_),
-      pauses_(options, handoff, source, session_, failures_),
-      halted_(handoff, session_, failures_),
-      unreadable_(handoff, activity, failures_) {}
+      steps_{options, handoff, source, activity, session_},
+      failures_(steps_),
+      setup_(steps_, [this](WriterTopic& topic,
+                            std::span<const FenceMove> moves) { landed(topic, moves); }),
+      take_over_(steps_, setup_, failures_),
+      standing_(steps_, failures_) {}
 
 void Writer::run() {
     while (true) {
         if (!session_.connected() && !handoff_.stopping()) session_.connect();
-        pauses_.check();
+        standing_.check_pauses();
         forget_left();
         Handoff::Work work = handoff_.next_work(session_.connected(), Clock::now() + idle);
         switch (work.kind) {
@@ -54,8 +52,8 @@ void Writer::run() {
         if (handoff_.stopping()) continue;
         commit_offsets();
         tick_watermarks();
-        halted_.check();
-        unreadable_.check();
+        standing_.check_halted();
+        standing_.check_unreadable();
     }
 }
 

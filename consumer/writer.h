@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "consumer/writing/failure_response.h"
-#include "consumer/writing/halted_partitions.h"
-#include "consumer/writing/pause_check.h"
+#include "consumer/writing/standing_partitions.h"
 #include "consumer/writing/take_over.h"
-#include "consumer/writing/topic_setup.h"
-#include "consumer/writing/unreadable_partitions.h"
 #include "consumer/writing/writer_session.h"
 
 namespace onceward {
@@ -38,12 +35,11 @@ class Writer {
     KafkaSource& source_;
     WorkerActivity& activity_;
     WriterSession session_;
+    WriterStep steps_;
     FailureResponse failures_;
     TopicSetup setup_;
     TakeOver take_over_;
-    PauseCheck pauses_;
-    HaltedPartitions halted_;
-    UnreadablePartitions unreadable_;
+    StandingPartitions standing_;
     FailureResponse::Clock::time_point next_offsets_{};
 };
 

@@ -3,7 +3,7 @@
 #include "cli/check/connect.h"
 #include "cli/operator/broker_view.h"
 #include "consumer/kafka/kafka_error.h"
-#include "consumer/partitions/out_of_range_plan.h"
+#include "consumer/partitions/first_position.h"
 #include "dedup/postgres/connection.h"
 #include "schemas/queries.h"
 

@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "cli/terminal/usage_error.h"
-#include "consumer/intake/key_text.h"
+#include "consumer/intake/key_options.h"
 #include "dedup/once.h"
 #include "gateway/to_sink/sink_session.h"
 #include "schemas/queries.h"

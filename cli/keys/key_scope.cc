@@ -4,7 +4,7 @@
 #include <memory_resource>
 
 #include "cli/terminal/usage_error.h"
-#include "consumer/intake/key_text.h"
+#include "consumer/intake/key_options.h"
 #include "dedup/base/text.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/keyed_request.h"

@@ -92,7 +92,7 @@ void report(const WorkerState& worker) {
                                {"conflicts", status.totals.conflicts},
                                {"dead_lettered", status.totals.dead_lettered},
                                {"skipped", status.totals.skipped},
-                               {"below_fence", status.below_fence}});
+                               {"below_fence", status.counts.below_fence}});
     for (const auto& [partition, reason] : status.paused) {
         log_info("partition.paused", {{"topic", partition.topic},
                                       {"partition", partition.partition.raw()},

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/expects.h"
-#include "dedup/base/safe_text.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dedup/postgres/query_result.h"
+#include "dedup/postgres/values.h"
 
 namespace onceward {
 

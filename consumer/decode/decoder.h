@@ -4,18 +4,47 @@
 // that does not load); bad data is a Rejection. Views in the values point into the record or the
 // arena.
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "consumer/decode/format_options.h"
 #include "dedup/message/message.h"
+#include "dedup/message/value.h"
 
 namespace onceward {
+
+// The Confluent wire format: what precedes a payload that was written with a schema registry, or
+// travels next to it in the newer form. Pure functions on views. They throw nothing; a bad frame is
+// a fault.
+
+// Whether a list of message indexes follows the schema id: only Protobuf has one.
+enum class MessageIndex : std::uint8_t { none, present };
+
+struct ConfluentFrame {
+    // Message types nest, but never this deep; a longer list is a fault.
+    static constexpr std::size_t max_indexes = 32;
+
+    const char* fault = nullptr;  // a sentence where the frame is bad
+    std::string_view payload{};
+    // Which message type of its file, as a path of positions. Empty: the frame does not say.
+    std::span<const std::int32_t> index() const { return {indexes.data(), index_count}; }
+    std::array<std::int32_t, max_indexes> indexes{};
+    std::size_t index_count = 0;
+};
+
+// Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record
+// has the header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves
+// the payload whole. REQUIRES: the record has a payload.
+ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index);
 
 // The topic's format cannot be set up: a missing descriptor file, an unknown message or path.
 class FormatError : public std::runtime_error {
@@ -32,16 +61,51 @@ struct Decoded {
 
 class Decoder {
   public:
+    explicit Decoder(const FormatOptions& options)
+        : framing_(options.framing),
+          index_(options.format == Format::protobuf ? MessageIndex::present : MessageIndex::none) {}
     virtual ~Decoder() = default;
     // Fills `values` from the payload: one value for each wanted path, absent if the payload lacks
     // it. After a rejection the values mean nothing. REQUIRES: the record has a payload;
     // values.size() == number of wanted paths.
-    virtual Decoded decode(const Record& record, std::span<Value> values,
-                           std::pmr::memory_resource& arena) = 0;
+    Decoded decode(const Record& record, std::span<Value> values, std::pmr::memory_resource& arena);
+
+  private:
+    // The same for a payload that was taken out of its frame.
+    virtual Decoded read(const ConfluentFrame& frame, std::span<Value> values,
+                         std::pmr::memory_resource& arena) = 0;
+
+    Framing framing_;
+    MessageIndex index_;
 };
 
 // `paths`: JSON pointers or Protobuf paths. A Protobuf path that the message type does not have
 // throws FormatError.
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options, std::vector<std::string> paths);
+
+// Two of the decoders that make_decoder() returns.
+std::unique_ptr<Decoder> make_json_decoder(const FormatOptions& options,
+                                           const std::vector<std::string>& paths);
+std::unique_ptr<Decoder> make_protobuf_decoder(const FormatOptions& options,
+                                               const std::vector<std::string>& paths);
+
+// A verdict on the payload's bytes.
+inline Decoded undecodable(std::string reason) {
+    return {Rejection{Rejection::Kind::undecodable, std::move(reason), {}, 1}, Operation::upsert,
+            false};
+}
+
+// Whether bytes are UTF-8. A pure function.
+bool is_utf8(std::string_view bytes);
+
+// The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure
+// functions.
+// A missing header is absent; a null header, key or payload is null; bytes that are UTF-8 are text.
+// `topic` is copied into the arena where it is asked for. REQUIRES: source.kind is not field.
+Value record_value(const FieldSource& source, const Record& record, std::string_view topic,
+                   std::pmr::memory_resource& arena);
+
+// Throws FormatError for metadata that does not exist.
+void check_source(const FieldSource& source);
 
 }  // namespace onceward

@@ -58,12 +58,34 @@ void load_well_known_types() {
     }
 }
 
-std::vector<std::string> message_names(const proto::FileDescriptor& file) {
+using Field = proto::FieldDescriptor;
+
+std::vector<std::string> field_names(const proto::Descriptor& type) {
     std::vector<std::string> names;
-    for (int i = 0; i < file.message_type_count(); ++i) {
-        names.push_back(file.message_type(i)->full_name());
+    for (int i = 0; i < type.field_count(); ++i) {
+        names.push_back(type.field(i)->name());
     }
     return names;
+}
+
+void shape_of(ProtobufPath& path) {
+    const Field* field = path.leaf;
+    if (field->is_repeated()) {
+        path.shape = PathShape::list;
+    } else if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
+        const proto::Descriptor* type = field->message_type();
+        const auto known = type->well_known_type();
+        path.shape = PathShape::object;
+        if (known == proto::Descriptor::WELLKNOWNTYPE_TIMESTAMP) {
+            path.shape = PathShape::timestamp;
+            path.wrapped = type->FindFieldByNumber(1);
+            path.nanos = type->FindFieldByNumber(2);
+        } else if (known >= proto::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE &&
+                   known <= proto::Descriptor::WELLKNOWNTYPE_BOOLVALUE) {
+            path.shape = PathShape::wrapper;
+            path.wrapped = type->FindFieldByNumber(1);
+        }
+    }
 }
 
 }  // namespace
@@ -81,16 +103,19 @@ struct MessageType::Files {
     const proto::Descriptor* find(const std::string& message);
     void read_set(const std::string& path);
     void read_sources(const FormatOptions& options);
-    void add_file(const std::string& name, const std::string& origin);
+    void add_file(const std::string& name, const std::string& origin, const char* hint = "");
 };
 
-void MessageType::Files::add_file(const std::string& name, const std::string& origin) {
+void MessageType::Files::add_file(const std::string& name, const std::string& origin,
+                                  const char* hint) {
     const proto::FileDescriptor* file = pool->FindFileByName(name);
     if (file == nullptr) {
-        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text));
+        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text) +
+                          hint);
     }
-    const std::vector<std::string> found = message_names(*file);
-    names.insert(names.end(), found.begin(), found.end());
+    for (int i = 0; i < file->message_type_count(); ++i) {
+        names.push_back(file->message_type(i)->full_name());
+    }
 }
 
 void MessageType::Files::read_set(const std::string& path) {
@@ -109,11 +134,7 @@ void MessageType::Files::read_set(const std::string& path) {
     }
     pool = std::make_unique<proto::DescriptorPool>(&set_and_well_known, &error);
     for (const proto::FileDescriptorProto& file : files.file()) {
-        try {
-            add_file(file.name(), path);
-        } catch (const FormatError& cause) {
-            throw FormatError(std::string(cause.what()) + " (was it made with --include_imports?)");
-        }
+        add_file(file.name(), path, " (was it made with --include_imports?)");
     }
 }
 
@@ -174,9 +195,40 @@ MessageType::MessageType(const FormatOptions& options) {
 }
 
 MessageType::~MessageType() = default;
-MessageType::MessageType(MessageType&&) noexcept = default;
-MessageType& MessageType::operator=(MessageType&&) noexcept = default;
 
 const proto::DescriptorPool& MessageType::pool() const { return *files_->pool; }
+
+ProtobufPath compile_path(const proto::Descriptor& root, const std::string& text) {
+    ProtobufPath path;
+    if (text.empty()) {
+        path.shape = PathShape::object;
+        return path;
+    }
+    const proto::Descriptor* type = &root;
+    std::size_t begin = 0;
+    for (;;) {
+        const std::size_t dot = text.find('.', begin);
+        const std::string name = text.substr(begin, dot - begin);
+        const Field* field = type->FindFieldByName(name);
+        if (field == nullptr) {
+            throw FormatError("the message " + type->full_name() + " has no field `" + name +
+                              "` (path `" + text + "`)" + did_you_mean(name, field_names(*type)));
+        }
+        if (dot == std::string::npos) {
+            path.leaf = field;
+            shape_of(path);
+            return path;
+        }
+        if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
+            throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +
+                              (field->is_repeated() ? "repeated; end the path there and take the "
+                                                      "whole list as JSON"
+                                                    : "no message; end the path there"));
+        }
+        path.parents.push_back(field);
+        type = field->message_type();
+        begin = dot + 1;
+    }
+}
 
 }  // namespace onceward

@@ -1,18 +1,20 @@
 #pragma once
 // A user's Protobuf message type, loaded at run time from a descriptor set or from .proto files; no
 // generated code. Owns everything that the descriptor needs. Loading throws FormatError; afterwards
-// it is immutable and thread-safe.
+// it is immutable and thread-safe. Only for what reads and writes Protobuf: google's types stay out
+// of the other headers.
 
+#include <google/protobuf/descriptor.h>
+
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumer/decode/format_options.h"
-
-namespace google::protobuf {
-class Descriptor;
-class DescriptorPool;
-}  // namespace google::protobuf
+#include "dedup/message/value.h"
 
 namespace onceward {
 
@@ -22,8 +24,6 @@ class MessageType {
     // well-known types are there even where the files leave them out.
     explicit MessageType(const FormatOptions& options);
     ~MessageType();
-    MessageType(MessageType&&) noexcept;
-    MessageType& operator=(MessageType&&) noexcept;
 
     const google::protobuf::Descriptor& descriptor() const { return *descriptor_; }
     const google::protobuf::DescriptorPool& pool() const;
@@ -34,4 +34,52 @@ class MessageType {
     const google::protobuf::Descriptor* descriptor_ = nullptr;
 };
 
+// How the value of a path's leaf is read.
+enum class PathShape : std::uint8_t { scalar, wrapper, timestamp, list, object };
+
+// A path of the configuration, looked up in a message type. Descriptors are borrowed.
+struct ProtobufPath {
+    std::vector<const google::protobuf::FieldDescriptor*> parents;  // the messages on the way
+    const google::protobuf::FieldDescriptor* leaf = nullptr;        // nullptr: the whole message
+    PathShape shape = PathShape::scalar;
+    // wrapper: its `value`; timestamp: `seconds`
+    const google::protobuf::FieldDescriptor* wrapped = nullptr;
+    const google::protobuf::FieldDescriptor* nanos = nullptr;  // timestamp
+};
+
+// Throws FormatError for a path that the type does not have; '' is the whole message.
+ProtobufPath compile_path(const google::protobuf::Descriptor& root, const std::string& text);
+
+// Values as Protobuf's fields have them, whichever way they are read. Pure.
+namespace protobuf {
+
+inline Value of_kind(Value::Kind kind, std::string_view text = {}) { return {kind, {}, text}; }
+
+inline Value integer(std::int64_t integer) {
+    return {.kind = Value::Kind::integer, .integer = integer};
+}
+
+inline Value natural(std::uint64_t natural) {
+    return {.kind = Value::Kind::natural, .natural = natural};
+}
+
+inline Value real(double real) { return {.kind = Value::Kind::real, .real = real}; }
+
+inline Value boolean(bool boolean) { return {.kind = Value::Kind::boolean, .boolean = boolean}; }
+
+// The name as a text; a number that this schema does not name yet stays a number.
+inline Value enumerated(const google::protobuf::FieldDescriptor& field, int number) {
+    const auto* name = field.enum_type()->FindValueByNumber(number);
+    return name == nullptr ? integer(number) : of_kind(Value::Kind::text, name->name());
+}
+
+// Converts a google.protobuf.Timestamp; returns nullopt if it is outside timestamp.proto's range.
+inline std::optional<Value> timestamp(std::int64_t seconds, std::int64_t nanos) {
+    constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01
+    constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31
+    if (seconds < first || seconds > last || nanos < 0 || nanos > 999'999'999) return std::nullopt;
+    return Value{.kind = Value::Kind::timestamp, .integer = seconds * 1'000'000 + nanos / 1'000};
+}
+
+}  // namespace protobuf
 }  // namespace onceward

@@ -1,32 +1,216 @@
-// JSON payloads: frame, envelope, pointers.
+// JSON payloads: envelope, pointers.
 
 #include <algorithm>
 
-#include "consumer/decode/confluent_frame.h"
-#include "consumer/decode/decoders.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/decode/json_reader.h"
 #include "consumer/decode/json_trie.h"
-#include "consumer/decode/json_walk.h"
-#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
 
+// One document's visitor: sets the slots of what the trie wants.
+struct Wanted {
+    using Place = JsonTrie::Node*;  // null if nothing is wanted there
+
+    JsonTrie& trie;
+    std::span<Value> slots;
+    std::pmr::memory_resource& arena;
+    std::string_view document;  // the caller's bytes
+    const JsonBuffer& buffer;
+    std::uint64_t walk;
+    std::string fault{};
+
+    // A view of the padded copy as a view of what outlives it.
+    std::string_view lasting(std::string_view text) const {
+        return document.substr(static_cast<std::size_t>(text.data() - buffer.padded.data()),
+                               text.size());
+    }
+
+    void set(Place node, const Value& value) {
+        for (const std::uint32_t slot : node->slots) {
+            slots[slot] = value;
+        }
+    }
+
+    void set(Place node, Value::Kind kind, std::string_view text) {
+        set(node, Value{kind, {}, text});
+    }
+
+    bool literal(Place node, std::string_view token) {
+        if (node == nullptr) return true;
+        Value value;
+        switch (token.front()) {
+            case 't':
+            case 'f':
+                value.kind = Value::Kind::boolean;
+                value.boolean = token.front() == 't';
+                break;
+            case 'n': value.kind = Value::Kind::null; break;
+            default: value.kind = Value::Kind::number; value.text = lasting(token);
+        }
+        set(node, value);
+        return true;
+    }
+
+    void text(Place node, std::string_view text, bool escaped) {
+        if (node == nullptr) return;
+        set(node, Value::Kind::text, escaped ? keep(arena, text) : lasting(text));
+    }
+
+    void open(Place, char) {}
+
+    bool member(Place object, std::string_view name, Place& value) {
+        if (object == nullptr) return true;
+        value = trie.find(*object, name);
+        if (value == nullptr) return true;
+        // DANGER: of two members with one name readers differ in which they take; a key read from
+        // the wrong one is another key.
+        if (value->walk == walk) {
+            fault = "the member `" + value->pointer + "` is there twice";
+            return false;
+        }
+        value->walk = walk;
+        return true;
+    }
+
+    Place element(Place array, std::uint64_t position) {
+        return array == nullptr ? nullptr : trie.find(*array, position);
+    }
+
+    template <class Raw>
+    bool close(Place node, char, const Raw& raw) {
+        if (node != nullptr && !node->slots.empty()) set(node, Value::Kind::json, lasting(raw()));
+        return true;
+    }
+};
+
 class JsonDecoder final : public Decoder {
   public:
-    JsonDecoder(const FormatOptions& options, const std::vector<std::string>& paths);
-    Decoded decode(const Record& record, std::span<Value> values,
-                   std::pmr::memory_resource& arena) override;
+    JsonDecoder(const FormatOptions& options, const std::vector<std::string>& paths)
+        : Decoder(options), envelope_(options.envelope) {
+        const auto count = static_cast<std::uint32_t>(paths.size());
+        payload_ = 2 * count;
+        after_ = payload_ + 1;
+        operation_ = payload_ + 2;
+        slots_.resize(payload_ + 3);
+        switch (envelope_) {
+            case Envelope::none: want(JsonTrie::root, paths, 0); return;
+            case Envelope::connect:
+                trie_.add(JsonTrie::root, "/payload", payload_);
+                want(trie_.child(JsonTrie::root, "payload"), paths, 0);
+                return;
+            case Envelope::debezium: want_change_event(paths); return;
+        }
+    }
 
   private:
-    void want(JsonTrie::NodeId from, const std::vector<std::string>& paths, std::uint32_t first);
-    void want_change_event(const std::vector<std::string>& paths);
-    Decoded unwrap(std::span<Value> values) const;
-    Decoded change(std::span<Value> values) const;
+    Decoded read(const ConfluentFrame& frame, std::span<Value> values,
+                 std::pmr::memory_resource& arena) override {
+        const std::string_view document = frame.payload;
+        const bool bare = envelope_ == Envelope::none;
+        const std::span<Value> slots = bare ? values : std::span<Value>(slots_);
+        std::fill(slots.begin(), slots.end(), Value{});
+        if (std::optional<std::string> fault = walk(document, slots, arena)) {
+            return undecodable("the payload is not the JSON that was expected: " + *fault);
+        }
+        if (!bare) return unwrap(values);
+        // A number or a list has none of the wanted fields: its row would be one of NULLs.
+        const bool nothing = std::ranges::all_of(
+            values, [](const Value& value) { return value.kind == Value::Kind::absent; });
+        const std::size_t first = document.find_first_not_of(" \t\r\n");
+        if (nothing && !values.empty() && first != std::string_view::npos &&
+            document[first] != '{') {
+            return undecodable(
+                "the payload is not a JSON object and has none of the wanted fields");
+        }
+        return {};
+    }
 
-    Framing framing_;
+    // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what
+    // is rejected does not depend on the mapping. A wanted member that is there twice is a fault:
+    // which one counts depends on the reader. Views point into `document` and, where a string had
+    // escapes, into the arena. Returns what is wrong, without any of the payload's text.
+    std::optional<std::string> walk(std::string_view document, std::span<Value> slots,
+                                    std::pmr::memory_resource& arena) {
+        Wanted wanted{trie_, slots, arena, document, buffer_, ++walks_};
+        return JsonReader<Wanted>(buffer_, wanted).run(document, &trie_.node(JsonTrie::root));
+    }
+
+    void want(JsonTrie::NodeId from, const std::vector<std::string>& paths, std::uint32_t first) {
+        for (std::uint32_t i = 0; i < paths.size(); ++i) {
+            trie_.add(from, paths[i], first + i);
+        }
+    }
+
+    void want_change_event(const std::vector<std::string>& paths) {
+        trie_.add(JsonTrie::root, "/payload", payload_);
+        trie_.add(JsonTrie::root, "/after", after_);
+        trie_.add(JsonTrie::root, "/op", operation_);
+        const JsonTrie::NodeId before = trie_.child(JsonTrie::root, "before");
+        const JsonTrie::NodeId after = trie_.child(JsonTrie::root, "after");
+        want(after, paths, 0);
+        want(before, paths, static_cast<std::uint32_t>(paths.size()));
+        // Inside a Connect envelope the same event is one level deeper; both places share their
+        // nodes.
+        const JsonTrie::NodeId payload = trie_.child(JsonTrie::root, "payload");
+        trie_.link(payload, "before", before);
+        trie_.link(payload, "after", after);
+        trie_.link(payload, "op", trie_.child(JsonTrie::root, "op"));
+    }
+
+    Decoded unwrap(std::span<Value> values) const {
+        const Value::Kind payload = slots_[payload_].kind;
+        if (payload == Value::Kind::null) {
+            std::fill(values.begin(), values.end(), Value{});
+            return {std::nullopt, Operation::upsert, true};
+        }
+        if (envelope_ == Envelope::debezium) {
+            return change(values);
+        }
+        if (payload == Value::Kind::absent) {
+            return undecodable(
+                "there is no `payload` member, so this is not a Connect envelope; is "
+                "`envelope: none` right?");
+        }
+        std::copy_n(slots_.begin(), values.size(), values.begin());
+        return {};
+    }
+
+    Decoded change(std::span<Value> values) const {
+        const Value& operation = slots_[operation_];
+        if (operation.kind != Value::Kind::text) {
+            return undecodable(
+                "there is no text member `op`, so this is not a Debezium change event; is it "
+                "unwrapped already (`envelope: none`)?");
+        }
+        Decoded decoded;
+        if (operation.text == "d") {
+            decoded.operation = Operation::remove;
+            std::copy_n(slots_.begin() + static_cast<std::ptrdiff_t>(values.size()), values.size(),
+                        values.begin());
+            return decoded;
+        }
+        if (operation.text == "t") {
+            return undecodable("a Debezium truncate (`op` t) has no row; nothing was truncated");
+        }
+        if (operation.text == "m") {
+            return undecodable("a Debezium logical message (`op` m) has no row");
+        }
+        if (operation.text != "c" && operation.text != "r" && operation.text != "u") {
+            return undecodable("the change event's `op` is not c, r, u or d");
+        }
+        if (slots_[after_].kind != Value::Kind::json) {
+            return undecodable("the change event has no row `after`");
+        }
+        std::copy_n(slots_.begin(), values.size(), values.begin());
+        return decoded;
+    }
+
     Envelope envelope_;
     JsonTrie trie_;
-    JsonWalk walk_;
+    JsonBuffer buffer_;
+    std::uint64_t walks_ = 0;
     // The row's values [0, n), of a change event those of the row before it [n, 2n), then the
     // envelope's own members.
     std::vector<Value> slots_;
@@ -34,123 +218,6 @@ class JsonDecoder final : public Decoder {
     std::uint32_t after_ = 0;
     std::uint32_t operation_ = 0;
 };
-
-JsonDecoder::JsonDecoder(const FormatOptions& options, const std::vector<std::string>& paths)
-    : framing_(options.framing), envelope_(options.envelope) {
-    const auto count = static_cast<std::uint32_t>(paths.size());
-    payload_ = 2 * count;
-    after_ = payload_ + 1;
-    operation_ = payload_ + 2;
-    slots_.resize(payload_ + 3);
-    switch (envelope_) {
-        case Envelope::none: want(JsonTrie::root, paths, 0); return;
-        case Envelope::connect:
-            trie_.add(JsonTrie::root, "/payload", payload_);
-            want(trie_.child(JsonTrie::root, "payload"), paths, 0);
-            return;
-        case Envelope::debezium: want_change_event(paths); return;
-    }
-}
-
-void JsonDecoder::want(JsonTrie::NodeId from, const std::vector<std::string>& paths,
-                       std::uint32_t first) {
-    for (std::uint32_t i = 0; i < paths.size(); ++i) {
-        trie_.add(from, paths[i], first + i);
-    }
-}
-
-void JsonDecoder::want_change_event(const std::vector<std::string>& paths) {
-    trie_.add(JsonTrie::root, "/payload", payload_);
-    trie_.add(JsonTrie::root, "/after", after_);
-    trie_.add(JsonTrie::root, "/op", operation_);
-    const JsonTrie::NodeId before = trie_.child(JsonTrie::root, "before");
-    const JsonTrie::NodeId after = trie_.child(JsonTrie::root, "after");
-    want(after, paths, 0);
-    want(before, paths, static_cast<std::uint32_t>(paths.size()));
-    // Inside a Connect envelope the same event is one level deeper; both places share their nodes.
-    const JsonTrie::NodeId payload = trie_.child(JsonTrie::root, "payload");
-    trie_.link(payload, "before", before);
-    trie_.link(payload, "after", after);
-    trie_.link(payload, "op", trie_.child(JsonTrie::root, "op"));
-}
-
-Decoded JsonDecoder::decode(const Record& record, std::span<Value> values,
-                            std::pmr::memory_resource& arena) {
-    expects(record.payload.has_value(), "a record that is decoded has a payload");
-    std::string_view document = *record.payload;
-    if (framing_ == Framing::confluent) {
-        const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::none);
-        if (unframed.fault != nullptr) {
-            return undecodable(unframed.fault);
-        }
-        document = unframed.payload;
-    }
-    const bool bare = envelope_ == Envelope::none;
-    const std::span<Value> slots = bare ? values : std::span<Value>(slots_);
-    std::fill(slots.begin(), slots.end(), Value{});
-    if (std::optional<std::string> fault = walk_.run(document, trie_, slots, arena)) {
-        return undecodable("the payload is not the JSON that was expected: " + *fault);
-    }
-    if (!bare) return unwrap(values);
-    // A number or a list has none of the wanted fields: its row would be one of NULLs.
-    const bool nothing = std::ranges::all_of(
-        values, [](const Value& value) { return value.kind == Value::Kind::absent; });
-    const std::size_t first = document.find_first_not_of(" \t\r\n");
-    if (nothing && !values.empty() && first != std::string_view::npos && document[first] != '{') {
-        return undecodable("the payload is not a JSON object and has none of the wanted fields");
-    }
-    return {};
-}
-
-Decoded JsonDecoder::unwrap(std::span<Value> values) const {
-    const Value::Kind payload = slots_[payload_].kind;
-    if (payload == Value::Kind::null) {
-        std::fill(values.begin(), values.end(), Value{});
-        Decoded decoded;
-        decoded.tombstone = true;
-        return decoded;
-    }
-    if (envelope_ == Envelope::debezium) {
-        return change(values);
-    }
-    if (payload == Value::Kind::absent) {
-        return undecodable(
-            "there is no `payload` member, so this is not a Connect envelope; is `envelope: none` "
-            "right?");
-    }
-    std::copy_n(slots_.begin(), values.size(), values.begin());
-    return {};
-}
-
-Decoded JsonDecoder::change(std::span<Value> values) const {
-    const Value& operation = slots_[operation_];
-    if (operation.kind != Value::Kind::text) {
-        return undecodable(
-            "there is no text member `op`, so this is not a Debezium change event; is it unwrapped "
-            "already (`envelope: none`)?");
-    }
-    Decoded decoded;
-    if (operation.text == "d") {
-        decoded.operation = Operation::remove;
-        std::copy_n(slots_.begin() + static_cast<std::ptrdiff_t>(values.size()), values.size(),
-                    values.begin());
-        return decoded;
-    }
-    if (operation.text == "t") {
-        return undecodable("a Debezium truncate (`op` t) has no row; nothing was truncated");
-    }
-    if (operation.text == "m") {
-        return undecodable("a Debezium logical message (`op` m) has no row");
-    }
-    if (operation.text != "c" && operation.text != "r" && operation.text != "u") {
-        return undecodable("the change event's `op` is not c, r, u or d");
-    }
-    if (slots_[after_].kind != Value::Kind::json) {
-        return undecodable("the change event has no row `after`");
-    }
-    std::copy_n(slots_.begin(), values.size(), values.begin());
-    return decoded;
-}
 
 }  // namespace
 

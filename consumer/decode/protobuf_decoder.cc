@@ -1,4 +1,4 @@
-// Protobuf payloads: frame, message index, fields.
+// Protobuf payloads: message index, fields.
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>
@@ -8,12 +8,10 @@
 #include <limits>
 #include <set>
 
-#include "consumer/decode/confluent_frame.h"
-#include "consumer/decode/decoders.h"
+#include "consumer/decode/decoder.h"
 #include "consumer/decode/descriptor_pool.h"
 #include "consumer/decode/protobuf_fields.h"
 #include "consumer/decode/protobuf_wire.h"
-#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -61,7 +59,7 @@ bool has_required(const proto::Descriptor& type, std::set<const proto::Descripto
 class ProtobufDecoder final : public Decoder {
   public:
     ProtobufDecoder(const FormatOptions& options, const std::vector<std::string>& paths)
-        : framing_(options.framing),
+        : Decoder(options),
           type_(options),
           index_(index_of(type_.descriptor())),
           fields_(type_, paths),
@@ -72,13 +70,48 @@ class ProtobufDecoder final : public Decoder {
         wire_ = ProtobufWire::make(type_.descriptor(), fields_.paths());
     }
 
-    Decoded decode(const Record& record, std::span<Value> values,
-                   std::pmr::memory_resource& arena) override;
-
   private:
-    std::optional<std::string> check_index(std::span<const std::int32_t> index) const;
+    Decoded read(const ConfluentFrame& frame, std::span<Value> values,
+                 std::pmr::memory_resource& arena) override {
+        // DANGER: another message type often parses, and its fields would land in the wrong
+        // columns.
+        if (std::optional<std::string> fault = check_index(frame.index())) {
+            return undecodable(std::move(*fault));
+        }
+        const std::string_view payload = frame.payload;
+        if (wire_ && wire_->read(payload, values)) {
+            return {};
+        }
+        message_->Clear();
+        if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+            !message_->ParsePartialFromArray(payload.data(), static_cast<int>(payload.size()))) {
+            return undecodable("the payload is not a valid " + type_.descriptor().full_name() +
+                               ": cut short, malformed, not UTF-8 or nested too deep");
+        }
+        if (has_required_ && !message_->IsInitialized()) {
+            return undecodable("the " + type_.descriptor().full_name() +
+                               " lacks a required field: " + message_->InitializationErrorString());
+        }
+        if (const char* fault = fields_.read(*message_, values, arena)) {
+            return undecodable(fault);
+        }
+        return {};
+    }
 
-    Framing framing_;
+    std::optional<std::string> check_index(std::span<const std::int32_t> index) const {
+        if (index.empty() || std::ranges::equal(index, index_)) {
+            return std::nullopt;
+        }
+        const proto::FileDescriptor& file = *type_.descriptor().file();
+        const proto::Descriptor* other = type_at(file, index);
+        const std::string expected =
+            ", the topic is configured for " + type_.descriptor().full_name();
+        if (other == nullptr) {
+            return "the frame's message index names no message of " + file.name() + expected;
+        }
+        return "the frame's message index names " + other->full_name() + expected;
+    }
+
     MessageType type_;
     std::vector<std::int32_t> index_;
     ProtobufFields fields_;
@@ -89,54 +122,6 @@ class ProtobufDecoder final : public Decoder {
     // Where the paths allow it; the parser above then only says what is wrong.
     std::unique_ptr<ProtobufWire> wire_;
 };
-
-std::optional<std::string> ProtobufDecoder::check_index(std::span<const std::int32_t> index) const {
-    if (index.empty() || std::ranges::equal(index, index_)) {
-        return std::nullopt;
-    }
-    const proto::FileDescriptor& file = *type_.descriptor().file();
-    const proto::Descriptor* other = type_at(file, index);
-    const std::string expected = ", the topic is configured for " + type_.descriptor().full_name();
-    if (other == nullptr) {
-        return "the frame's message index names no message of " + file.name() + expected;
-    }
-    return "the frame's message index names " + other->full_name() + expected;
-}
-
-Decoded ProtobufDecoder::decode(const Record& record, std::span<Value> values,
-                                std::pmr::memory_resource& arena) {
-    expects(record.payload.has_value(), "a record that is decoded has a payload");
-    std::string_view payload = *record.payload;
-    if (framing_ == Framing::confluent) {
-        const ConfluentFrame unframed = read_confluent_frame(record, MessageIndex::present);
-        if (unframed.fault != nullptr) {
-            return undecodable(unframed.fault);
-        }
-        // DANGER: another message type often parses, and its fields would land in the wrong
-        // columns.
-        if (std::optional<std::string> fault = check_index(unframed.index())) {
-            return undecodable(std::move(*fault));
-        }
-        payload = unframed.payload;
-    }
-    if (wire_ && wire_->read(payload, values)) {
-        return {};
-    }
-    message_->Clear();
-    if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-        !message_->ParsePartialFromArray(payload.data(), static_cast<int>(payload.size()))) {
-        return undecodable("the payload is not a valid " + type_.descriptor().full_name() +
-                           ": cut short, malformed, not UTF-8 or nested too deep");
-    }
-    if (has_required_ && !message_->IsInitialized()) {
-        return undecodable("the " + type_.descriptor().full_name() +
-                           " lacks a required field: " + message_->InitializationErrorString());
-    }
-    if (const char* fault = fields_.read(*message_, values, arena)) {
-        return undecodable(fault);
-    }
-    return {};
-}
 
 }  // namespace
 

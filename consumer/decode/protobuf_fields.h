@@ -3,6 +3,9 @@
 // Belongs to one thread. Paths are checked when they are added (FormatError); reading returns a
 // fault, never throws. Only for the Protobuf decoder: google's types stay out of the other headers.
 
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/type_resolver.h>
+
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -10,12 +13,7 @@
 #include <vector>
 
 #include "consumer/decode/descriptor_pool.h"
-#include "consumer/decode/protobuf_path.h"
 #include "dedup/message/value.h"
-
-namespace google::protobuf {
-class Message;
-}  // namespace google::protobuf
 
 namespace onceward {
 
@@ -23,8 +21,7 @@ class ProtobufFields {
   public:
     // Throws FormatError for a path that the type does not have. `type` outlives this object.
     ProtobufFields(const MessageType& type, const std::vector<std::string>& paths);
-    ~ProtobufFields();
-    const std::vector<ProtobufPath>& paths() const;
+    const std::vector<ProtobufPath>& paths() const { return paths_; }
 
     // Sets values[i] from path i. `message` is changed for a moment only. Returns what is wrong, or
     // nullptr.
@@ -32,8 +29,21 @@ class ProtobufFields {
                      std::pmr::memory_resource& arena);
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    using Message = google::protobuf::Message;
+
+    const char* print(const Message& message);
+    const char* object(const Message& message, Value& value, std::pmr::memory_resource& arena);
+    const char* list(Message& message, const google::protobuf::FieldDescriptor* field, Value& value,
+                     std::pmr::memory_resource& arena);
+    const char* leaf(Message& message, const ProtobufPath& path, Value& value,
+                     std::pmr::memory_resource& arena);
+    const char* one(Message& message, const ProtobufPath& path, Value& value,
+                    std::pmr::memory_resource& arena);
+
+    std::vector<ProtobufPath> paths_;
+    std::unique_ptr<google::protobuf::util::TypeResolver> resolver_;
+    std::string binary_;
+    std::string json_;
 };
 
 }  // namespace onceward

@@ -1,62 +1,19 @@
 #include "consumer/decode/protobuf_wire.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/io/coded_stream.h>
-
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <map>
-#include <optional>
 
-#include "consumer/decode/protobuf_values.h"
-#include "consumer/decode/utf8.h"
+#include "consumer/decode/decoder.h"
 
 namespace onceward {
 namespace {
 
 namespace proto = google::protobuf;
 using Field = proto::FieldDescriptor;
-using Input = proto::io::CodedInputStream;
+using Wire = proto::internal::WireFormatLite;
 
-enum class WireType : std::uint8_t { varint, fixed64, bytes, group, group_end, fixed32 };
-constexpr int wire_bits = 3;
-constexpr int deepest = 100;    // messages and groups in each other, as Protobuf's own parser
-constexpr int longest_tag = 5;  // bytes, likewise
-
-// It may be none of them, as the bits have room for two more.
-WireType wire_type(std::uint32_t tag) {
-    return static_cast<WireType>(tag & ((1U << wire_bits) - 1));
-}
-int number_of(std::uint32_t tag) { return static_cast<int>(tag >> wire_bits); }
-
-WireType wire_type(const Field& field) {
-    switch (field.type()) {
-        case Field::TYPE_DOUBLE:
-        case Field::TYPE_FIXED64:
-        case Field::TYPE_SFIXED64: return WireType::fixed64;
-        case Field::TYPE_FLOAT:
-        case Field::TYPE_FIXED32:
-        case Field::TYPE_SFIXED32: return WireType::fixed32;
-        case Field::TYPE_STRING:
-        case Field::TYPE_BYTES:
-        case Field::TYPE_MESSAGE: return WireType::bytes;
-        case Field::TYPE_GROUP: return WireType::group;
-        case Field::TYPE_INT64:
-        case Field::TYPE_UINT64:
-        case Field::TYPE_INT32:
-        case Field::TYPE_BOOL:
-        case Field::TYPE_UINT32:
-        case Field::TYPE_ENUM:
-        case Field::TYPE_SINT32:
-        case Field::TYPE_SINT64: break;
-    }
-    return WireType::varint;
-}
-
-std::int64_t zigzag(std::uint64_t bits) {
-    return static_cast<std::int64_t>(bits >> 1) ^ -static_cast<std::int64_t>(bits & 1);
-}
+constexpr int longest_tag = 5;  // bytes, as Protobuf's own parser
 
 Value::Kind kind_of_bytes(const Field& field) {
     return field.type() == Field::TYPE_BYTES ? Value::Kind::bytes : Value::Kind::text;
@@ -77,16 +34,10 @@ Value value_of(const Field& field, std::uint64_t bits) {
         case Field::TYPE_SFIXED32: return protobuf::integer(static_cast<std::int32_t>(low));
         case Field::TYPE_UINT32:
         case Field::TYPE_FIXED32: return protobuf::integer(low);
-        case Field::TYPE_SINT64: return protobuf::integer(zigzag(bits));
-        case Field::TYPE_SINT32: return protobuf::integer(static_cast<std::int32_t>(zigzag(low)));
+        case Field::TYPE_SINT64: return protobuf::integer(Wire::ZigZagDecode64(bits));
+        case Field::TYPE_SINT32: return protobuf::integer(Wire::ZigZagDecode32(low));
         case Field::TYPE_BOOL: return protobuf::boolean(bits != 0);
-        case Field::TYPE_ENUM: {
-            const auto number = static_cast<std::int32_t>(low);
-            const auto* name = field.enum_type()->FindValueByNumber(number);
-            // A number that this schema does not name yet stays a number.
-            if (name == nullptr) return protobuf::integer(number);
-            return protobuf::of_kind(Value::Kind::text, name->name());
-        }
+        case Field::TYPE_ENUM: return protobuf::enumerated(field, static_cast<std::int32_t>(low));
         case Field::TYPE_STRING:
         case Field::TYPE_BYTES: return protobuf::of_kind(kind_of_bytes(field));  // the default
         case Field::TYPE_MESSAGE:
@@ -95,73 +46,21 @@ Value value_of(const Field& field, std::uint64_t bits) {
     return {};
 }
 
-bool can_be_read(const Field& field) {
-    return !field.is_repeated() && field.real_containing_oneof() == nullptr;
+Wire::WireType wire_type(const Field& field) {
+    return Wire::WireTypeForFieldType(static_cast<Wire::FieldType>(field.type()));
+}
+
+bool can_be_read(const Field* field) {
+    return !field->is_repeated() && field->real_containing_oneof() == nullptr;
 }
 
 }  // namespace
 
-struct ProtobufWire::State {
-    // A field whose bytes have a form that is checked, wanted or not: a text, a message, or numbers
-    // in one piece.
-    struct Checked {
-        const Field* field = nullptr;
-        WireType type = WireType::bytes;  // of one of the numbers
-        std::size_t inner = 0;            // the message's place in `types`
-    };
-    using Type = std::vector<Checked>;  // by number
-    // A wanted field: a message that is walked into, or a scalar.
-    struct Slot {
-        const Field* field = nullptr;
-        WireType type = WireType::varint;
-        std::size_t inner = 0;  // the message's place in `nodes`
-        bool seen = false;
-        Value value;
-    };
-    // A message with wanted fields; `nodes[0]` is the payload.
-    struct Node {
-        std::size_t type = 0;
-        std::vector<Slot> slots;
-    };
-    // Where a path's value is, with what the message around it is a slot of.
-    struct Place {
-        std::size_t node = 0;
-        std::size_t slot = 0;
-    };
-    struct Wanted {
-        std::vector<Place> parents;
-        Place leaf;
-        std::optional<Place> nanos;  // a timestamp, with `leaf` its seconds
-    };
-    std::map<const proto::Descriptor*, std::size_t> type_of;
-    std::vector<Type> types;
-    std::vector<Node> nodes;
-    std::vector<Wanted> wanted;
-    std::string_view payload;
-
-    // False where anything below is not of proto3.
-    bool add_type(const proto::Descriptor& type);
-    std::size_t add_node(const proto::Descriptor& type);
-    Place place(std::size_t node, const Field* field);
-    // `node` is null if nothing in the message is wanted.
-    bool walk(Input& input, std::size_t type, Node* node, int depth);
-    bool enter(Input& input, int length, std::size_t type, Node* node, int depth);
-    bool take(Input& input, Slot& slot, int depth);
-    bool check(Input& input, const Checked& checked, int depth);
-    bool bytes(Input& input, std::string_view& text) const;
-    static bool skip(Input& input, std::uint32_t tag, int depth);
-    bool set(const Wanted& from, Value& value) const;
-    const Slot& at(Place place) const { return nodes[place.node].slots[place.slot]; }
-};
-
-ProtobufWire::ProtobufWire(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ProtobufWire::~ProtobufWire() = default;
-
-bool ProtobufWire::State::add_type(const proto::Descriptor& type) {
-    const auto [found, is_new] = type_of.try_emplace(&type, types.size());
+bool ProtobufWire::add_type(const proto::Descriptor& type) {
+    const auto [found, is_new] = type_of_.try_emplace(&type, types_.size());
     if (!is_new) return true;
     const std::size_t place = found->second;
-    types.emplace_back();
+    types_.emplace_back();
     if (type.file()->syntax() != proto::FileDescriptor::SYNTAX_PROTO3) return false;
     Type checked;
     for (int i = 0; i < type.field_count(); ++i) {
@@ -170,21 +69,21 @@ bool ProtobufWire::State::add_type(const proto::Descriptor& type) {
         if (message && !add_type(*field.message_type())) return false;
         if (message || field.type() == Field::TYPE_STRING || field.is_packable()) {
             checked.push_back(
-                {&field, wire_type(field), message ? type_of.at(field.message_type()) : 0});
+                {&field, wire_type(field), message ? type_of_.at(field.message_type()) : 0});
         }
     }
     std::ranges::sort(checked, {}, [](const Checked& entry) { return entry.field->number(); });
-    types[place] = std::move(checked);
+    types_[place] = std::move(checked);
     return true;
 }
 
-std::size_t ProtobufWire::State::add_node(const proto::Descriptor& type) {
-    nodes.push_back({type_of.at(&type), {}});
-    return nodes.size() - 1;
+std::size_t ProtobufWire::add_node(const proto::Descriptor& type) {
+    nodes_.push_back({type_of_.at(&type), {}});
+    return nodes_.size() - 1;
 }
 
-ProtobufWire::State::Place ProtobufWire::State::place(std::size_t node, const Field* field) {
-    const std::vector<Slot>& slots = nodes[node].slots;
+ProtobufWire::Place ProtobufWire::place(std::size_t node, const Field* field) {
+    const std::vector<Slot>& slots = nodes_[node].slots;
     const auto found = std::ranges::find(slots, field, &Slot::field);
     const auto at = static_cast<std::size_t>(found - slots.begin());
     if (found == slots.end()) {
@@ -194,154 +93,155 @@ ProtobufWire::State::Place ProtobufWire::State::place(std::size_t node, const Fi
         if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
             made.inner = add_node(*field->message_type());
         }
-        nodes[node].slots.push_back(made);
+        nodes_[node].slots.push_back(made);
     }
     return {node, at};
 }
 
 std::unique_ptr<ProtobufWire> ProtobufWire::make(const proto::Descriptor& type,
                                                  const std::vector<ProtobufPath>& paths) {
-    auto state = std::make_unique<State>();
-    if (!state->add_type(type)) return nullptr;
-    state->add_node(type);
+    auto made = std::unique_ptr<ProtobufWire>(new ProtobufWire);
+    if (!made->add_type(type)) return nullptr;
+    made->add_node(type);
     for (const ProtobufPath& path : paths) {
         if (path.shape == PathShape::list || path.shape == PathShape::object) return nullptr;
-        State::Wanted wanted;
+        Wanted wanted;
         std::vector<const Field*> fields = path.parents;
         fields.push_back(path.leaf);
         if (path.wrapped != nullptr) fields.push_back(path.wrapped);
-        if (!std::ranges::all_of(fields, [](const Field* f) { return can_be_read(*f); })) {
-            return nullptr;
-        }
+        if (!std::ranges::all_of(fields, can_be_read)) return nullptr;
         std::size_t node = 0;
         for (const Field* field : fields) {
             if (field != fields.back()) {
-                wanted.parents.push_back(state->place(node, field));
-                node = state->at(wanted.parents.back()).inner;
+                wanted.parents.push_back(made->place(node, field));
+                node = made->at(wanted.parents.back()).inner;
             } else {
-                wanted.leaf = state->place(node, field);
+                wanted.leaf = made->place(node, field);
             }
         }
-        if (path.shape == PathShape::timestamp) wanted.nanos = state->place(node, path.nanos);
-        state->wanted.push_back(std::move(wanted));
+        if (path.shape == PathShape::timestamp) wanted.nanos = made->place(node, path.nanos);
+        made->wanted_.push_back(std::move(wanted));
     }
-    return std::unique_ptr<ProtobufWire>(new ProtobufWire(std::move(state)));
+    return made;
 }
 
-bool ProtobufWire::State::skip(Input& input, std::uint32_t tag, int depth) {
+bool ProtobufWire::skip(Input& input, std::uint32_t tag) {
     std::uint64_t bits = 0;
     int length = 0;
-    switch (wire_type(tag)) {
-        case WireType::varint: return input.ReadVarint64(&bits);
-        case WireType::fixed64: return input.Skip(8);
-        case WireType::fixed32: return input.Skip(4);
-        case WireType::bytes: return input.ReadVarintSizeAsInt(&length) && input.Skip(length);
-        case WireType::group:
-            if (depth == deepest) return false;
+    switch (Wire::GetTagWireType(tag)) {
+        case Wire::WIRETYPE_VARINT: return input.ReadVarint64(&bits);
+        case Wire::WIRETYPE_FIXED64: return input.Skip(8);
+        case Wire::WIRETYPE_FIXED32: return input.Skip(4);
+        case Wire::WIRETYPE_LENGTH_DELIMITED:
+            return input.ReadVarintSizeAsInt(&length) && input.Skip(length);
+        case Wire::WIRETYPE_START_GROUP:
+            if (!input.IncrementRecursionDepth()) return false;
             while (const std::uint32_t inner = input.ReadTag()) {
-                if (wire_type(inner) == WireType::group_end) {
-                    return number_of(inner) == number_of(tag);
+                if (Wire::GetTagWireType(inner) == Wire::WIRETYPE_END_GROUP) {
+                    input.DecrementRecursionDepth();
+                    return Wire::GetTagFieldNumber(inner) == Wire::GetTagFieldNumber(tag);
                 }
-                if (number_of(inner) == 0 || !skip(input, inner, depth + 1)) return false;
+                if (Wire::GetTagFieldNumber(inner) == 0 || !skip(input, inner)) return false;
             }
             return false;
-        case WireType::group_end: return false;  // without its beginning
+        case Wire::WIRETYPE_END_GROUP: return false;  // without its beginning
     }
     return false;
 }
 
-bool ProtobufWire::State::bytes(Input& input, std::string_view& text) const {
+bool ProtobufWire::bytes(Input& input, std::string_view& text) const {
     int length = 0;
     if (!input.ReadVarintSizeAsInt(&length)) return false;
     const auto begin = static_cast<std::size_t>(input.CurrentPosition());
     if (!input.Skip(length)) return false;
-    text = payload.substr(begin, static_cast<std::size_t>(length));
+    text = payload_.substr(begin, static_cast<std::size_t>(length));
     return true;
 }
 
-bool ProtobufWire::State::enter(Input& input, int length, std::size_t type, Node* node, int depth) {
-    if (depth == deepest || length > input.BytesUntilLimit()) return false;
-    const Input::Limit limit = input.PushLimit(length);
-    if (!walk(input, type, node, depth + 1)) return false;
-    input.PopLimit(limit);
-    return true;
+bool ProtobufWire::enter(Input& input, int length, std::size_t type, Node* node) {
+    if (length > input.BytesUntilLimit()) return false;
+    const auto [limit, deeper] = input.IncrementRecursionDepthAndPushLimit(length);
+    return deeper >= 0 && walk(input, type, node) &&
+           input.DecrementRecursionDepthAndPopLimit(limit);
 }
 
 // So that what is rejected does not depend on the mapping.
-bool ProtobufWire::State::check(Input& input, const Checked& checked, int depth) {
+bool ProtobufWire::check(Input& input, const Checked& checked) {
     std::string_view text;
     if (checked.field->type() == Field::TYPE_STRING) return bytes(input, text) && is_utf8(text);
     int length = 0;
     if (!input.ReadVarintSizeAsInt(&length)) return false;
-    if (checked.type == WireType::bytes) return enter(input, length, checked.inner, nullptr, depth);
+    if (checked.type == Wire::WIRETYPE_LENGTH_DELIMITED)
+        return enter(input, length, checked.inner, nullptr);
     if (length > input.BytesUntilLimit()) return false;
     const Input::Limit limit = input.PushLimit(length);
     while (input.BytesUntilLimit() > 0) {
-        if (!skip(input, static_cast<std::uint32_t>(checked.type), depth)) return false;
+        if (!skip(input, static_cast<std::uint32_t>(checked.type))) return false;
     }
     input.PopLimit(limit);
     return true;
 }
 
 // If a field occurs several times, the last one counts; messages are merged.
-bool ProtobufWire::State::take(Input& input, Slot& slot, int depth) {
+bool ProtobufWire::take(Input& input, Slot& slot) {
     slot.seen = true;
     std::uint64_t bits = 0;
     std::uint32_t low = 0;
     int length = 0;
     switch (slot.type) {
-        case WireType::varint:
+        case Wire::WIRETYPE_VARINT:
             if (!input.ReadVarint64(&bits)) return false;
             break;
-        case WireType::fixed64:
+        case Wire::WIRETYPE_FIXED64:
             if (!input.ReadLittleEndian64(&bits)) return false;
             break;
-        case WireType::fixed32:
+        case Wire::WIRETYPE_FIXED32:
             if (!input.ReadLittleEndian32(&low)) return false;
             bits = low;
             break;
-        case WireType::bytes:
+        case Wire::WIRETYPE_LENGTH_DELIMITED:
             if (slot.inner != 0) {
-                Node& inner = nodes[slot.inner];
+                Node& inner = nodes_[slot.inner];
                 return input.ReadVarintSizeAsInt(&length) &&
-                       enter(input, length, inner.type, &inner, depth);
+                       enter(input, length, inner.type, &inner);
             }
             if (!bytes(input, slot.value.text)) return false;
             slot.value.kind = kind_of_bytes(*slot.field);
             return slot.value.kind == Value::Kind::bytes || is_utf8(slot.value.text);
-        case WireType::group:
-        case WireType::group_end: return false;
+        case Wire::WIRETYPE_START_GROUP:
+        case Wire::WIRETYPE_END_GROUP: return false;
     }
     slot.value = value_of(*slot.field, bits);
     return true;
 }
 
-bool ProtobufWire::State::walk(Input& input, std::size_t type, Node* node, int depth) {
+bool ProtobufWire::walk(Input& input, std::size_t type, Node* node) {
     for (int begin = input.CurrentPosition(); const std::uint32_t tag = input.ReadTag();
          begin = input.CurrentPosition()) {
-        const int number = number_of(tag);
+        const int number = Wire::GetTagFieldNumber(tag);
         if (number == 0 || input.CurrentPosition() - begin > longest_tag) return false;
         // A field in another form than its type's is an unknown one.
         const auto is_it = [&](const auto& entry, WireType wanted) {
-            return entry.field->number() == number && wire_type(tag) == wanted;
+            return entry.field->number() == number && Wire::GetTagWireType(tag) == wanted;
         };
         if (node != nullptr) {
             const auto slot = std::ranges::find_if(
                 node->slots, [&](const Slot& entry) { return is_it(entry, entry.type); });
             if (slot != node->slots.end()) {
-                if (!take(input, *slot, depth)) return false;
+                if (!take(input, *slot)) return false;
                 continue;
             }
         }
         const auto checked = std::ranges::lower_bound(
-            types[type], number, {}, [](const Checked& entry) { return entry.field->number(); });
-        const bool checks = checked != types[type].end() && is_it(*checked, WireType::bytes);
-        if (!(checks ? check(input, *checked, depth) : skip(input, tag, depth))) return false;
+            types_[type], number, {}, [](const Checked& entry) { return entry.field->number(); });
+        const bool checks =
+            checked != types_[type].end() && is_it(*checked, Wire::WIRETYPE_LENGTH_DELIMITED);
+        if (!(checks ? check(input, *checked) : skip(input, tag))) return false;
     }
     return input.ConsumedEntireMessage();
 }
 
-bool ProtobufWire::State::set(const Wanted& from, Value& value) const {
+bool ProtobufWire::set(const Wanted& from, Value& value) const {
     value = {};
     for (const Place parent : from.parents) {
         if (!at(parent).seen) return true;
@@ -365,17 +265,17 @@ bool ProtobufWire::State::set(const Wanted& from, Value& value) const {
 
 bool ProtobufWire::read(std::string_view payload, std::span<Value> values) {
     if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
-    for (State::Node& node : state_->nodes) {
-        for (State::Slot& slot : node.slots) slot.seen = false;
+    for (Node& node : nodes_) {
+        for (Slot& slot : node.slots) slot.seen = false;
     }
-    state_->payload = payload;
+    payload_ = payload;
     Input input(reinterpret_cast<const std::uint8_t*>(payload.data()),
                 static_cast<int>(payload.size()));
     input.PushLimit(static_cast<int>(payload.size()));
-    State::Node& root = state_->nodes.front();
-    if (!state_->walk(input, root.type, &root, 0)) return false;
-    for (std::size_t i = 0; i < state_->wanted.size(); ++i) {
-        if (!state_->set(state_->wanted[i], values[i])) return false;
+    Node& root = nodes_.front();
+    if (!walk(input, root.type, &root)) return false;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+        if (!set(wanted_[i], values[i])) return false;
     }
     return true;
 }

@@ -1,25 +1,14 @@
 #include "consumer/intake/key_extractor.h"
 
 #include <algorithm>
-#include <regex>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/record_value.h"
-#include "consumer/intake/key_text.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
 
 using Status = KeyText::Status;
-
-// A source with what is computed once.
-struct Source {
-    KeySource options;
-    std::string kind;
-    std::size_t path = 0;     // field: which of paths(); cloudevents: its `source`
-    std::size_t id_path = 0;  // cloudevents: its `id`
-};
 
 std::string describe(const KeySource& source) {
     switch (source.kind) {
@@ -43,94 +32,54 @@ bool is_structured_cloudevent(const Record& record) {
 
 }  // namespace
 
-struct KeyExtractor::State {
-    KeyOptions options;
-    std::string operation;
-    std::string topic;
-    std::string topic_id;
-    std::vector<Source> sources;
-    std::vector<std::string> paths;
-    std::size_t tenant_path = 0;
-    std::optional<std::regex> pattern;
-    std::string missing;  // the reason, for the dead letters
-
-    std::size_t want(const std::string& path);
-    void add(const KeySource& source, Format format);
-    KeyText read(const Source& source, const Record& record, std::span<const Value> values,
-                 std::pmr::memory_resource& arena) const;
-    KeyText cloudevent(const Source& source, const Record& record, std::span<const Value> values,
-                       std::pmr::memory_resource& arena) const;
-    KeyText tenant(const Record& record, std::span<const Value> values,
-                   std::pmr::memory_resource& arena) const;
-    std::string coordinates(const Record& record) const;
-    const char* fault(std::string_view text) const;
-    void without_key(Message& message, KeyPolicy policy, Rejection::Kind kind, std::string reason,
-                     std::pmr::memory_resource& arena) const;
-};
-
-std::size_t KeyExtractor::State::want(const std::string& path) {
+std::size_t place_among(std::vector<std::string>& paths, const std::string& path) {
     const auto at = static_cast<std::size_t>(std::ranges::find(paths, path) - paths.begin());
     if (at == paths.size()) paths.push_back(path);
     return at;
 }
 
-void KeyExtractor::State::add(const KeySource& source, Format format) {
-    if (source.only_json && format != Format::json) {
-        return;
-    }
+void KeyExtractor::add(const KeySource& source, Format format) {
+    if (source.only_json && format != Format::json) return;
     Source made{source, kind_of(source)};
     if (source.kind == KeySource::Kind::field) {
-        made.path = want(source.name);
+        made.path = place_among(paths_, source.name);
     } else if (source.kind == KeySource::Kind::cloudevents && format == Format::json) {
-        made.path = want("/source");
-        made.id_path = want("/id");
+        made.path = place_among(paths_, "/source");
+        made.id_path = place_among(paths_, "/id");
     }
-    sources.push_back(std::move(made));
-    missing += (missing.empty() ? "" : ", ") + describe(source);
+    sources_.push_back(std::move(made));
+    missing_ += (missing_.empty() ? "" : ", ") + describe(source);
 }
 
 KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group, std::string topic,
                            Format format)
-    : state_(std::make_unique<State>()) {
-    State& state = *state_;
-    state.options = std::move(options);
-    state.topic = std::move(topic);
-    state.operation = state.options.operation.empty() ? consumer_group + "/" + state.topic
-                                                      : state.options.operation;
-    for (const KeySource& source : state.options.sources) {
-        state.add(source, format);
-    }
-    state.missing = "the message has no key; looked for: " + state.missing;
-    if (state.options.tenant) {
-        check_source(*state.options.tenant);
-        if (state.options.tenant->kind == FieldSource::Kind::field) {
-            state.tenant_path = state.want(state.options.tenant->text);
+    : options_(std::move(options)),
+      operation_(options_.operation.empty() ? consumer_group + "/" + topic : options_.operation),
+      topic_(std::move(topic)) {
+    for (const KeySource& source : options_.sources) add(source, format);
+    missing_ = "the message has no key; looked for: " + missing_;
+    if (options_.tenant) {
+        check_source(*options_.tenant);
+        if (options_.tenant->kind == FieldSource::Kind::field) {
+            tenant_path_ = place_among(paths_, options_.tenant->text);
         }
     }
-    if (!state.options.pattern.empty()) {
-        try {
-            state.pattern.emplace(state.options.pattern,
-                                  std::regex::ECMAScript | std::regex::optimize);
-        } catch (const std::regex_error& error) {
-            throw FormatError("the key's pattern `" + state.options.pattern +
-                              "` is not a regular expression: " + error.what());
-        }
+    if (options_.pattern.empty()) return;
+    try {
+        pattern_.emplace(options_.pattern, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error& error) {
+        throw FormatError("the key's pattern `" + options_.pattern +
+                          "` is not a regular expression: " + error.what());
     }
 }
 
-KeyExtractor::~KeyExtractor() = default;
-
-void KeyExtractor::set_topic_id(std::string topic_id) { state_->topic_id = std::move(topic_id); }
-
-const std::vector<std::string>& KeyExtractor::paths() const { return state_->paths; }
-
-std::string KeyExtractor::State::coordinates(const Record& record) const {
-    return coordinates_key(topic_id.empty() ? topic : topic_id, record.partition, record.offset);
+std::string KeyExtractor::coordinates(const Record& record) const {
+    return coordinates_key(topic_id_.empty() ? topic_ : topic_id_, record.partition, record.offset);
 }
 
-KeyText KeyExtractor::State::cloudevent(const Source& source, const Record& record,
-                                        std::span<const Value> values,
-                                        std::pmr::memory_resource& arena) const {
+KeyText KeyExtractor::cloudevent(const Source& source, const Record& record,
+                                 std::span<const Value> values,
+                                 std::pmr::memory_resource& arena) const {
     std::optional<std::string_view> origin = last_header(record, "ce_source");
     std::optional<std::string_view> id = last_header(record, "ce_id");
     if ((!origin || !id) && source.path != source.id_path && !values.empty() &&
@@ -151,9 +100,8 @@ KeyText KeyExtractor::State::cloudevent(const Source& source, const Record& reco
     return {Status::found, keep(arena, cloudevents_key(*origin, *id)), nullptr};
 }
 
-KeyText KeyExtractor::State::read(const Source& source, const Record& record,
-                                  std::span<const Value> values,
-                                  std::pmr::memory_resource& arena) const {
+KeyText KeyExtractor::read(const Source& source, const Record& record,
+                           std::span<const Value> values, std::pmr::memory_resource& arena) const {
     switch (source.options.kind) {
         case KeySource::Kind::header: {
             const std::optional<std::string_view> header = last_header(record, source.options.name);
@@ -176,17 +124,15 @@ KeyText KeyExtractor::State::read(const Source& source, const Record& record,
     return {};
 }
 
-KeyText KeyExtractor::State::tenant(const Record& record, std::span<const Value> values,
-                                    std::pmr::memory_resource& arena) const {
-    if (!options.tenant) {
-        return {Status::found, {}, nullptr};
-    }
-    const bool field = options.tenant->kind == FieldSource::Kind::field;
+KeyText KeyExtractor::tenant_of(const Record& record, std::span<const Value> values,
+                                std::pmr::memory_resource& arena) const {
+    if (!options_.tenant) return {Status::found, {}, nullptr};
+    const bool field = options_.tenant->kind == FieldSource::Kind::field;
     Value value;
     if (!field) {
-        value = record_value(*options.tenant, record, topic, arena);
+        value = record_value(*options_.tenant, record, topic_, arena);
     } else if (!values.empty()) {
-        value = values[tenant_path];
+        value = values[tenant_path_];
     }
     KeyText text = key_text(value, arena);
     // DANGER: the digest uses '' for topics without tenants, so '' must never be the name of a
@@ -197,19 +143,15 @@ KeyText KeyExtractor::State::tenant(const Record& record, std::span<const Value>
     return text;
 }
 
-const char* KeyExtractor::State::fault(std::string_view text) const {
-    if (const char* fault = key_fault(text, options)) {
-        return fault;
-    }
-    if (!pattern) {
-        return nullptr;
-    }
+const char* KeyExtractor::fault_of(std::string_view text) const {
+    if (const char* fault = key_fault(text, options_)) return fault;
+    if (!pattern_) return nullptr;
     // DANGER: std::regex takes stack for each byte; a megabyte of key would end the process.
     if (text.size() > pattern_length_max) {
         return "it is too long to be matched against the topic's pattern";
     }
     try {
-        return std::regex_match(text.begin(), text.end(), *pattern)
+        return std::regex_match(text.begin(), text.end(), *pattern_)
                    ? nullptr
                    : "it does not match the topic's pattern";
     } catch (const std::regex_error&) {
@@ -217,8 +159,8 @@ const char* KeyExtractor::State::fault(std::string_view text) const {
     }
 }
 
-void KeyExtractor::State::without_key(Message& message, KeyPolicy policy, Rejection::Kind kind,
-                                      std::string reason, std::pmr::memory_resource& arena) const {
+void KeyExtractor::without_key(Message& message, KeyPolicy policy, Rejection::Kind kind,
+                               std::string reason, std::pmr::memory_resource& arena) const {
     switch (policy) {
         case KeyPolicy::reject:
             message.rejection = Rejection{kind, std::move(reason), {}, 1};
@@ -230,18 +172,17 @@ void KeyExtractor::State::without_key(Message& message, KeyPolicy policy, Reject
             return;
         case KeyPolicy::derive:
             message.key_text = keep(arena, coordinates(message.record));
-            message.digest = digest_of({operation, {}, "coordinates", message.key_text});
+            message.digest = digest_of({operation_, {}, "coordinates", message.key_text});
             return;
     }
 }
 
 void KeyExtractor::extract(Message& message, std::span<const Value> values,
                            std::pmr::memory_resource& arena) const {
-    const State& state = *state_;
     const Source* source = nullptr;
     KeyText key;
-    for (const Source& candidate : state.sources) {
-        key = state.read(candidate, message.record, values, arena);
+    for (const Source& candidate : sources_) {
+        key = read(candidate, message.record, values, arena);
         if (key.status != Status::missing) {
             source = &candidate;
             break;
@@ -249,43 +190,38 @@ void KeyExtractor::extract(Message& message, std::span<const Value> values,
     }
     message.key_text = key.text;
     if (source == nullptr) {
-        state.without_key(message, state.options.on_missing, Rejection::Kind::missing_key,
-                          state.missing, arena);
+        without_key(message, options_.on_missing, Rejection::Kind::missing_key, missing_, arena);
         return;
     }
-    const char* fault = key.status == Status::invalid ? key.fault : state.fault(key.text);
+    const char* fault = key.status == Status::invalid ? key.fault : fault_of(key.text);
     if (fault != nullptr) {
-        state.without_key(message, state.options.on_invalid, Rejection::Kind::invalid_key,
-                          "the key from " + describe(source->options) + " is invalid: " + fault,
-                          arena);
+        without_key(message, options_.on_invalid, Rejection::Kind::invalid_key,
+                    "the key from " + describe(source->options) + " is invalid: " + fault, arena);
         return;
     }
-    message.key_text = key.text = canonical_key_text(key.text, state.options, arena);
-    const KeyText tenant = state.tenant(message.record, values, arena);
+    message.key_text = key.text = canonical_key_text(key.text, options_, arena);
+    const KeyText tenant = tenant_of(message.record, values, arena);
     if (tenant.status == Status::missing) {
-        state.without_key(message, state.options.on_missing, Rejection::Kind::missing_key,
-                          "the message has a key but no tenant", arena);
+        without_key(message, options_.on_missing, Rejection::Kind::missing_key,
+                    "the message has a key but no tenant", arena);
         return;
     }
     if (tenant.status == Status::invalid) {
-        state.without_key(message, state.options.on_invalid, Rejection::Kind::invalid_key,
-                          std::string("the key's tenant is invalid: ") + tenant.fault, arena);
+        without_key(message, options_.on_invalid, Rejection::Kind::invalid_key,
+                    std::string("the key's tenant is invalid: ") + tenant.fault, arena);
         return;
     }
-    message.digest = digest_of({state.operation, tenant.text, source->kind, key.text});
+    message.digest = digest_of({operation_, tenant.text, source->kind, key.text});
     message.tenant = tenant.text;
 }
 
 void KeyExtractor::note_key(Message& message, std::pmr::memory_resource& arena) const {
-    if (!state_->paths.empty()) {
+    if (!paths_.empty()) return;
+    for (const Source& source : sources_) {
+        const KeyText key = read(source, message.record, {}, arena);
+        if (key.status == Status::missing) continue;
+        message.key_text = key.text;
         return;
-    }
-    for (const Source& source : state_->sources) {
-        const KeyText key = state_->read(source, message.record, {}, arena);
-        if (key.status != Status::missing) {
-            message.key_text = key.text;
-            return;
-        }
     }
 }
 

@@ -3,11 +3,12 @@
 // One for each intake, used by its thread. Construction throws FormatError (a pattern that is no
 // regular expression); afterwards bad data only sets Message::rejection or Message::skipped.
 
-#include <memory>
 #include <memory_resource>
 #include <optional>
+#include <regex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "consumer/decode/format_options.h"
@@ -16,6 +17,9 @@
 
 namespace onceward {
 
+// The path's place among `paths`, added where it is new.
+std::size_t place_among(std::vector<std::string>& paths, const std::string& path);
+
 class KeyExtractor {
   public:
     // A pattern is not tried on more bytes than this: std::regex recurses for each of them.
@@ -23,11 +27,9 @@ class KeyExtractor {
 
     KeyExtractor(KeyOptions options, const std::string& consumer_group, std::string topic,
                  Format format);
-    ~KeyExtractor();
-
-    void set_topic_id(std::string topic_id);
+    void set_topic_id(std::string topic_id) { topic_id_ = std::move(topic_id); }
     // The payload's fields that the key and the tenant are read from; without repeats.
-    const std::vector<std::string>& paths() const;
+    const std::vector<std::string>& paths() const { return paths_; }
     // Sets digest and key_text, or rejection, or skipped. `values` belong to paths(), in that
     // order.
     void extract(Message& message, std::span<const Value> values,
@@ -37,8 +39,35 @@ class KeyExtractor {
     void note_key(Message& message, std::pmr::memory_resource& arena) const;
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    // A source with what is computed once.
+    struct Source {
+        KeySource options;
+        std::string kind;
+        std::size_t path = 0;     // field: which of paths(); cloudevents: its `source`
+        std::size_t id_path = 0;  // cloudevents: its `id`
+    };
+
+    void add(const KeySource& source, Format format);
+    KeyText read(const Source& source, const Record& record, std::span<const Value> values,
+                 std::pmr::memory_resource& arena) const;
+    KeyText cloudevent(const Source& source, const Record& record, std::span<const Value> values,
+                       std::pmr::memory_resource& arena) const;
+    KeyText tenant_of(const Record& record, std::span<const Value> values,
+                      std::pmr::memory_resource& arena) const;
+    std::string coordinates(const Record& record) const;
+    const char* fault_of(std::string_view text) const;
+    void without_key(Message& message, KeyPolicy policy, Rejection::Kind kind, std::string reason,
+                     std::pmr::memory_resource& arena) const;
+
+    KeyOptions options_;
+    std::string operation_;
+    std::string topic_;
+    std::string topic_id_;
+    std::vector<Source> sources_;
+    std::vector<std::string> paths_;
+    std::size_t tenant_path_ = 0;
+    std::optional<std::regex> pattern_;
+    std::string missing_;  // the reason, for the dead letters
 };
 
 }  // namespace onceward

@@ -1,59 +1,70 @@
 #include "consumer/intake/key_options.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "dedup/base/structured_field.h"
+#include "dedup/base/text.h"
+#include "dedup/message/message.h"
+
 namespace onceward {
 namespace {
 
-KeySource source(KeySource::Kind kind, std::string name = "") {
-    KeySource made;
-    made.kind = kind;
-    made.name = std::move(name);
-    return made;
+using Kind = KeySource::Kind;
+
+struct Preset {
+    std::string name;
+    std::vector<KeySource> sources;
+};
+
+const std::vector<Preset>& presets() {
+    static const std::vector<Preset> all{
+        // The name has spellings in use, and Kafka's header names are case-sensitive; they are one
+        // kind of key.
+        {"idempotency-key",
+         {{Kind::header, "Idempotency-Key", true, "header:Idempotency-Key", false},
+          {Kind::header, "idempotency-key", true, "header:Idempotency-Key", false}}},
+        {"cloudevents", {{.kind = Kind::cloudevents}}},
+        {"debezium-outbox", {{.kind = Kind::header, .name = "id"}}},
+        // MassTransit writes the id into the envelope always, into a header where the transport has
+        // headers.
+        {"masstransit",
+         {{Kind::header, "MessageId", false, "masstransit", false},
+          {Kind::field, "/messageId", false, "masstransit", true}}},
+        {"nservicebus", {{.kind = Kind::header, .name = "NServiceBus.MessageId"}}},
+        {"kafka-coordinates", {{.kind = Kind::coordinates}}},
+        {"body-sha256", {{.kind = Kind::payload_sha256}}},
+    };
+    return all;
 }
 
-// The name has spellings in use, and Kafka's header names are case-sensitive; they are one kind of
-// key.
-std::vector<KeySource> idempotency_key() {
-    KeySource standard = source(KeySource::Kind::header, "Idempotency-Key");
-    standard.strip_quotes = true;
-    standard.kind_name = kind_of(standard);
-    KeySource lower = standard;
-    lower.name = "idempotency-key";
-    return {standard, lower};
-}
+KeyText found(std::string_view text) { return {KeyText::Status::found, text, nullptr}; }
+KeyText invalid(const char* fault) { return {KeyText::Status::invalid, {}, fault}; }
 
-// MassTransit writes the id into the envelope always, into a header where the transport has
-// headers.
-std::vector<KeySource> masstransit() {
-    KeySource header = source(KeySource::Kind::header, "MessageId");
-    header.kind_name = "masstransit";
-    KeySource field = source(KeySource::Kind::field, "/messageId");
-    field.kind_name = header.kind_name;
-    field.only_json = true;
-    return {header, field};
+template <class Number>
+KeyText number_text(Number number, std::pmr::memory_resource& arena) {
+    std::array<char, 32> digits{};
+    const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    return found(
+        keep(arena, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())}));
 }
 
 }  // namespace
 
 std::optional<std::vector<KeySource>> key_preset(const std::string& name) {
-    if (name == "idempotency-key") return idempotency_key();
-    if (name == "cloudevents") return {{source(KeySource::Kind::cloudevents)}};
-    if (name == "debezium-outbox") return {{source(KeySource::Kind::header, "id")}};
-    if (name == "masstransit") return masstransit();
-    if (name == "nservicebus") return {{source(KeySource::Kind::header, "NServiceBus.MessageId")}};
-    if (name == "kafka-coordinates") return {{source(KeySource::Kind::coordinates)}};
-    if (name == "body-sha256") return {{source(KeySource::Kind::payload_sha256)}};
-    return std::nullopt;
+    const auto found = std::ranges::find(presets(), name, &Preset::name);
+    return found == presets().end() ? std::nullopt : std::optional(found->sources);
 }
 
 std::vector<std::string> key_preset_names() {
-    return {"idempotency-key", "cloudevents",       "debezium-outbox", "masstransit",
-            "nservicebus",     "kafka-coordinates", "body-sha256"};
+    std::vector<std::string> names;
+    for (const Preset& preset : presets()) names.push_back(preset.name);
+    return names;
 }
 
 std::string kind_of(const KeySource& source) {
-    if (!source.kind_name.empty()) {
-        return source.kind_name;
-    }
+    if (!source.kind_name.empty()) return source.kind_name;
     switch (source.kind) {
         case KeySource::Kind::header: return "header:" + source.name;
         case KeySource::Kind::record_key: return "record_key";
@@ -78,6 +89,64 @@ std::string coordinates_key(std::string_view log, Partition partition, Offset of
     key.append("-").append(std::to_string(partition.raw()));
     key.append("-").append(std::to_string(offset.raw()));
     return key;
+}
+
+KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {
+    switch (value.kind) {
+        case Value::Kind::absent:
+        case Value::Kind::null: return {};
+        case Value::Kind::number:
+        case Value::Kind::text:
+        case Value::Kind::bytes: return found(value.text);
+        case Value::Kind::integer: return number_text(value.integer, arena);
+        case Value::Kind::natural: return number_text(value.natural, arena);
+        case Value::Kind::real: return number_text(value.real, arena);
+        case Value::Kind::boolean: return invalid("it is a boolean, which cannot be a key");
+        case Value::Kind::json: return invalid("it is an object or a list, which cannot be a key");
+        case Value::Kind::timestamp: return invalid("it is a time, which cannot be a key");
+    }
+    return {};
+}
+
+KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena) {
+    if (!header.starts_with('"')) return found(header);
+    const std::optional<std::string> text = structured_string(header);
+    if (!text) return invalid("it begins with a quote and is not a string of RFC 8941");
+    return found(keep(arena, *text));
+}
+
+std::string_view canonical_key_text(std::string_view text, const KeyOptions& options,
+                                    std::pmr::memory_resource& arena) {
+    const auto capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (options.charset != KeyOptions::Charset::uuid || std::ranges::none_of(text, capital)) {
+        return text;
+    }
+    auto* const copy = static_cast<char*>(arena.allocate(text.size(), 1));
+    std::ranges::transform(
+        text, copy, [&](char c) { return capital(c) ? static_cast<char>(c - 'A' + 'a') : c; });
+    return {copy, text.size()};
+}
+
+const char* key_fault(std::string_view text, const KeyOptions& options) {
+    if (text.size() < options.length_min) {
+        return text.empty() ? "it is empty" : "it is shorter than the topic allows";
+    }
+    if (text.size() > options.length_max) {
+        return "it is longer than the topic allows";
+    }
+    // DANGER: text is cut at a NUL by much of what shows keys; two keys would look like one.
+    if (text.find('\0') != std::string_view::npos) {
+        return "it contains a NUL";
+    }
+    switch (options.charset) {
+        case KeyOptions::Charset::any: return nullptr;
+        case KeyOptions::Charset::ascii_printable:
+            return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })
+                       ? nullptr
+                       : "it has a character that is not printable ASCII";
+        case KeyOptions::Charset::uuid: return is_uuid(text) ? nullptr : "it is no UUID";
+    }
+    return nullptr;
 }
 
 }  // namespace onceward

@@ -2,6 +2,7 @@
 // Where a topic's idempotency keys come from and what is done without one. Plain values.
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,12 +24,12 @@ struct KeySource {
         coordinates,
     };
     Kind kind = Kind::header;
-    std::string name;
+    std::string name{};
     // RFC 8941 string: the quotes around a header's value are taken off (preset `idempotency-key`).
     bool strip_quotes = false;
     // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with
     // the same value here share their keys, because the config says so.
-    std::string kind_name;
+    std::string kind_name{};
     // A preset's JSON envelope field: left out where the topic is not JSON.
     bool only_json = false;
 };
@@ -81,5 +82,30 @@ std::string kind_of(const KeySource& source);
 // The key's text where the source has parts. `log` is the topic's id, else its name.
 std::string cloudevents_key(std::string_view source, std::string_view id);
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset);
+
+// The lexical side of keys: from a value to the key's bytes, and what makes them invalid. Pure
+// functions; faults are literals that quote nothing of the key.
+struct KeyText {
+    enum class Status : std::uint8_t { missing, found, invalid };
+    Status status = Status::missing;
+    std::string_view text{};      // as it was found
+    const char* fault = nullptr;  // of an invalid one
+};
+
+// Absent and null are missing. A number's key is its text as written; booleans, objects, lists and
+// times are no keys. Keys are bytes: no case folding, no Unicode normalisation (NFC and NFD of a
+// text are two keys).
+KeyText key_text(const Value& value, std::pmr::memory_resource& arena);
+
+// A header that begins with a quote is read as an RFC 8941 string, whose parameters are ignored; a
+// value without quotes stays as it is.
+KeyText strip_quotes(std::string_view header, std::pmr::memory_resource& arena);
+
+// The text that the key is a digest of: a UUID in lower case, as RFC 9562 compares it without case.
+std::string_view canonical_key_text(std::string_view text, const KeyOptions& options,
+                                    std::pmr::memory_resource& arena);
+
+// The first rule of length, NUL and charset that the text breaks, or nullptr.
+const char* key_fault(std::string_view text, const KeyOptions& options);
 
 }  // namespace onceward

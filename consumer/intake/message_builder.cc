@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "consumer/decode/record_value.h"
-#include "consumer/intake/fingerprint.h"
+#include "consumer/decode/decoder.h"
+#include "consumer/intake/canonical_json.h"
 #include "consumer/intake/key_extractor.h"
 
 namespace onceward {
 namespace {
-
-// Path `text` among `paths`, added where it is new: key and sink often read the same field.
-std::size_t position(std::vector<std::string>& paths, const std::string& text) {
-    const auto at = std::find(paths.begin(), paths.end(), text);
-    if (at != paths.end()) {
-        return static_cast<std::size_t>(at - paths.begin());
-    }
-    paths.push_back(text);
-    return paths.size() - 1;
-}
 
 std::size_t size_of(const Record& record) {
     std::size_t bytes = record.key.value_or("").size() + record.payload.value_or("").size();
@@ -49,10 +39,63 @@ struct MessageBuilder::State {
           sink(target),
           keys(options.key, options.consumer_group, options.topic, options.format.format) {}
 
-    bool decode(Message& message, std::pmr::memory_resource& arena);
-    bool tombstone(Message& message);
-    void fingerprint(Message& message) const;
-    void fill_fields(Message& message, std::pmr::memory_resource& arena);
+    bool decode(Message& message, std::pmr::memory_resource& arena) {
+        if (!message.record.payload) return tombstone(message);
+        Decoded decoded = decoder->decode(message.record, values, arena);
+        if (decoded.rejection) {
+            message.rejection = std::move(decoded.rejection);
+            return false;
+        }
+        if (decoded.tombstone) return tombstone(message);
+        message.operation = decoded.operation;
+        return true;
+    }
+
+    // Returns whether the message continues to its key and sink.
+    bool tombstone(Message& message) {
+        std::fill(values.begin(), values.end(), Value{});
+        switch (options.format.tombstones) {
+            case TombstonePolicy::remove: message.operation = Operation::remove; return true;
+            case TombstonePolicy::skip:
+                message.skipped = true;
+                message.skip_reason = "tombstone";
+                return false;
+            case TombstonePolicy::reject:
+                message.rejection =
+                    Rejection{Rejection::Kind::tombstone,
+                              "the payload is null and the topic's tombstone policy is reject",
+                              {},
+                              1};
+                break;
+        }
+        return false;
+    }
+
+    void fingerprint(Message& message) const {
+        switch (options.key.fingerprint.of) {
+            case FingerprintOptions::Of::none: return;
+            case FingerprintOptions::Of::payload:
+                // A tombstone counts as an empty payload: it conflicts with a row under the same
+                // key.
+                message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
+                return;
+            case FingerprintOptions::Of::fields: fields_fingerprint.take(message, values); return;
+        }
+    }
+
+    void fill_fields(Message& message, std::pmr::memory_resource& arena) {
+        if (sources.empty()) return;
+        auto* const fields =
+            static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const bool field = sources[i].kind == FieldSource::Kind::field;
+            std::construct_at(
+                fields + i, field ? values[source_paths[i]]
+                                  : record_value(sources[i], message.record, options.topic, arena));
+        }
+        message.fields = {fields, sources.size()};
+    }
+
     void encode(Message& message, std::pmr::memory_resource& arena);
 };
 
@@ -64,7 +107,7 @@ MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
     if (state.options.key.fingerprint.of == FingerprintOptions::Of::fields) {
         std::vector<FieldsFingerprint::Field> fields;
         for (const std::string& path : state.options.key.fingerprint.fields) {
-            fields.push_back({path, position(paths, path)});
+            fields.push_back({path, place_among(paths, path)});
         }
         state.fields_fingerprint = FieldsFingerprint(std::move(fields));
     }
@@ -72,7 +115,7 @@ MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
     for (const FieldSource& source : state.sources) {
         check_source(source);
         const bool field = source.kind == FieldSource::Kind::field;
-        state.source_paths.push_back(field ? position(paths, source.text) : 0);
+        state.source_paths.push_back(field ? place_among(paths, source.text) : 0);
     }
     state.values.resize(paths.size());
     state.decoder = make_decoder(state.options.format, std::move(paths));
@@ -85,68 +128,6 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 }
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
-
-// Returns whether the message continues to its key and sink.
-bool MessageBuilder::State::tombstone(Message& message) {
-    std::fill(values.begin(), values.end(), Value{});
-    switch (options.format.tombstones) {
-        case TombstonePolicy::remove: message.operation = Operation::remove; return true;
-        case TombstonePolicy::skip:
-            message.skipped = true;
-            message.skip_reason = "tombstone";
-            return false;
-        case TombstonePolicy::reject:
-            message.rejection = Rejection{Rejection::Kind::tombstone,
-                                          "the payload is null and the topic's tombstone policy is "
-                                          "reject",
-                                          {},
-                                          1};
-            return false;
-    }
-    return false;
-}
-
-bool MessageBuilder::State::decode(Message& message, std::pmr::memory_resource& arena) {
-    if (!message.record.payload) {
-        return tombstone(message);
-    }
-    Decoded decoded = decoder->decode(message.record, values, arena);
-    if (decoded.rejection) {
-        message.rejection = std::move(decoded.rejection);
-        return false;
-    }
-    if (decoded.tombstone) {
-        return tombstone(message);
-    }
-    message.operation = decoded.operation;
-    return true;
-}
-
-void MessageBuilder::State::fingerprint(Message& message) const {
-    switch (options.key.fingerprint.of) {
-        case FingerprintOptions::Of::none: return;
-        case FingerprintOptions::Of::payload:
-            // A tombstone counts as an empty payload: it conflicts with a row under the same key.
-            message.fingerprint = digest_of_bytes(message.record.payload.value_or(""));
-            return;
-        case FingerprintOptions::Of::fields: fields_fingerprint.take(message, values); return;
-    }
-}
-
-void MessageBuilder::State::fill_fields(Message& message, std::pmr::memory_resource& arena) {
-    if (sources.empty()) {
-        return;
-    }
-    auto* const fields =
-        static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        const bool field = sources[i].kind == FieldSource::Kind::field;
-        std::construct_at(fields + i,
-                          field ? values[source_paths[i]]
-                                : record_value(sources[i], message.record, options.topic, arena));
-    }
-    message.fields = {fields, sources.size()};
-}
 
 void MessageBuilder::State::encode(Message& message, std::pmr::memory_resource& arena) {
     fill_fields(message, arena);
@@ -166,22 +147,15 @@ void MessageBuilder::take(Record record, Chunk& chunk) {
                        state.extract_keys && message.record.payload &&
                        duplicates_expected_.load(std::memory_order_relaxed);
     if (!message.deferred && !state.decode(message, arena)) {
-        if (message.rejection && state.extract_keys) {
-            state.keys.note_key(message, arena);
-        }
+        if (message.rejection && state.extract_keys) state.keys.note_key(message, arena);
         return;
     }
     if (state.extract_keys) {
         state.keys.extract(message, std::span(state.values).first(state.key_values), arena);
     }
-    if (message.rejection || message.skipped) {
-        return;
-    }
+    if (message.rejection || message.skipped) return;
     if (state.extract_keys) state.fingerprint(message);
-    if (message.rejection) {
-        return;
-    }
-    if (!message.deferred) state.encode(message, arena);
+    if (!message.rejection && !message.deferred) state.encode(message, arena);
 }
 
 void MessageBuilder::finish(Message& message, std::pmr::memory_resource& arena) {

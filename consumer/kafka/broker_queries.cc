@@ -10,9 +10,7 @@ namespace {
 KafkaEvent answer(rd_kafka_queue_t* queue, const char* what) {
     KafkaEvent event(rd_kafka_queue_poll(queue, query_timeout_ms * 2));
     if (!event) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, what);
-    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        throw_kafka(rd_kafka_event_error(event.get()), what);
-    }
+    check_kafka(rd_kafka_event_error(event.get()), what);
     return event;
 }
 
@@ -20,6 +18,14 @@ std::string cluster_id(rd_kafka_t* client) {
     const KafkaString cluster(rd_kafka_clusterid(client, query_timeout_ms));
     if (!cluster) throw_kafka(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id");
     return cluster.get();
+}
+
+// The metadata of one topic, or of all topics if it is null.
+KafkaMetadata metadata_of(rd_kafka_t* client, rd_kafka_topic_t* topic, const std::string& what) {
+    const rd_kafka_metadata_t* raw = nullptr;
+    check_kafka(rd_kafka_metadata(client, topic == nullptr ? 1 : 0, topic, &raw, query_timeout_ms),
+                what);
+    return KafkaMetadata(raw);
 }
 
 // librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and with
@@ -30,12 +36,11 @@ bool is_mock(const std::string& cluster) { return cluster.starts_with("mockClust
 
 std::optional<GroupOffset> BrokerQueries::group_offset(const TopicPartition& partition) const {
     const KafkaTopicPartitionList list = list_of(partition);
-    const rd_kafka_resp_err_t code = rd_kafka_committed(client_, list.get(), query_timeout_ms);
-    const rd_kafka_topic_partition_t& element = list->elems[0];
     // DANGER: an error does not mean "no offset". If it did, a group would start over and process
     // everything again, or nothing.
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "committed offset");
-    if (element.err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(element.err, "committed offset");
+    check_kafka(rd_kafka_committed(client_, list.get(), query_timeout_ms), "committed offset");
+    const rd_kafka_topic_partition_t& element = list->elems[0];
+    check_kafka(element.err, "committed offset");
     if (element.offset < 0) return std::nullopt;
     GroupOffset found{Offset{element.offset},
                       LeaderEpoch{rd_kafka_topic_partition_get_leader_epoch(&element)}, ""};
@@ -48,21 +53,19 @@ std::optional<GroupOffset> BrokerQueries::group_offset(const TopicPartition& par
 LogRange BrokerQueries::range(const TopicPartition& partition) const {
     std::int64_t low = 0;
     std::int64_t high = 0;
-    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-        client_, partition.topic.c_str(), partition.partition.raw(), &low, &high, query_timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "range of " + partition.topic);
+    check_kafka(
+        rd_kafka_query_watermark_offsets(client_, partition.topic.c_str(),
+                                         partition.partition.raw(), &low, &high, query_timeout_ms),
+        "range of " + partition.topic);
     return {Offset{low}, Offset{high}};
 }
 
 Offset BrokerQueries::offset_at(const TopicPartition& partition,
                                 std::chrono::milliseconds timestamp) const {
     const KafkaTopicPartitionList list = list_of(partition, timestamp.count());
-    const rd_kafka_resp_err_t code =
-        rd_kafka_offsets_for_times(client_, list.get(), query_timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "offset at a time");
-    if (list->elems[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        throw_kafka(list->elems[0].err, "offset at a time");
-    }
+    check_kafka(rd_kafka_offsets_for_times(client_, list.get(), query_timeout_ms),
+                "offset at a time");
+    check_kafka(list->elems[0].err, "offset at a time");
     return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
 }
 
@@ -84,7 +87,7 @@ std::optional<Offset> BrokerQueries::high_watermark(const TopicPartition& partit
     if (count != 1) return std::nullopt;
     const rd_kafka_topic_partition_t* found =
         rd_kafka_ListOffsetsResultInfo_topic_partition(infos[0]);
-    if (found->err != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(found->err, "end of the log");
+    check_kafka(found->err, "end of the log");
     if (found->offset < 0) return std::nullopt;
     return Offset{found->offset};
 }
@@ -103,8 +106,7 @@ std::map<std::string, std::string> BrokerQueries::topic_properties(const std::st
     const rd_kafka_ConfigResource_t** found = rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event.get()), &count);
     if (count != 1) throw_kafka(RD_KAFKA_RESP_ERR__BAD_MSG, "properties of topic " + topic);
-    const rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(found[0]);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "properties of topic " + topic);
+    check_kafka(rd_kafka_ConfigResource_error(found[0]), "properties of topic " + topic);
     const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
     for (std::size_t i = 0; i < count; ++i) {
         const char* value = rd_kafka_ConfigEntry_value(entries[i]);
@@ -115,20 +117,13 @@ std::map<std::string, std::string> BrokerQueries::topic_properties(const std::st
 
 int BrokerQueries::partition_count(const std::string& topic) const {
     const KafkaTopic handle(rd_kafka_topic_new(client_, topic.c_str(), nullptr));
-    const rd_kafka_metadata_t* raw = nullptr;
-    const rd_kafka_resp_err_t code =
-        rd_kafka_metadata(client_, 0, handle.get(), &raw, query_timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "partitions of " + topic);
-    const KafkaMetadata metadata(raw);
+    const KafkaMetadata metadata = metadata_of(client_, handle.get(), "partitions of " + topic);
     if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
     return metadata->topics[0].partition_cnt;
 }
 
 std::vector<std::string> BrokerQueries::topic_names() const {
-    const rd_kafka_metadata_t* raw = nullptr;
-    const rd_kafka_resp_err_t code = rd_kafka_metadata(client_, 1, nullptr, &raw, query_timeout_ms);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "names of the topics");
-    const KafkaMetadata metadata(raw);
+    const KafkaMetadata metadata = metadata_of(client_, nullptr, "names of the topics");
     std::vector<std::string> names;
     for (int i = 0; i < metadata->topic_cnt; ++i) names.emplace_back(metadata->topics[i].topic);
     return names;
@@ -151,9 +146,7 @@ LogIdentity BrokerQueries::identity(const std::string& topic) const {
         rd_kafka_event_DescribeTopics_result(event.get()), &count);
     if (count != 1) throw_kafka(RD_KAFKA_RESP_ERR__BAD_MSG, "id of topic " + topic);
     const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(found[0]);
-    if (error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        throw_kafka(rd_kafka_error_code(error), "id of topic " + topic);
-    }
+    if (error != nullptr) check_kafka(rd_kafka_error_code(error), "id of topic " + topic);
     const rd_kafka_Uuid_t* id = rd_kafka_TopicDescription_topic_id(found[0]);
     const bool none = id == nullptr || (rd_kafka_Uuid_most_significant_bits(id) == 0 &&
                                         rd_kafka_Uuid_least_significant_bits(id) == 0);

@@ -1,4 +1,4 @@
-#include "consumer/kafka/consumer_configuration.h"
+#include "consumer/kafka/kafka_requests.h"
 
 #include <openssl/x509.h>
 
@@ -50,6 +50,11 @@ void forward_error(rd_kafka_t*, int code, const char* reason, void* opaque) {
     if (callbacks != nullptr && callbacks->error) callbacks->error(code, explained(reason));
 }
 
+void forward_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
+                       rd_kafka_topic_partition_list_t* partitions, void* opaque) {
+    static_cast<ClientCallbacks*>(opaque)->rebalance(code, partitions);
+}
+
 // Reports why a broker's certificate was refused; librdkafka's own text does not say it. Runs on
 // librdkafka's threads. Returning 0 refuses the certificate.
 int report_certificate(rd_kafka_t*, const char* broker, std::int32_t, int* error, int, const char*,
@@ -93,8 +98,6 @@ constexpr const char* full_queue_again_ms = "10";
 // nothing arrives.
 constexpr const char* fetch_wait_ms = "100";
 
-}  // namespace
-
 KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker) {
     KafkaConfiguration configuration(rd_kafka_conf_new());
     rd_kafka_conf_t* raw = configuration.get();
@@ -131,6 +134,23 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
     rd_kafka_conf_set_error_cb(raw, forward_error);
     rd_kafka_conf_set_offset_commit_cb(raw, forward_commit);
     return configuration;
+}
+
+}  // namespace
+
+KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbacks* callbacks) {
+    KafkaConfiguration configuration = consumer_configuration(options, worker);
+    if (callbacks != nullptr) {
+        rd_kafka_conf_set_opaque(configuration.get(), callbacks);
+        rd_kafka_conf_set_rebalance_cb(configuration.get(), forward_rebalance);
+    }
+    std::array<char, 512> text{};
+    KafkaClient client(
+        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
+    if (!client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
+    configuration.release();
+    rd_kafka_poll_set_consumer(client.get());
+    return client;
 }
 
 }  // namespace onceward

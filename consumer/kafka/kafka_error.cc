@@ -9,6 +9,10 @@ void throw_kafka(int code, const std::string& what) {
     throw KafkaError(code, what + ": " + rd_kafka_err2str(known));
 }
 
+void check_kafka(int code, const std::string& what) {
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, what);
+}
+
 void check_kafka(rd_kafka_error_s* error, const std::string& what) {
     const KafkaErrorObject owned(error);
     if (owned) {

@@ -18,7 +18,8 @@ class KafkaError : public std::runtime_error {
 
 // Throws what the code means, after `what` was tried.
 [[noreturn]] void throw_kafka(int code, const std::string& what);
-// Throws if there is an error; takes ownership of it.
+// Throws if the code is an error's, or if there is an error; takes ownership of the latter.
+void check_kafka(int code, const std::string& what);
 void check_kafka(rd_kafka_error_s* error, const std::string& what);
 
 // Whether the group's coordinator is only on its way: being found, loaded or moved. A second later

@@ -28,7 +28,6 @@ using KafkaHandle = std::unique_ptr<Handle, KafkaDeleter<destroy>>;
 using KafkaClient = KafkaHandle<rd_kafka_t, rd_kafka_destroy>;
 // rd_kafka_new() takes the configuration over when it succeeds: release() it then, and only then.
 using KafkaConfiguration = KafkaHandle<rd_kafka_conf_t, rd_kafka_conf_destroy>;
-using KafkaTopicConfiguration = KafkaHandle<rd_kafka_topic_conf_t, rd_kafka_topic_conf_destroy>;
 using KafkaTopic = KafkaHandle<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using KafkaTopicPartitionList =
     KafkaHandle<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
@@ -46,8 +45,6 @@ using KafkaTopicCollection =
     KafkaHandle<rd_kafka_TopicCollection_t, rd_kafka_TopicCollection_destroy>;
 using KafkaConfigResource = KafkaHandle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 using KafkaNewTopic = KafkaHandle<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
-using KafkaConsumerGroupMetadata =
-    KafkaHandle<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
 using KafkaMockCluster = KafkaHandle<rd_kafka_mock_cluster_t, rd_kafka_mock_cluster_destroy>;
 
 // Strings that librdkafka allocated, such as rd_kafka_clusterid()'s.

@@ -1,14 +1,12 @@
 // Which librdkafka properties a user may set. Validated against librdkafka itself, on a scratch
 // configuration that never becomes a client.
 
-#include <librdkafka/rdkafka.h>
-
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "consumer/kafka/kafka_handles.h"
 #include "consumer/kafka/kafka_options.h"
 #include "dedup/base/nearest_name.h"
 #include "dedup/base/text.h"
@@ -68,12 +66,10 @@ bool is_one_of(const std::string& name, std::initializer_list<std::string_view> 
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-using ScratchConfiguration = std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)>;
-
 // The names that librdkafka itself lists, from its dump of a configuration with every default.
 const std::vector<std::string>& known_names() {
     static const std::vector<std::string> names = [] {
-        const ScratchConfiguration scratch(rd_kafka_conf_new(), &rd_kafka_conf_destroy);
+        const KafkaConfiguration scratch(rd_kafka_conf_new());
         std::size_t count = 0;
         const char** dump = rd_kafka_conf_dump(scratch.get(), &count);
         std::vector<std::string> list;
@@ -114,7 +110,7 @@ bool secret_property(const std::string& name) {
 }
 
 std::string unknown_property(const std::string& name, const std::string& value) {
-    const ScratchConfiguration scratch(rd_kafka_conf_new(), &rd_kafka_conf_destroy);
+    const KafkaConfiguration scratch(rd_kafka_conf_new());
     std::array<char, 512> error{};
     const rd_kafka_conf_res_t result =
         rd_kafka_conf_set(scratch.get(), name.c_str(), value.c_str(), error.data(), error.size());

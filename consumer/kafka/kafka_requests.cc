@@ -12,11 +12,17 @@ KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operatio
     return options;
 }
 
+rd_kafka_topic_partition_t* add_to(const KafkaTopicPartitionList& list,
+                                   const TopicPartition& partition, std::int64_t offset) {
+    rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
+        list.get(), partition.topic.c_str(), partition.partition.raw());
+    element->offset = offset;
+    return element;
+}
+
 KafkaTopicPartitionList list_of(const TopicPartition& partition, std::int64_t offset) {
     KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(),
-                                      partition.partition.raw())
-        ->offset = offset;
+    add_to(list, partition, offset);
     return list;
 }
 
@@ -26,6 +32,41 @@ std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* lis
         partitions.push_back({list->elems[i].topic, Partition{list->elems[i].partition}});
     }
     return partitions;
+}
+
+Record to_record(KafkaMessage message) {
+    Record record;
+    record.partition = Partition{message->partition};
+    record.offset = Offset{message->offset};
+    record.leader_epoch = LeaderEpoch{rd_kafka_message_leader_epoch(message.get())};
+    rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+    const std::int64_t timestamp = rd_kafka_message_timestamp(message.get(), &type);
+    if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
+        record.timestamp = std::chrono::milliseconds(timestamp);
+    }
+    if (message->key != nullptr) {
+        record.key = std::string_view(static_cast<const char*>(message->key), message->key_len);
+    }
+    if (message->payload != nullptr) {
+        record.payload = std::string_view(static_cast<const char*>(message->payload), message->len);
+    }
+    rd_kafka_headers_t* headers = nullptr;
+    if (rd_kafka_message_headers(message.get(), &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        const char* name = nullptr;
+        const void* value = nullptr;
+        std::size_t size = 0;
+        for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) ==
+                                RD_KAFKA_RESP_ERR_NO_ERROR;
+             ++i) {
+            Header header{name, std::nullopt};
+            if (value != nullptr) header.value = {static_cast<const char*>(value), size};
+            record.headers.push_back(header);
+        }
+    }
+    record.storage = {message.release(), [](void* raw) {
+                          rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(raw));
+                      }};
+    return record;
 }
 
 }  // namespace onceward

@@ -2,12 +2,28 @@
 // Pieces that requests to librdkafka share. Thread-safe. Include it in .cc files only: it brings in
 // librdkafka's headers.
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "consumer/kafka/kafka_handles.h"
+#include "consumer/kafka/kafka_options.h"
 #include "dedup/base/types.h"
+#include "dedup/message/message.h"
 
 namespace onceward {
+
+// What a client calls back, on the thread that polls it. librdkafka's opaque pointer leads to one
+// of these, or is null.
+struct ClientCallbacks {
+    std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> rebalance;
+    // The connections' failures, which are logged already.
+    std::function<void(int code, const std::string& reason)> error;
+};
+
+// A consumer that is polled by itself. Throws KafkaError for a property that librdkafka does not
+// take. `worker` numbers static members. The callbacks may be null; they outlive the client.
+KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbacks* callbacks);
 
 // How long the brokers have for an answer, in milliseconds.
 inline constexpr int query_timeout_ms = 5000;
@@ -15,9 +31,16 @@ inline constexpr int query_timeout_ms = 5000;
 // For an admin request, with that time limit.
 KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation);
 
+// Adds the partition to the list.
+rd_kafka_topic_partition_t* add_to(const KafkaTopicPartitionList& list,
+                                   const TopicPartition& partition, std::int64_t offset);
 // A list with this partition alone, and the offset if the request needs one.
 KafkaTopicPartitionList list_of(const TopicPartition& partition,
                                 std::int64_t offset = RD_KAFKA_OFFSET_INVALID);
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
+
+// A message of librdkafka's as a Record. The record's views point into the message, which the
+// record then owns. The message must be gone before its client.
+Record to_record(KafkaMessage message);
 
 }  // namespace onceward

@@ -8,9 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "consumer/kafka/consumer_configuration.h"
-#include "consumer/kafka/kafka_record.h"
-#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 
@@ -25,17 +22,11 @@ constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
-void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t code,
-                  rd_kafka_topic_partition_list_t* partitions, void* opaque) {
-    static_cast<ClientCallbacks*>(opaque)->rebalance(code, partitions);
-}
-
 }  // namespace
 
 KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
                          SourceListener& listener)
     : state_(std::make_unique<State>(listener)) {
-    KafkaConfiguration configuration = consumer_configuration(options, worker);
     state_->bootstrap_servers = options.bootstrap_servers;
     state_->group = options.group;
     state_->callbacks.rebalance = [state = state_.get()](
@@ -47,14 +38,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
         const KafkaError error(code, reason);
         if (not_authenticated(error) || tls_failed(error)) state->refusal = error;
     };
-    rd_kafka_conf_set_opaque(configuration.get(), &state_->callbacks);
-    rd_kafka_conf_set_rebalance_cb(configuration.get(), on_rebalance);
-    std::array<char, 512> text{};
-    state_->client.reset(
-        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
-    if (!state_->client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
-    configuration.release();
-    rd_kafka_poll_set_consumer(state_->client.get());
+    state_->client = make_consumer(options, worker, &state_->callbacks);
 
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -97,7 +81,7 @@ void KafkaSource::serve() {
     std::array<char, 512> text{};
     const rd_kafka_resp_err_t fatal =
         rd_kafka_fatal_error(state_->client.get(), text.data(), text.size());
-    if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(fatal, text.data());
+    check_kafka(fatal, text.data());
     state_->join_again();
 }
 
@@ -121,11 +105,9 @@ void KafkaSource::wake() {
 }
 
 bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEpoch leader_epoch) {
-    State::Topic* topic = state_->find(partition.topic);
-    if (topic == nullptr) return false;
-    const auto found = topic->positions.find(partition.partition);
-    if (found == topic->positions.end()) return false;
-    State::Position& position = found->second;
+    const auto [topic, held] = state_->find(partition);
+    if (held == nullptr) return false;
+    State::Position& position = *held;
     rd_kafka_queue_forward(position.queue.get(), nullptr);
     position.open = false;
     // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has
@@ -158,12 +140,10 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
 }
 
 void KafkaSource::end(const TopicPartition& partition) {
-    State::Topic* topic = state_->find(partition.topic);
-    if (topic == nullptr) return;
-    const auto found = topic->positions.find(partition.partition);
-    if (found == topic->positions.end()) return;
-    found->second.open = false;
-    rd_kafka_queue_forward(found->second.queue.get(), nullptr);
+    State::Position* position = state_->find(partition).second;
+    if (position == nullptr) return;
+    position->open = false;
+    rd_kafka_queue_forward(position->queue.get(), nullptr);
 }
 
 Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake) {
@@ -239,20 +219,13 @@ std::string offset_mark(const std::string& incarnation) { return "onceward:" + i
 bool is_our_mark(const std::string& metadata) { return metadata.starts_with("onceward:"); }
 
 std::optional<Offset> KafkaSource::fetched_end(const TopicPartition& partition) const {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    const rd_kafka_resp_err_t code = rd_kafka_get_watermark_offsets(
-        state_->client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR || high < 0) return std::nullopt;
-    return Offset{high};
+    return state_->fetched_end(partition);
 }
 
 std::optional<Offset> KafkaSource::position(const TopicPartition& partition) const {
-    const State::Topic* topic = state_->find(partition.topic);
-    if (topic == nullptr) return std::nullopt;
-    const auto found = topic->positions.find(partition.partition);
-    if (found == topic->positions.end() || !found->second.open) return std::nullopt;
-    return found->second.offset;
+    const State::Position* position = state_->find(partition).second;
+    if (position == nullptr || !position->open) return std::nullopt;
+    return position->offset;
 }
 
 void KafkaSource::ask_for_ends(const std::vector<TopicPartition>& partitions) {
@@ -281,8 +254,7 @@ std::optional<GroupSight> KafkaSource::told_group() {
 // metadata than before. A member that returned does not learn who leads (KIP-814).
 void KafkaSource::rejoin() {
     if (state_->rejoin_by) return;
-    const rd_kafka_resp_err_t code = rd_kafka_unsubscribe(state_->client.get());
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "unsubscribe");
+    check_kafka(rd_kafka_unsubscribe(state_->client.get()), "unsubscribe");
     state_->rejoin_by = std::chrono::steady_clock::now() + leave_limit;
 }
 
@@ -305,8 +277,7 @@ void KafkaSource::State::subscribe() const {
         rd_kafka_topic_partition_list_add(subscription.get(), topic.name.c_str(),
                                           RD_KAFKA_PARTITION_UA);
     }
-    const rd_kafka_resp_err_t code = rd_kafka_subscribe(client.get(), subscription.get());
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(code, "subscribe");
+    check_kafka(rd_kafka_subscribe(client.get(), subscription.get()), "subscribe");
 }
 
 void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool wait) {
@@ -314,9 +285,8 @@ void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool 
     KafkaTopicPartitionList list(
         rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
     for (const CommittedOffset& committed : offsets) {
-        rd_kafka_topic_partition_t* element = rd_kafka_topic_partition_list_add(
-            list.get(), committed.partition.topic.c_str(), committed.partition.partition.raw());
-        element->offset = committed.offset.raw();
+        rd_kafka_topic_partition_t* element =
+            add_to(list, committed.partition, committed.offset.raw());
         if (committed.leader_epoch.raw() >= 0) {
             rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
         }

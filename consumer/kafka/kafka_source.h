@@ -16,7 +16,6 @@
 #include "consumer/kafka/broker_queries.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/kafka_options.h"
-#include "consumer/kafka/unowned_partitions.h"
 #include "dedup/fence/fence.h"
 #include "dedup/message/message.h"
 
@@ -52,6 +51,13 @@ struct CommittedOffset {
     Offset offset;
     LeaderEpoch leader_epoch{-1};
     std::string incarnation;  // of the fence; travels as the metadata `onceward:<incarnation>`
+};
+
+// What a member sees of its group at one look.
+struct GroupSight {
+    bool settled = false;  // the group is Stable, and the one who looks is a member of it
+    std::map<std::string, int> partitions;  // how many each of the member's topics has
+    std::set<TopicPartition> owned;         // by any member
 };
 
 class KafkaSource {

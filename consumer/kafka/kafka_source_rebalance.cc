@@ -1,6 +1,7 @@
 // The group's side of KafkaSource: who gives and takes partitions, and the errors on the way.
 
-#include "consumer/kafka/kafka_requests.h"
+#include <algorithm>
+
 #include "consumer/kafka/kafka_source_state.h"
 #include "dedup/base/logging.h"
 
@@ -11,25 +12,38 @@ constexpr int resolve_timeout_ms = 2000;
 
 }  // namespace
 
-KafkaSource::State::Topic* KafkaSource::State::find(const std::string& name) {
-    for (Topic& topic : topics) {
-        if (topic.name == name) return &topic;
-    }
-    return nullptr;
+std::pair<KafkaSource::State::Topic*, KafkaSource::State::Position*> KafkaSource::State::find(
+    const TopicPartition& partition) {
+    const auto topic = std::ranges::find(topics, partition.topic, &Topic::name);
+    if (topic == topics.end()) return {};
+    const auto found = topic->positions.find(partition.partition);
+    return {&*topic, found == topic->positions.end() ? nullptr : &found->second};
+}
+
+std::optional<Offset> KafkaSource::State::fetched_end(const TopicPartition& partition) const {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const rd_kafka_resp_err_t code = rd_kafka_get_watermark_offsets(
+        client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR || high < 0) return std::nullopt;
+    return Offset{high};
+}
+
+bool KafkaSource::State::cooperative() const {
+    const char* protocol = rd_kafka_rebalance_protocol(client.get());
+    return protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
 }
 
 void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
                                    rd_kafka_topic_partition_list_t* partitions) {
-    const char* protocol = rd_kafka_rebalance_protocol(client.get());
-    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
     try {
         if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
-            assign(partitions, incremental);
+            assign(partitions);
         } else {
             if (code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
                 log_error("kafka.rebalance_failed", {{"error", rd_kafka_err2str(code)}});
             }
-            revoke(partitions, incremental);
+            revoke(partitions);
         }
     } catch (const KafkaError& error) {
         // Never through librdkafka's own frames, which would be left half done: serve() throws it.
@@ -81,12 +95,13 @@ void KafkaSource::State::give_back_all() {
 
 // Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its
 // fence is taken.
-void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions) {
+    const bool incremental = cooperative();
     if (!incremental) give_back_all();
     if (partitions->cnt > 0) resolve_ends(partitions);
     for (int i = 0; i < partitions->cnt; ++i) {
         const rd_kafka_topic_partition_t& element = partitions->elems[i];
-        Topic* topic = find(element.topic);
+        Topic* topic = find({element.topic, Partition{element.partition}}).first;
         if (topic == nullptr) continue;
         KafkaQueue queue(
             rd_kafka_queue_get_partition(client.get(), element.topic, element.partition));
@@ -100,28 +115,26 @@ void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions, boo
     if (incremental) {
         check_kafka(rd_kafka_incremental_assign(client.get(), partitions), "assign");
     } else {
-        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), partitions);
-        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "assign");
+        check_kafka(rd_kafka_assign(client.get(), partitions), "assign");
     }
     listener.assigned(to_vector(partitions));
 }
 
-void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental) {
+void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions) {
+    const bool incremental = cooperative();
     const bool lost = rd_kafka_assignment_lost(client.get()) != 0;
-    for (int i = 0; i < partitions->cnt; ++i) {
-        Topic* topic = find(partitions->elems[i].topic);
-        if (topic == nullptr) continue;
-        const auto found = topic->positions.find(Partition{partitions->elems[i].partition});
-        if (found == topic->positions.end()) continue;
-        rd_kafka_queue_forward(found->second.queue.get(), nullptr);
-        topic->positions.erase(found);
+    const std::vector<TopicPartition> gone = to_vector(partitions);
+    for (const TopicPartition& partition : gone) {
+        const auto [topic, position] = find(partition);
+        if (position == nullptr) continue;
+        rd_kafka_queue_forward(position->queue.get(), nullptr);
+        topic->positions.erase(partition.partition);
     }
-    listener.revoked(to_vector(partitions), lost);
+    listener.revoked(gone, lost);
     if (incremental) {
         check_kafka(rd_kafka_incremental_unassign(client.get(), partitions), "unassign");
     } else {
-        const rd_kafka_resp_err_t failed = rd_kafka_assign(client.get(), nullptr);
-        if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) throw_kafka(failed, "unassign");
+        check_kafka(rd_kafka_assign(client.get(), nullptr), "unassign");
     }
 }
 
@@ -132,8 +145,7 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions, boo
 // offset (2.14.2). Members of the eager protocol assign all their partitions, each at the offset
 // that reading has reached.
 void KafkaSource::State::restart(const TopicPartition& partition) {
-    const char* protocol = rd_kafka_rebalance_protocol(client.get());
-    const bool incremental = protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+    const bool incremental = cooperative();
     rd_kafka_topic_partition_list_t* all = nullptr;
     if (incremental) {
         all = list_of(partition).release();
@@ -144,11 +156,10 @@ void KafkaSource::State::restart(const TopicPartition& partition) {
     resolve_ends(list.get());
     for (int i = 0; i < list->cnt; ++i) {
         rd_kafka_topic_partition_t& element = list->elems[i];
-        Topic* topic = find(element.topic);
-        const auto found = topic->positions.find(Partition{element.partition});
-        if (found == topic->positions.end()) continue;
-        if (found->second.open) element.offset = found->second.offset.raw();
-        found->second.settled = element.offset >= 0;
+        Position* position = find({element.topic, Partition{element.partition}}).second;
+        if (position == nullptr) continue;
+        if (position->open) element.offset = position->offset.raw();
+        position->settled = element.offset >= 0;
     }
     const auto warn = [](const std::string& reason) {
         log_warning("kafka.restart_refused", {{"error", reason}});
@@ -180,13 +191,10 @@ void KafkaSource::State::stop_reading(const TopicPartition& partition, Position&
 // To the end of the log, where a partition waits that is not read: at the records it would fetch
 // them again and again, without a pause where a checksum is broken.
 void KafkaSource::State::park(const TopicPartition& partition) const {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    const rd_kafka_resp_err_t known = rd_kafka_get_watermark_offsets(
-        client.get(), partition.topic.c_str(), partition.partition.raw(), &low, &high);
-    if (known != RD_KAFKA_RESP_ERR_NO_ERROR || high <= 0) return;
+    const std::optional<Offset> end = fetched_end(partition);
+    if (!end || end->raw() == 0) return;
     // DANGER: a number, not END: see resolve_ends().
-    const KafkaTopicPartitionList list = list_of(partition, high);
+    const KafkaTopicPartitionList list = list_of(partition, end->raw());
     const KafkaErrorObject refused(rd_kafka_seek_partitions(client.get(), list.get(), 0));
 }
 

@@ -7,13 +7,45 @@
 #include <functional>
 #include <unordered_map>
 
-#include "consumer/kafka/consumer_configuration.h"
-#include "consumer/kafka/group_question.h"
-#include "consumer/kafka/kafka_handles.h"
+#include "consumer/kafka/kafka_requests.h"
 #include "consumer/kafka/kafka_source.h"
-#include "consumer/kafka/log_ends.h"
 
 namespace onceward {
+
+// The group as the brokers describe it, asked without ever waiting. Used by the reader's thread.
+class GroupQuestion {
+  public:
+    // Does nothing while an earlier question is open.
+    void ask(rd_kafka_t* client, const std::string& group, const std::vector<const char*>& topics);
+    // The answer, once; nullopt if it is not there yet, or was an error.
+    std::optional<GroupSight> told(rd_kafka_t* client);
+    // Before the client is destroyed.
+    void close() { answers_.reset(); }
+
+  private:
+    KafkaQueue answers_;
+    int answers_due_ = 0;
+    bool failed_ = false;
+    GroupSight sight_;  // what the answers have said so far
+};
+
+// The member's id in its group; empty if it is in none.
+std::string member_id(rd_kafka_t* client);
+
+// Where the logs end, asked without ever waiting: for lag, not for retention. Used by the reader's
+// thread.
+class LogEnds {
+  public:
+    // One request for each broker.
+    void ask(rd_kafka_t* client, const std::vector<TopicPartition>& partitions);
+    // What was answered since the last call.
+    std::map<TopicPartition, Offset> told();
+    // Before the client is destroyed.
+    void close() { answers_.reset(); }
+
+  private:
+    KafkaQueue answers_;
+};
 
 struct KafkaSource::State {
     // The offset that reading of a partition has reached: the next span begins there.
@@ -50,13 +82,16 @@ struct KafkaSource::State {
     KafkaClient client;                // after the queues in destruction order: see ~KafkaSource()
 
     explicit State(SourceListener& to) : listener(to) {}
-    Topic* find(const std::string& name);
+    // Both are null if the member does not have them.
+    std::pair<Topic*, Position*> find(const TopicPartition& partition);
+    std::optional<Offset> fetched_end(const TopicPartition& partition) const;
+    bool cooperative() const;
     void rebalance(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* partitions);
-    void assign(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void assign(rd_kafka_topic_partition_list_t* partitions);
     // Reports as lost what is still held when an assignment replaces everything.
     void give_back_all();
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
-    void revoke(rd_kafka_topic_partition_list_t* partitions, bool incremental);
+    void revoke(rd_kafka_topic_partition_list_t* partitions);
     void restart(const TopicPartition& partition);
     void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
     void stop_reading(const TopicPartition& partition, Position& position,

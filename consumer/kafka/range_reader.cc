@@ -1,13 +1,54 @@
 #include "consumer/kafka/range_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
-#include "consumer/kafka/consumer_configuration.h"
-#include "consumer/kafka/kafka_record.h"
 #include "consumer/kafka/kafka_requests.h"
 
 namespace onceward {
+
+std::optional<Offset> next_readable(Offset begin, Offset end,
+                                    const std::function<LogSight(Offset)>& look, int looks) {
+    std::int64_t at = begin.raw();
+    while (at < end.raw()) {
+        if (looks-- <= 0) return std::nullopt;
+        const LogSight batch = look(Offset{at});
+        if (batch.kind != LogSight::Kind::unreadable) return Offset{at};
+        const auto inside = [&](std::int64_t offset) {
+            const LogSight sight = look(Offset{offset});
+            return sight.kind == LogSight::Kind::unreadable && sight.at == batch.at;
+        };
+        // Between `at`, inside of the batch, and `outside`: first in doubling steps, then halves.
+        std::int64_t outside = end.raw();
+        for (std::int64_t step = 1; at + step < outside;) {
+            if (looks-- <= 0) return std::nullopt;
+            const std::int64_t probe = at + step;
+            if (inside(probe)) {
+                at = probe;
+                step *= 2;
+            } else {
+                outside = probe;
+            }
+        }
+        while (outside - at > 1) {
+            if (looks-- <= 0) return std::nullopt;
+            const std::int64_t middle = at + (outside - at) / 2;
+            (inside(middle) ? at : outside) = middle;
+        }
+        at = outside;
+    }
+    return std::max(begin, end);
+}
+
+namespace {
+
+[[noreturn]] void too_late(std::chrono::seconds limit) {
+    throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT,
+                     "the records did not come within " + std::to_string(limit.count()) + " s");
+}
+
+}  // namespace
 
 struct RangeReader::State {
     KafkaClient client;
@@ -21,17 +62,20 @@ struct RangeReader::State {
             throw KafkaError(refused, rd_kafka_err2str(refused));
         }
     }
+    // A record, or a partition's end; null if nothing came.
+    KafkaMessage poll() const {
+        KafkaMessage message(rd_kafka_consumer_poll(client.get(), 100));
+        if (message && message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
+            message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
+        }
+        return message;
+    }
 };
 
 RangeReader::RangeReader(const KafkaOptions& options) : state_(std::make_unique<State>()) {
     // It is assigned and never subscribes, so no member of the group is disturbed.
-    KafkaConfiguration configuration = consumer_configuration(options, 0);
-    std::array<char, 512> text{};
-    state_->client.reset(
-        rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), text.data(), text.size()));
-    if (!state_->client) throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, text.data());
-    configuration.release();
-    rd_kafka_poll_set_consumer(state_->client.get());
+    state_->client = make_consumer(options, 0, nullptr);
 }
 
 RangeReader::~RangeReader() {
@@ -46,26 +90,17 @@ std::vector<Record> RangeReader::read(const std::vector<Stretch>& stretches,
     for (const Stretch& stretch : stretches) {
         if (stretch.begin >= stretch.end) continue;
         open[stretch.partition] = stretch.end;
-        rd_kafka_topic_partition_list_add(list.get(), stretch.partition.topic.c_str(),
-                                          stretch.partition.partition.raw())
-            ->offset = stretch.begin.raw();
+        add_to(list, stretch.partition, stretch.begin.raw());
     }
     std::vector<Record> records;
     if (open.empty()) return records;
     state_->assign(list);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     while (!open.empty()) {
-        if (std::chrono::steady_clock::now() > deadline) {
-            throw KafkaError(
-                RD_KAFKA_RESP_ERR__TIMED_OUT,
-                "the records did not come within " + std::to_string(limit.count()) + " s");
-        }
-        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        if (std::chrono::steady_clock::now() > deadline) too_late(limit);
+        KafkaMessage message = state_->poll();
         if (!message) continue;
         const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
-            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
-        }
         const TopicPartition partition{rd_kafka_topic_name(message->rkt),
                                        Partition{message->partition}};
         const auto wanted = open.find(partition);
@@ -89,18 +124,11 @@ RecordPage RangeReader::page(std::size_t messages, std::size_t bytes, std::chron
     std::size_t taken = 0;
     const auto deadline = std::chrono::steady_clock::now() + limit;
     while (page.end < left.end && page.records.size() < messages && taken < bytes) {
-        KafkaMessage message(rd_kafka_consumer_poll(state_->client.get(), 100));
+        KafkaMessage message = state_->poll();
         if (!message && !page.records.empty()) break;
-        if (!message && std::chrono::steady_clock::now() > deadline) {
-            throw KafkaError(
-                RD_KAFKA_RESP_ERR__TIMED_OUT,
-                "the records did not come within " + std::to_string(limit.count()) + " s");
-        }
+        if (!message && std::chrono::steady_clock::now() > deadline) too_late(limit);
         if (!message) continue;
         const bool end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !end) {
-            throw KafkaError(message->err, rd_kafka_message_errstr(message.get()));
-        }
         const Offset offset{message->offset};
         if (end || offset >= left.end) {
             page.end = left.end;

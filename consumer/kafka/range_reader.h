@@ -4,15 +4,32 @@
 // must be gone before the sampler that read them.
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "consumer/kafka/damaged_batch_search.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/kafka_options.h"
+#include "dedup/base/types.h"
 #include "dedup/message/message.h"
 
 namespace onceward {
+
+// What a reading that begins at an offset meets first.
+struct LogSight {
+    enum class Kind : std::uint8_t { record, unreadable, end_of_log } kind = Kind::record;
+    Offset at;  // of the record; where the unreadable batch begins, which may be lower; the end
+};
+
+// Finds where the records after a damaged batch begin; pure: a function tells what is at an offset.
+// Returns the first offset from `begin` on that is not in an unreadable batch, or `end` if there is
+// none before it. Exact for any number of consecutive damaged batches: each batch's end is found by
+// halving. Returns nullopt if that takes more than `looks` questions, for instance if the client
+// does not tell the batches apart.
+std::optional<Offset> next_readable(Offset begin, Offset end,
+                                    const std::function<LogSight(Offset)>& look, int looks = 500);
 
 struct Stretch {
     TopicPartition partition;

@@ -2,14 +2,27 @@
 
 #include <algorithm>
 
-#include "dedup/base/backoff.h"
-
 namespace onceward {
 namespace {
 
 constexpr std::chrono::milliseconds longest_retry{600'000};
 
+template <class Entries, class Predicate>
+std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
+    std::vector<TopicPartition> partitions;
+    for (const auto& item : entries) {
+        if (predicate(item)) partitions.push_back(item.first);
+    }
+    return partitions;
+}
+
 }  // namespace
+
+ReadAttempts::Verdict ReadAttempts::failed(Offset offset) {
+    if (offset_ != offset) tries_ = 0;
+    offset_ = offset;
+    return ++tries_ < at_most ? Verdict::again : Verdict::halt;
+}
 
 Assignment::Entry* Assignment::mutable_find(const TopicPartition& partition) {
     const auto found = entries_.find(partition);
@@ -70,20 +83,16 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     if (entry == nullptr || !apply(PartitionEvent::fence_taken, partition, *entry)) return;
     entry->out_of_range = false;
     entry->unreadable.reset();
-    entry->begin = fence.next_offset;
-    entry->leader_epoch = fence.leader_epoch;
-    entry->incarnation = fence.incarnation;
-    entry->owner = fence.owner;
-    entry->topic_id = fence.topic_id;
+    entry->fence = fence;
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
-    if (Entry* entry = mutable_find(partition)) entry->owner = owner;
+    if (Entry* entry = mutable_find(partition)) entry->fence.owner = owner;
 }
 
 void Assignment::sought(const TopicPartition& partition, Offset offset) {
     Entry* entry = mutable_find(partition);
-    if (entry == nullptr || entry->begin != offset) return;
+    if (entry == nullptr || entry->fence.next_offset != offset) return;
     apply(PartitionEvent::sought, partition, *entry);
 }
 
@@ -92,8 +101,7 @@ void Assignment::missed(const TopicPartition& partition, Clock::time_point now, 
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
     apply(PartitionEvent::fence_missed, partition, *entry);
     ++changes_;
-    const Backoff backoff{.first = pauses_.first, .longest = pauses_.longest, .most = 1.5};
-    entry->not_before = now + backoff.after(++entry->missed, dice);
+    entry->not_before = now + pauses_.after(++entry->missed, dice);
 }
 
 void Assignment::postpone(const TopicPartition& partition, Clock::time_point until) {
@@ -149,14 +157,10 @@ void Assignment::unreadable(const TopicPartition& partition, Offset position,
     entry->halt = {HaltReason::unreadable, why, {}, position};
 }
 
-std::vector<TopicPartition> Assignment::unreadable() const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::reading && entry.unreadable) {
-            partitions.push_back(partition);
-        }
-    }
-    return partitions;
+std::vector<TopicPartition> Assignment::stopped_reading() const {
+    return those(entries_, [](const auto& item) {
+        return item.second.phase == PartitionPhase::reading && item.second.unreadable;
+    });
 }
 
 ReadAttempts::Verdict Assignment::read_failed(const TopicPartition& partition, Offset fence) {
@@ -201,51 +205,34 @@ std::vector<Assignment::Seek> Assignment::seeks() const {
     std::vector<Seek> seeks;
     for (const auto& [partition, entry] : entries_) {
         if (entry.phase == PartitionPhase::wants_seek) {
-            seeks.push_back({partition, entry.begin, entry.leader_epoch, entry.topic_id});
+            const FenceState& fence = entry.fence;
+            seeks.push_back({partition, fence.next_offset, fence.leader_epoch, fence.topic_id});
         }
     }
     return seeks;
 }
 
 std::vector<TopicPartition> Assignment::due_retries(Clock::time_point now) const {
-    std::vector<TopicPartition> due;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::halted && entry.retry && *entry.retry <= now) {
-            due.push_back(partition);
-        }
-    }
-    return due;
+    return those(entries_, [&](const auto& item) {
+        const Entry& entry = item.second;
+        return entry.phase == PartitionPhase::halted && entry.retry && *entry.retry <= now;
+    });
 }
 
 std::vector<TopicPartition> Assignment::with_phase(PartitionPhase phase) const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == phase) partitions.push_back(partition);
-    }
-    return partitions;
+    return those(entries_, [&](const auto& item) { return item.second.phase == phase; });
 }
 
 std::vector<TopicPartition> Assignment::of_topic(const std::string& topic) const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        if (partition.topic == topic) partitions.push_back(partition);
-    }
-    return partitions;
+    return those(entries_, [&](const auto& item) { return item.first.topic == topic; });
 }
 
 std::vector<TopicPartition> Assignment::standing() const {
-    std::vector<TopicPartition> partitions;
-    for (const auto& [partition, entry] : entries_) {
-        switch (entry.phase) {
-            case PartitionPhase::halted:
-            case PartitionPhase::waiting:
-            case PartitionPhase::paused: partitions.push_back(partition); break;
-            case PartitionPhase::wants_fence:
-            case PartitionPhase::wants_seek:
-            case PartitionPhase::reading: break;
-        }
-    }
-    return partitions;
+    return those(entries_, [](const auto& item) {
+        const PartitionPhase phase = item.second.phase;
+        return phase == PartitionPhase::halted || phase == PartitionPhase::waiting ||
+               phase == PartitionPhase::paused;
+    });
 }
 
 std::optional<Assignment::Clock::time_point> Assignment::next_due() const {

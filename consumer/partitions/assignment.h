@@ -4,33 +4,48 @@
 // in. Not thread-safe; Handoff guards it.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "consumer/partitions/halt_reason.h"
 #include "consumer/partitions/partition_phase.h"
-#include "consumer/partitions/read_attempts.h"
+#include "dedup/base/backoff.h"
+#include "dedup/base/types.h"
 #include "dedup/fence/fence.h"
 
 namespace onceward {
+
+// Counts how often reading a partition failed at one offset, and says when to give up. Pure; one
+// object for each partition, used under its owner's lock.
+class ReadAttempts {
+  public:
+    // A fetch that was damaged in transit is whole the next time; data that is damaged on the
+    // broker's disk is not. More tries only delay the report.
+    static constexpr int at_most = 3;
+    enum class Verdict : std::uint8_t { again, halt };
+
+    // The records at `offset` could not be read. Failures elsewhere begin a new count.
+    Verdict failed(Offset offset);
+    int tries() const { return tries_; }
+
+  private:
+    std::optional<Offset> offset_;
+    int tries_ = 0;
+};
 
 class Assignment {
   public:
     using Clock = std::chrono::steady_clock;
     struct Entry {
         PartitionPhase phase = PartitionPhase::wants_fence;
-        Offset begin;
-        LeaderEpoch leader_epoch{-1};
-        std::string incarnation;
-        std::string owner;
-        std::string topic_id;
-        Clock::time_point not_before{};        // no take-over earlier
-        int missed = 0;                        // fences in a row
-        Halt halt;                  // why it was halted last, until something is committed
-        std::string pause;          // paused: why
+        FenceState fence;                // as it was taken; its owner may be news
+        Clock::time_point not_before{};  // no take-over earlier
+        int missed = 0;                  // fences in a row
+        Halt halt;                       // why it was halted last, until something is committed
+        std::string pause;               // paused: why
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped before this offset
@@ -44,20 +59,17 @@ class Assignment {
         LeaderEpoch leader_epoch;
         std::string topic_id;
     };
-    // A missed fence waits between these two, doubled each time and jittered: two workers that both
-    // believe in their assignment would rob each other for ever. Above heartbeat.interval.ms, up to
-    // session.timeout.ms.
-    struct Pauses {
-        std::chrono::milliseconds first{3500};
-        std::chrono::milliseconds longest{45000};
-    };
-
     // Called with an event that must never happen in the partition's phase. The phase stays.
     using Refused =
         std::function<void(const TopicPartition& partition, PartitionPhase, PartitionEvent)>;
 
-    explicit Assignment(Pauses pauses, Refused refused = {})
-        : pauses_(pauses), refused_(std::move(refused)) {}
+    // A missed fence waits as `pauses` say, with a chance of its own: two workers that both believe
+    // in their assignment would rob each other for ever. From above heartbeat.interval.ms up to
+    // session.timeout.ms.
+    explicit Assignment(Backoff pauses, Refused refused = {})
+        : pauses_(pauses), refused_(std::move(refused)) {
+        pauses_.most = 1.5;
+    }
 
     void assigned(const TopicPartition& partition);
     void revoked(const TopicPartition& partition);
@@ -89,7 +101,8 @@ class Assignment {
     // What lies at `position` cannot be read. The partition stays `reading` for what was read
     // before, and is tried again, or halted, when that has landed.
     void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
-    std::vector<TopicPartition> unreadable() const;
+    // Those that wait for that.
+    std::vector<TopicPartition> stopped_reading() const;
     ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
     // Counts one more seek to an offset that was refused; answers with those before it.
     int seeks_again(const TopicPartition& partition);
@@ -126,7 +139,7 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Paused if its topic is, and no longer if it is not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
-    Pauses pauses_;
+    Backoff pauses_;
     Refused refused_;
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason

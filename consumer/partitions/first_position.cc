@@ -3,12 +3,8 @@
 namespace onceward {
 namespace {
 
-Offset fallback(StartPosition::Fallback where, const LogRange& range) {
-    switch (where) {
-        case StartPosition::Fallback::earliest: return range.earliest;
-        case StartPosition::Fallback::latest: return range.latest;
-    }
-    return range.earliest;
+OutOfRangePlan halted(HaltReason reason, std::string text, std::optional<OffsetRange> lost = {}) {
+    return {OutOfRangePlan::Action::halt, {}, {reason, std::move(text), lost, {}}};
 }
 
 }  // namespace
@@ -22,17 +18,51 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
             "database was lost, restored or is another one. Restore it, or say where to begin "
             "with `onceward offsets --set`");
     }
-    if (topic_known) return {questions.range().earliest, LeaderEpoch{-1}};
-    switch (start.kind) {
-        case StartPosition::Kind::committed:
-            if (committed) return {committed->offset, committed->leader_epoch};
-            return {fallback(start.fallback, questions.range()), LeaderEpoch{-1}};
-        case StartPosition::Kind::earliest: return {questions.range().earliest, LeaderEpoch{-1}};
+    auto kind = topic_known ? StartPosition::Kind::earliest : start.kind;
+    if (kind == StartPosition::Kind::committed) {
+        if (committed) return {committed->offset, committed->leader_epoch};
+        kind = start.fallback == StartPosition::Fallback::latest ? StartPosition::Kind::latest
+                                                                 : StartPosition::Kind::earliest;
+    }
+    switch (kind) {
         case StartPosition::Kind::latest: return {questions.range().latest, LeaderEpoch{-1}};
         case StartPosition::Kind::timestamp:
             return {questions.offset_at(start.timestamp), LeaderEpoch{-1}};
+        case StartPosition::Kind::committed:
+        case StartPosition::Kind::earliest: break;
     }
     return {questions.range().earliest, LeaderEpoch{-1}};
+}
+
+OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
+                                 int seeks) {
+    const std::string at = std::to_string(fence.raw());
+    // Never 'caught up', and no policy decides it: what was below the fence is gone or another.
+    if (fence > range.latest) {
+        return halted(HaltReason::log_cut,
+                      "the log ends at offset " + std::to_string(range.latest.raw()) +
+                          ", below the fence at " + at +
+                          ": it was truncated, or the topic was recreated. Say where to begin with "
+                          "`onceward offsets --set`");
+    }
+    if (fence >= range.earliest) {
+        if (seeks < seeks_at_most) return {OutOfRangePlan::Action::seek, fence, {}};
+        return halted(HaltReason::log_cut,
+                      "the brokers refuse offset " + at +
+                          " repeatedly, although the log holds it: it was truncated below the "
+                          "fence and rewritten, as after an unclean election. Say where to "
+                          "begin with `onceward offsets --set`");
+    }
+    switch (policy) {
+        case OutOfRangePolicy::halt: break;
+        case OutOfRangePolicy::earliest: return {OutOfRangePlan::Action::skip, range.earliest, {}};
+        case OutOfRangePolicy::latest: return {OutOfRangePlan::Action::skip, range.latest, {}};
+    }
+    return halted(HaltReason::out_of_range,
+                  "offsets " + at + " to " + std::to_string(range.earliest.raw() - 1) +
+                      " are no longer in the log: its retention ran out before they were read. "
+                      "Move on with `onceward offsets --set`, or set on_out_of_range",
+                  OffsetRange{fence, range.earliest});
 }
 
 }  // namespace onceward

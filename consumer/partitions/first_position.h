@@ -9,7 +9,9 @@
 
 #include "consumer/kafka/kafka_options.h"
 #include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/partition_phase.h"
 #include "dedup/fence/fence.h"
+#include "dedup/policy/topic_policy.h"
 
 namespace onceward {
 
@@ -30,5 +32,26 @@ struct LogQuestions {
 // its beginning.
 FirstPosition first_position(const StartPosition& start, bool topic_known,
                              const LogQuestions& questions);
+
+// What to do where Kafka says that the fence's offset is out of range. Pure; used by the writer and
+// by `check --connect`.
+
+// How often in a row the position may be 'out of range' while the log's range holds it.
+inline constexpr int seeks_at_most = 3;
+
+struct OutOfRangePlan {
+    enum class Action : std::uint8_t {
+        seek,  // the offset is there after all
+        skip,  // to `target`, with a row in skipped_ranges
+        halt,
+    };
+    Action action = Action::seek;
+    Offset target;
+    Halt halt{};
+};
+
+// `seeks`: how many there were since the partition last moved on.
+OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
+                                 int seeks);
 
 }  // namespace onceward

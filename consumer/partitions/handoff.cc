@@ -66,7 +66,7 @@ void add_first(const Chunk& chunk,
 
 }  // namespace
 
-Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses)
+Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses)
     : assignment_(pauses, report_refused), queues_(topics.size()) {
     for (std::size_t i = 0; i < topics.size(); ++i) {
         queues_[i].topic = std::move(topics[i]);
@@ -147,7 +147,7 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) {
         const Assignment::Entry* entry = assignment_.find(partition);
-        leaving_[partition] = entry == nullptr ? "" : entry->incarnation;
+        leaving_[partition] = entry == nullptr ? "" : entry->fence.incarnation;
         assignment_.revoked(partition);
     }
     purge({partitions.begin(), partitions.end()});
@@ -244,8 +244,7 @@ void Handoff::abandoned(const std::set<Partition>& partitions) {
     wake_reader_.notify_all();
 }
 
-std::set<Partition> Handoff::leaving() const {
-    const MutexLock lock(mutex_);
+std::set<Partition> Handoff::revoked_in_flight() const {
     std::set<Partition> partitions;
     for (const Partition partition : in_flight_) {
         if (!assignment_.holds({in_flight_topic_, partition})) partitions.insert(partition);
@@ -253,24 +252,24 @@ std::set<Partition> Handoff::leaving() const {
     return partitions;
 }
 
+std::set<Partition> Handoff::leaving() const {
+    const MutexLock lock(mutex_);
+    return revoked_in_flight();
+}
+
 std::set<Partition> Handoff::overdue() const {
     const MutexLock lock(mutex_);
-    std::set<Partition> partitions;
-    for (const Partition partition : in_flight_) {
-        const TopicPartition revoked{in_flight_topic_, partition};
-        if (!assignment_.holds(revoked) && !leaving_.contains(revoked))
-            partitions.insert(partition);
-    }
+    std::set<Partition> partitions = revoked_in_flight();
+    std::erase_if(partitions, [&](Partition partition) ONCEWARD_REQUIRES(mutex_) {
+        return leaving_.contains({in_flight_topic_, partition});
+    });
     return partitions;
 }
 
 void Handoff::pause(std::chrono::milliseconds duration) {
     MutexLock lock(mutex_);
     wake_writer_.wait_for(lock, duration, [&]() ONCEWARD_REQUIRES(mutex_) {
-        for (const Partition partition : in_flight_) {
-            if (!assignment_.holds({in_flight_topic_, partition})) return true;
-        }
-        return stopping_;
+        return stopping_ || !revoked_in_flight().empty();
     });
 }
 
@@ -285,7 +284,7 @@ void Handoff::committed(const std::string& topic, std::span<const FenceMove> mov
         if (entry == nullptr && leaving == leaving_.end()) continue;
         assignment_.committed(partition);
         offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
-                               entry != nullptr ? entry->incarnation : leaving->second};
+                               entry != nullptr ? entry->fence.incarnation : leaving->second};
     }
 }
 
@@ -307,35 +306,33 @@ std::vector<TopicPartition> Handoff::take_left() {
     return left;
 }
 
-std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence) const {
+std::pair<Chunk*, Span*> Handoff::first_span(const TopicPartition& partition) {
+    const auto queue = std::ranges::find(queues_, partition.topic, &Queue::topic);
+    if (queue == queues_.end()) return {};
+    for (Chunk& chunk : queue->chunks) {
+        const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
+        if (span != chunk.spans.end()) return {&chunk, &*span};
+    }
+    return {};
+}
+
+std::optional<Span> Handoff::tail(const TopicPartition& partition, Offset fence) {
     const MutexLock lock(mutex_);
     if (!assignment_.reading(partition)) return std::nullopt;
-    for (const Queue& queue : queues_) {
-        if (queue.topic != partition.topic) continue;
-        for (const Chunk& chunk : queue.chunks) {
-            const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
-            if (span == chunk.spans.end()) continue;
-            const bool messages = std::ranges::any_of(chunk.messages, [&](const Message& message) {
-                return message.record.partition == partition.partition;
-            });
-            if (messages || span->begin != fence) return std::nullopt;
-            return *span;
-        }
-    }
-    return std::nullopt;
+    const auto [chunk, span] = first_span(partition);
+    if (span == nullptr || span->begin != fence) return std::nullopt;
+    const bool messages = std::ranges::any_of(chunk->messages, [&](const Message& message) {
+        return message.record.partition == partition.partition;
+    });
+    return messages ? std::nullopt : std::optional(*span);
 }
 
 void Handoff::drop_tail(const TopicPartition& partition, const Span& tail) {
     const MutexLock lock(mutex_);
-    for (Queue& queue : queues_) {
-        if (queue.topic != partition.topic) continue;
-        for (Chunk& chunk : queue.chunks) {
-            const auto span = std::ranges::find(chunk.spans, partition.partition, &Span::partition);
-            if (span == chunk.spans.end()) continue;
-            // The reader may have appended more to it meanwhile.
-            if (span->begin == tail.begin && span->end >= tail.end) span->begin = tail.end;
-            break;
-        }
+    Span* span = first_span(partition).second;
+    // The reader may have appended more to it meanwhile.
+    if (span != nullptr && span->begin == tail.begin && span->end >= tail.end) {
+        span->begin = tail.end;
     }
 }
 

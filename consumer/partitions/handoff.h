@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/assignment.h"
@@ -25,7 +26,7 @@ class Handoff {
         Batch batch;
     };
 
-    Handoff(std::vector<std::string> topics, BatchLimits limits, Assignment::Pauses pauses);
+    Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses);
     // Fewer messages in a batch of this topic. Before the threads begin.
     void limit(std::size_t topic, std::size_t messages);
 
@@ -63,7 +64,7 @@ class Handoff {
     std::vector<CommittedOffset> take_offsets();
     // What follows the fence of a partition without any message: control records and the like.
     // drop_tail() removes it once the fence has been moved over it.
-    std::optional<Span> tail(const TopicPartition& partition, Offset fence) const;
+    std::optional<Span> tail(const TopicPartition& partition, Offset fence);
     void drop_tail(const TopicPartition& partition, const Span& tail);
     // The partitions of which messages are queued or in flight, with the first one's timestamp.
     std::map<TopicPartition, std::optional<std::chrono::milliseconds>> on_the_way() const;
@@ -72,18 +73,18 @@ class Handoff {
     void clear();
     bool stopping() const;
 
-    // Looks at the assignment under the lock.
-    template <class Function>
-    auto look(Function function) const {
+    // Looks at the assignment under the lock: calls a method of it, or a function that takes it.
+    template <class Function, class... Arguments>
+    auto look(Function function, const Arguments&... arguments) const {
         const MutexLock lock(mutex_);
-        return function(assignment_);
+        return std::invoke(function, assignment_, arguments...);
     }
     // Changes it, and wakes the writer.
-    template <class Function>
-    auto with(Function function) {
+    template <class Function, class... Arguments>
+    auto with(Function function, const Arguments&... arguments) {
         const MutexLock lock(mutex_);
         wake_writer_.notify_all();
-        return function(assignment_);
+        return std::invoke(function, assignment_, arguments...);
     }
 
   private:
@@ -96,6 +97,9 @@ class Handoff {
     };
     void purge(const std::set<TopicPartition>& partitions) ONCEWARD_REQUIRES(mutex_);
     static void count(Queue& queue);
+    std::set<Partition> revoked_in_flight() const ONCEWARD_REQUIRES(mutex_);
+    // With its chunk; null if nothing of the partition is queued.
+    std::pair<Chunk*, Span*> first_span(const TopicPartition& partition) ONCEWARD_REQUIRES(mutex_);
     std::optional<std::size_t> next_topic() ONCEWARD_REQUIRES(mutex_);
     Batch take_batch(std::size_t topic) ONCEWARD_REQUIRES(mutex_);
 

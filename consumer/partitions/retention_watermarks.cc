@@ -42,7 +42,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         if (now < not_before_[partition.topic]) continue;
         try {
             bool sampled = false;
-            if (!exchange.look([&](const Assignment& a) { return a.reading(partition); })) continue;
+            if (!exchange.look(&Assignment::reading, partition)) continue;
             if (entry.sampler.wants_sample(now)) {
                 auto& next = next_list_[partition.topic];
                 if (next <= now) {

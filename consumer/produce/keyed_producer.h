@@ -7,13 +7,78 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "consumer/produce/keyed_sends.h"
 #include "consumer/produce/producer.h"
 
 namespace onceward {
+
+// What a KeyedProducer has under way: each operation's message under its one key, how often it was
+// sent, and when it is sent again. Pure: the clock is handed in, no I/O. Used by one thread; copies
+// what it is given and owns it until its fate is known.
+struct KeyedSendOptions {
+    // The header of the key.
+    std::string key_header = "Idempotency-Key";
+    // How often a message is sent again if its delivery failed for a reason that may pass. A higher
+    // number gives up later. A copy that arrives in addition to an earlier one has the same key, so
+    // it has no second effect.
+    int resends = 3;
+    // Before the first of these; doubled each time, up to a minute.
+    std::chrono::milliseconds pause{1000};
+};
+
+// What became of one operation's message.
+struct KeyedDelivery {
+    std::string key;
+    int sends = 1;      // by the application; librdkafka's own retries are not counted
+    Delivery delivery;  // of the last one, with the tag of the record as it was given
+};
+
+class KeyedSends {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit KeyedSends(KeyedSendOptions options) : options_(std::move(options)) {}
+
+    // A number for the message, by which its deliveries come back. Headers with the key's name are
+    // replaced. std::invalid_argument for an empty key.
+    std::uint64_t add(const OutgoingRecord& record, std::string key);
+    // To be sent: the record with its key, and the number as its tag. Valid until its outcome is
+    // known.
+    const OutgoingRecord& record(std::uint64_t number) const;
+    // One that was never sent.
+    void drop(std::uint64_t number) { messages_.erase(number); }
+    // The message's outcome; nullopt if it is to be sent again.
+    std::optional<KeyedDelivery> ended(const Delivery& delivery, Clock::time_point now);
+    // Those that are to be sent again now; under way from here on.
+    std::vector<std::uint64_t> due(Clock::time_point now);
+    // When the first waiting message is due; nullopt if none waits.
+    std::optional<Clock::time_point> next_due() const;
+    bool empty() const { return messages_.empty(); }
+    std::int64_t resent() const { return resent_; }
+
+  private:
+    struct Message {
+        std::string key;
+        std::string topic;
+        std::optional<std::string> record_key;
+        std::optional<std::string> payload;
+        std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+        std::vector<Header> header_views;
+        OutgoingRecord record;  // views of the above
+        std::uint64_t tag = 0;  // as it was given
+        int sends = 1;
+        std::optional<Clock::time_point> due;
+    };
+    KeyedSendOptions options_;
+    std::map<std::uint64_t, Message> messages_;  // their places stay, for the views
+    std::uint64_t last_ = 0;
+    std::int64_t resent_ = 0;
+};
 
 // A key for a new operation: a random UUID (version 4, RFC 9562). Store it with the operation
 // before the first try, and never create another one for a retry.

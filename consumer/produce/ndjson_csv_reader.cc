@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decode/utf8.h"
+#include "consumer/decode/decoder.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -16,16 +16,21 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     throw InputError("line " + std::to_string(line) + ": " + what);
 }
 
+// A line without its end, and the first one without a byte order mark. False at the end.
+bool read_line(std::istream& input, std::string& line, std::int64_t& number) {
+    if (!std::getline(input, line)) return false;
+    if (++number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+    if (line.ends_with('\r')) line.pop_back();
+    return true;
+}
+
 class NdjsonReader final : public RecordReader {
   public:
     explicit NdjsonReader(std::istream& input) : input_(input) {}
 
     std::optional<InputRecord> next() override {
-        for (InputRecord record; std::getline(input_, record.json);) {
-            record.line = ++line_;
-            if (line_ == 1 && record.json.starts_with(byte_order_mark))
-                record.json.erase(0, byte_order_mark.size());
-            if (record.json.ends_with('\r')) record.json.pop_back();
+        for (InputRecord record; read_line(input_, record.json, line_);) {
+            record.line = line_;
             if (record.json.find_first_not_of(" \t") != std::string::npos) return record;
         }
         return std::nullopt;
@@ -85,11 +90,7 @@ class CsvReader final : public RecordReader {
     std::optional<Row> read_row() {
         std::string line;
         do {
-            if (!std::getline(input_, line)) return std::nullopt;
-            ++line_;
-            if (line_ == 1 && line.starts_with(byte_order_mark))
-                line.erase(0, byte_order_mark.size());
-            if (line.ends_with('\r')) line.pop_back();
+            if (!read_line(input_, line, line_)) return std::nullopt;
         } while (line.empty());
 
         Row row{{Field{}}, line_};
@@ -98,9 +99,7 @@ class CsvReader final : public RecordReader {
         for (std::size_t at = 0; at <= line.size(); ++at) {
             if (at == line.size()) {
                 if (!inside) break;
-                if (!std::getline(input_, line)) fail(row.line, "a quote is never closed");
-                ++line_;
-                if (line.ends_with('\r')) line.pop_back();
+                if (!read_line(input_, line, line_)) fail(row.line, "a quote is never closed");
                 row.fields.back().text += '\n';
                 at = std::string::npos;  // the loop's step makes it 0
                 continue;

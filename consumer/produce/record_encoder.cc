@@ -5,8 +5,8 @@
 #include <google/protobuf/util/type_resolver_util.h>
 
 #include <memory_resource>
+#include <nlohmann/json.hpp>
 
-#include "consumer/decode/decoder.h"
 #include "consumer/decode/descriptor_pool.h"
 
 namespace onceward {
@@ -16,15 +16,7 @@ constexpr const char* type_prefix = "type.googleapis.com";
 
 std::string pointer_of(const std::string& field) {
     if (field.empty() || field.front() == '/') return field;
-    std::string pointer = "/";
-    for (const char character : field) {
-        switch (character) {  // RFC 6901's two escapes
-            case '~': pointer += "~0"; break;
-            case '/': pointer += "~1"; break;
-            default: pointer += character;
-        }
-    }
-    return pointer;
+    return (nlohmann::json::json_pointer() / field).to_string();
 }
 
 std::optional<std::string> text_of(const Value& value, const std::string& field) {
@@ -44,8 +36,10 @@ std::optional<std::string> text_of(const Value& value, const std::string& field)
     throw EncodeError("field " + field + " is not a string, a number or a boolean");
 }
 
+}  // namespace
+
 // JSON to a message's bytes, by Protobuf's own mapping.
-class ProtobufEncoder {
+class RecordEncoder::ProtobufEncoder {
   public:
     explicit ProtobufEncoder(const FormatOptions& format)
         : type_(format),
@@ -67,26 +61,14 @@ class ProtobufEncoder {
     std::string url_;
 };
 
-}  // namespace
-
-struct RecordEncoder::State {
-    std::vector<std::string> fields;
-    std::unique_ptr<Decoder> json;  // the worker's own reader, so that both refuse the same text
-    std::vector<Value> values;
-    std::unique_ptr<ProtobufEncoder> protobuf;
-};
-
 RecordEncoder::RecordEncoder(const FormatOptions& format, std::vector<std::string> fields)
-    : state_(std::make_unique<State>()) {
+    : fields_(std::move(fields)), values_(fields_.size()) {
     if (format.framing != Framing::none)
         throw FormatError("records can be written only with framing: none");
     std::vector<std::string> pointers;
-    for (const std::string& field : fields) pointers.push_back(pointer_of(field));
-    state_->values.resize(fields.size());
-    state_->fields = std::move(fields);
-    state_->json = make_decoder(FormatOptions{}, std::move(pointers));
-    if (format.format == Format::protobuf)
-        state_->protobuf = std::make_unique<ProtobufEncoder>(format);
+    for (const std::string& field : fields_) pointers.push_back(pointer_of(field));
+    json_ = make_decoder(FormatOptions{}, std::move(pointers));
+    if (format.format == Format::protobuf) protobuf_ = std::make_unique<ProtobufEncoder>(format);
 }
 
 RecordEncoder::~RecordEncoder() = default;
@@ -98,14 +80,13 @@ RecordEncoder::Encoded RecordEncoder::encode(std::string_view json) {
     std::pmr::monotonic_buffer_resource arena;
     Record record;
     record.payload = json;
-    const Decoded decoded = state_->json->decode(record, state_->values, arena);
+    const Decoded decoded = json_->decode(record, values_, arena);
     if (decoded.rejection) throw EncodeError(decoded.rejection->reason);
 
     Encoded encoded;
-    for (std::size_t index = 0; index < state_->fields.size(); ++index)
-        encoded.fields.push_back(text_of(state_->values[index], state_->fields[index]));
-    encoded.payload =
-        state_->protobuf ? state_->protobuf->encode(std::string(json)) : std::string(json);
+    for (std::size_t index = 0; index < fields_.size(); ++index)
+        encoded.fields.push_back(text_of(values_[index], fields_[index]));
+    encoded.payload = protobuf_ ? protobuf_->encode(std::string(json)) : std::string(json);
     return encoded;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/decode/format_options.h"
+#include "consumer/decode/decoder.h"
 
 namespace onceward {
 
@@ -35,8 +35,12 @@ class RecordEncoder {
     Encoded encode(std::string_view json);
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    class ProtobufEncoder;
+
+    std::vector<std::string> fields_;
+    std::unique_ptr<Decoder> json_;  // the worker's own reader, so that both refuse the same text
+    std::vector<Value> values_;
+    std::unique_ptr<ProtobufEncoder> protobuf_;
 };
 
 }  // namespace onceward

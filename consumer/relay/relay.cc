@@ -42,10 +42,6 @@ ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     return options;
 }
 
-std::optional<std::string> copy(std::optional<std::string_view> bytes) {
-    return bytes ? std::optional<std::string>(*bytes) : std::nullopt;
-}
-
 }  // namespace
 
 // A term of leadership: all that it knows ends with its session.
@@ -176,9 +172,11 @@ class Relay::Leader {
                                  {}, true);
         std::vector<OutboxRecord> records;
         for (int row = 0; row < rows.rows(); ++row) {
+            const auto copy = [&](int column) {
+                return std::optional<std::string>(rows.optional_text(row, column));
+            };
             records.push_back({rows.binary_integer(row, 0), rows.binary_digest(row, 1),
-                               std::string(rows.text(row, 2)), copy(rows.optional_text(row, 3)),
-                               copy(rows.optional_text(row, 4)), copy(rows.optional_text(row, 5)),
+                               std::string(rows.text(row, 2)), copy(3), copy(4), copy(5),
                                std::string(rows.text(row, 6))});
         }
         book_.add(std::move(records));

@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
+// How long a key or topic is held after its n-th failure in a row.
 constexpr Backoff holds{.first = milliseconds(1'000), .longest = milliseconds(60'000)};
 constexpr milliseconds longest_relay_pause{30'000};
 
@@ -22,8 +23,6 @@ constexpr milliseconds longest_relay_pause{30'000};
 std::size_t OutboxRecord::bytes() const {
     return (key ? key->size() : 0) + (payload ? payload->size() : 0) + headers.size();
 }
-
-milliseconds hold_after(int failures) { return holds.whole(failures); }
 
 milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_over_every) {
     switch (term) {
@@ -100,7 +99,7 @@ void RelayBook::delivered(std::int64_t position) {
 
 RelayBook::Held RelayBook::extend(const std::string& topic, Hold& hold, Clock::time_point now) {
     const bool first = hold.failures == 0;
-    const milliseconds pause = hold_after(++hold.failures);
+    const milliseconds pause = holds.whole(++hold.failures);
     hold.until = now + pause;
     return {topic, first, pause};
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "consumer/produce/send_failure.h"
+#include "consumer/produce/producer.h"
 #include "dedup/message/digest.h"
 
 namespace onceward {
@@ -36,9 +36,6 @@ struct SentRow {
     Digest id;
     friend bool operator==(const SentRow&, const SentRow&) = default;
 };
-
-// How long a key or topic is held after its n-th failure in a row: 1 s, doubled, at most a minute.
-std::chrono::milliseconds hold_after(int failures);
 
 // What a relay's process had come to when its session or its producer failed.
 enum class RelayTerm : std::uint8_t {

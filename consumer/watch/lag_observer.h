@@ -2,15 +2,89 @@
 // Checks a worker's partitions about once a second: their lag, and which of them have stopped.
 // Used by the reader's thread, and never waits; statuses() is thread-safe. Borrows the rest.
 
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "consumer/kafka/kafka_source.h"
+#include "consumer/partitions/assignment.h"
 #include "consumer/partitions/handoff.h"
-#include "consumer/watch/stall_detector.h"
 #include "consumer/watch/worker_activity.h"
 #include "dedup/base/mutex.h"
 
 namespace onceward {
+
+// How far each partition lags, and whether one has stopped although messages wait. Pure: no I/O,
+// both clocks are handed in; used by one thread.
+// What a worker sees of one of its partitions at one look.
+struct PartitionSight {
+    TopicPartition partition;
+    PartitionPhase phase = PartitionPhase::wants_fence;
+    std::string halted_because;   // now, or last, and nothing was committed since
+    std::optional<Offset> fence;  // none: not taken since the partition was assigned
+    // The offset that reading has reached; nullopt while the partition is not read.
+    std::optional<Offset> position;
+    bool on_the_way = false;  // messages of it are between the reader and a COMMIT
+    // The timestamp of the first waiting message, since 1970-01-01 UTC; nullopt if the record has
+    // none.
+    std::optional<std::chrono::milliseconds> oldest;
+    std::optional<Offset> end;  // of the log; nullopt: the broker has not reported it yet
+};
+
+struct PartitionStatus {
+    TopicPartition partition;
+    PartitionPhase phase = PartitionPhase::wants_fence;
+    // Offsets between what is done and the log's end, control records among them; none while either
+    // is unknown.
+    std::optional<std::int64_t> lag;
+    // The age of the oldest message that waits, by its own timestamp; where that is unknown, how
+    // long it has been seen waiting. 0 where nothing waits.
+    std::chrono::milliseconds age{0};
+    // How long nothing has moved although messages wait; 0 where nothing waits.
+    std::chrono::milliseconds standing{0};
+    bool stalled = false;
+    std::string reason;  // stalled: what the worker believes to be the cause
+};
+
+class StallDetector {
+  public:
+    using Clock = std::chrono::steady_clock;
+    // `stalled_after`: how long a partition may be at one offset while messages wait before it
+    // counts as stalled. A shorter time reports sooner, and takes a long transaction for a stall.
+    explicit StallDetector(std::chrono::milliseconds stalled_after)
+        : stalled_after_(stalled_after) {}
+
+    struct News {
+        std::vector<PartitionStatus> stalled;  // now, or still after another `tell_again`
+        std::vector<TopicPartition> moving;    // stalled until now
+    };
+    // `wall`: the time since 1970-01-01 UTC, which records' timestamps are compared with.
+    News look(Clock::time_point now, std::chrono::milliseconds wall,
+              std::span<const PartitionSight> sights, const SessionView& session);
+    // As of the last look.
+    const std::vector<PartitionStatus>& statuses() const { return statuses_; }
+
+  private:
+    struct Memory {
+        std::optional<Offset> done;
+        Clock::time_point since{};  // nothing moved, or nothing waited before
+        Clock::time_point seen{};
+        std::optional<Clock::time_point> told;
+        std::optional<std::chrono::milliseconds> oldest;
+    };
+    PartitionStatus judge(Memory& memory, Clock::time_point now, std::chrono::milliseconds wall,
+                          const PartitionSight& sight);
+
+    std::chrono::milliseconds stalled_after_;
+    std::map<TopicPartition, Memory> memories_;
+    std::vector<PartitionStatus> statuses_;
+};
+
+// What the worker believes to hold a partition up.
+std::string believed_reason(const PartitionSight& sight, const SessionView& session);
 
 class LagObserver {
   public:

@@ -1,6 +1,47 @@
 #include "consumer/watch/worker_activity.h"
 
+#include <algorithm>
+
 namespace onceward {
+
+void DurationHistogram::observe(double seconds) {
+    const auto bound = std::ranges::lower_bound(bounds, seconds);
+    ++counts[static_cast<std::size_t>(bound - bounds.begin())];
+    sum += seconds;
+}
+
+DurationHistogram& DurationHistogram::operator+=(const DurationHistogram& other) {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+    sum += other.sum;
+    return *this;
+}
+
+LeaseCounts& LeaseCounts::operator+=(const LeaseCounts& other) {
+    taken_over += other.taken_over;
+    lost += other.lost;
+    tried_again += other.tried_again;
+    return *this;
+}
+
+Totals WorkerCounts::totals() const {
+    Totals sum;
+    for (const auto& [topic, totals] : topics) sum += totals;
+    return sum;
+}
+
+WorkerCounts& WorkerCounts::operator+=(const WorkerCounts& other) {
+    for (const auto& [topic, totals] : other.topics) topics[topic] += totals;
+    for (const auto& [topic, counts] : other.leases) leases[topic] += counts;
+    below_fence += other.below_fence;
+    batches += other.batches;
+    retries += other.retries;
+    reconnects += other.reconnects;
+    offsets_skipped += other.offsets_skipped;
+    commits_in_doubt += other.commits_in_doubt;
+    rejoins += other.rejoins;
+    durations += other.durations;
+    return *this;
+}
 
 // Every topic is counted from the start, so that 0 differs from unknown.
 WorkerActivity::WorkerActivity(const std::vector<std::string>& topics, StepObserver* next)
@@ -15,29 +56,29 @@ const std::string& SessionView::failure_of(const std::string& topic) const {
 
 void WorkerActivity::connected() {
     const MutexLock lock(mutex_);
-    connected_ = true;
-    failure_.clear();
-    topic_failures_.clear();
+    view_.connected = true;
+    view_.failure.clear();
+    view_.topic_failures.clear();
     if (ever_connected_) ++counts_.reconnects;
     ever_connected_ = true;
 }
 
 void WorkerActivity::connection_lost(const PostgresError& error) {
     const MutexLock lock(mutex_);
-    connected_ = false;
-    failure_ = error.summary();
+    view_.connected = false;
+    view_.failure = error.summary();
     begun_.reset();
     if (error.diagnosis().in_doubt) ++counts_.commits_in_doubt;
 }
 
 void WorkerActivity::failed(const std::string& why) {
     const MutexLock lock(mutex_);
-    failure_ = why;
+    view_.failure = why;
 }
 
 void WorkerActivity::retried(const std::string& topic, const PostgresError& error) {
     const MutexLock lock(mutex_);
-    (topic.empty() ? failure_ : topic_failures_[topic]) = error.summary();
+    (topic.empty() ? view_.failure : view_.topic_failures[topic]) = error.summary();
     begun_.reset();
     ++counts_.retries;
 }
@@ -55,8 +96,8 @@ void WorkerActivity::moved(const std::string& topic, std::span<const FenceMove> 
         fences_[{topic, move.span.partition}] = move.span.end;
     }
     ++counts_.batches;
-    failure_.clear();
-    topic_failures_.erase(topic);
+    view_.failure.clear();
+    view_.topic_failures.erase(topic);
 }
 
 void WorkerActivity::skipped(std::int64_t offsets) {
@@ -106,7 +147,7 @@ void WorkerActivity::reached(Step step) {
 
 SessionView WorkerActivity::session(Clock::time_point now) const {
     const MutexLock lock(mutex_);
-    SessionView view{connected_, failure_, topic_failures_, std::nullopt};
+    SessionView view = view_;
     if (begun_)
         view.transaction = std::chrono::duration_cast<std::chrono::milliseconds>(now - *begun_);
     return view;

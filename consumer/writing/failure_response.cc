@@ -1,5 +1,6 @@
 #include "consumer/writing/failure_response.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "dedup/base/backoff.h"
@@ -9,6 +10,11 @@
 
 namespace onceward {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int others_share = 3;
+constexpr milliseconds longest_wait{30'000};
 
 using namespace std::chrono_literals;
 
@@ -32,14 +38,15 @@ std::string to_text(std::span<const Span> spans) {
 
 }  // namespace
 
-FailureResponse::FailureResponse(const WorkerOptions& options, Handoff& handoff,
-                                 KafkaSource& source, WorkerActivity& activity,
-                                 WriterSession& session)
-    : options_(options),
-      handoff_(handoff),
-      source_(source),
-      activity_(activity),
-      session_(session) {}
+TopicSpacing::Clock::time_point TopicSpacing::next_try(Clock::time_point now, Clock::duration tried,
+                                                       milliseconds least) {
+    const auto wait = std::clamp(std::chrono::duration_cast<milliseconds>(tried * others_share),
+                                 least, std::max(least, longest_wait));
+    if (tried <= long_try) return now + wait;
+    const auto until = std::max(now + wait, free_from_);
+    free_from_ = until + tried + wait;
+    return until;
+}
 
 bool FailureResponse::batch_failed(WriterTopic& topic, const ProcessingError& error,
                                    Clock::time_point begun) {
@@ -147,8 +154,7 @@ void FailureResponse::message_waits(WriterTopic& topic, const MessageWaits& wait
     const TopicPartition partition{topic.options.name, waits.partition};
     topic.processor->abandon({waits.partition});
     const auto pause = spread(waits.pause, 0.75, 1.25, roll());
-    handoff_.with(
-        [&](Assignment& assignment) { assignment.wait(partition, Clock::now() + pause); });
+    handoff_.with(&Assignment::wait, partition, Clock::now() + pause, "");
     log_warning("message.waits", {{"topic", partition.topic},
                                   {"partition", partition.partition.raw()},
                                   {"offset", waits.offset.raw()},
@@ -162,16 +168,13 @@ void FailureResponse::missed(const TopicPartition& partition) {
     session_.fences().drop(partition.topic, partition.partition);
     log_warning("fence.missed",
                 {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
-    handoff_.with(
-        [&](Assignment& assignment) { assignment.missed(partition, Clock::now(), roll()); });
+    handoff_.with(&Assignment::missed, partition, Clock::now(), roll());
 }
 
 void FailureResponse::halt(const TopicPartition& partition, const Halt& halt,
                            std::chrono::milliseconds first_retry) {
     log_halted({partition, halt});
-    handoff_.with([&](Assignment& assignment) {
-        assignment.halt(partition, halt, Clock::now(), first_retry);
-    });
+    handoff_.with(&Assignment::halt, partition, halt, Clock::now(), first_retry);
     source_.wake();
 }
 
@@ -179,8 +182,7 @@ void FailureResponse::stop_topic(WriterTopic& topic, const std::string& why,
                                  std::chrono::milliseconds first_retry, HaltReason reason) {
     topic.ready = false;  // The sink is prepared again before the next try.
     stopped_ = true;
-    const auto mine =
-        handoff_.look([&](const Assignment& a) { return a.of_topic(topic.options.name); });
+    const auto mine = handoff_.look(&Assignment::of_topic, topic.options.name);
     log_error("topic.stopped",
               {{"topic", topic.options.name},
                {"partitions", mine.size()},

@@ -6,18 +6,36 @@
 #include <chrono>
 #include <string>
 
-#include "consumer/kafka/kafka_source.h"
-#include "consumer/partitions/topic_spacing.h"
 #include "consumer/writing/writer_session.h"
 
 namespace onceward {
 
-class FailureResponse {
+// When a topic in trouble may be tried again. A worker's topics share one writer, and a try that
+// waits for a lock holds up all of them. So the topic waits three times as long as its try took,
+// and two topics in trouble never take their tries one right after the other: the topics in good
+// health have three quarters of the time, however many are in trouble. Pure; one thread.
+class TopicSpacing {
   public:
     using Clock = std::chrono::steady_clock;
 
-    FailureResponse(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
-                    WorkerActivity& activity, WriterSession& session);
+    // `tried`: how long the failed try took. `least`: the shortest wait. The wait itself is at most
+    // thirty seconds; long tries of other topics may be put before it.
+    Clock::time_point next_try(Clock::time_point now, Clock::duration tried,
+                               std::chrono::milliseconds least);
+
+  private:
+    // Before that moment no other topic whose last try was long may be tried.
+    Clock::time_point free_from_{};
+};
+
+// A try that took longer than this is one that holds up the other topics.
+constexpr std::chrono::milliseconds long_try{1000};
+
+class FailureResponse : private WriterStep {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit FailureResponse(const WriterStep& borrowed) : WriterStep(borrowed) {}
 
     // A batch failed. Returns whether it is to be tried again on this session. `begun`: when the
     // failed try began.
@@ -53,11 +71,6 @@ class FailureResponse {
     std::size_t let_wait(const WriterTopic& topic, Clock::time_point until,
                          const std::string& why = "");
 
-    const WorkerOptions& options_;
-    Handoff& handoff_;
-    KafkaSource& source_;
-    WorkerActivity& activity_;
-    WriterSession& session_;
     TopicSpacing spacing_;
     int retries_ = 0;  // of work that is no topic's batch
     bool stopped_ = false;

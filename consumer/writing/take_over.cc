@@ -1,7 +1,7 @@
 #include "consumer/writing/take_over.h"
 
 #include "consumer/kafka/kafka_error.h"
-#include "consumer/partitions/out_of_range_plan.h"
+#include "consumer/partitions/first_position.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 
@@ -22,23 +22,12 @@ std::string moved_keys(int now, int fixed) {
 
 }  // namespace
 
-TakeOver::TakeOver(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
-                   WorkerActivity& activity, WriterSession& session, TopicSetup& setup,
-                   FailureResponse& failures)
-    : options_(options),
-      handoff_(handoff),
-      source_(source),
-      activity_(activity),
-      session_(session),
-      setup_(setup),
-      failures_(failures) {}
-
 void TakeOver::run(const TopicPartition& partition) {
     using Clock = FailureResponse::Clock;
     WriterTopic& topic = session_.topic(partition.topic);
     const auto begun = Clock::now();
     const auto postpone = [&](auto pause) {
-        handoff_.with([&](Assignment& a) { a.postpone(partition, Clock::now() + pause); });
+        handoff_.with(&Assignment::postpone, partition, Clock::now() + pause);
     };
     reached(options_.observer, Step::before_take_over);
     try {
@@ -68,7 +57,7 @@ void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
                              {"epoch", fence.epoch.raw()}});
     if (fence.suspected) {
         // The operator's command gives the row another owner, which is how it is noticed.
-        handoff_.with([&](Assignment& a) { a.owned(partition, fence.owner); });
+        handoff_.with(&Assignment::owned, partition, fence.owner);
         return halt_suspect(partition, fence.next_offset);
     }
     const bool out_of_range = handoff_.with([&](Assignment& assignment) {
@@ -78,13 +67,13 @@ void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
         return gap;
     });
     if (out_of_range) {
-        handoff_.with([&](Assignment& a) { a.owned(partition, fence.owner); });
+        handoff_.with(&Assignment::owned, partition, fence.owner);
         const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
         if (!begin) return;
         fence.next_offset = *begin;
         // The epoch of the offset after the gap is unknown; see absorb() in handoff.cc.
         fence.leader_epoch = LeaderEpoch{-1};
-        handoff_.with([&](Assignment& a) { a.taken(partition, fence); });
+        handoff_.with(&Assignment::taken, partition, fence);
     }
     activity_.taken(partition, fence.next_offset);
     session_.watermarks().taken(partition, topic.registered.ledger, fence);
@@ -97,7 +86,7 @@ void TakeOver::make_fence_row(WriterTopic& topic, const TopicPartition& partitio
     Fences& fences = session_.fences();
     const auto known = fences.look(connection, partition.topic, partition.partition);
     if (known && !known->retired) {
-        handoff_.with([&](Assignment& a) { a.owned(partition, known->owner); });
+        handoff_.with(&Assignment::owned, partition, known->owner);
     }
     setup_.prepare(topic);
     ask_identity(topic);
@@ -136,7 +125,7 @@ FenceState TakeOver::take_fence(WriterTopic& topic, const TopicPartition& partit
     if (too_early && topic.claims) topic.claims->partitions_taken(connection, {&partition, 1});
     FenceState fence = session_.fences().take_over(
         connection, partition.topic, partition.partition, topic.identity, topic.registered.ledger,
-        [&] { return handoff_.look([&](const Assignment& a) { return a.holds(partition); }); });
+        [&] { return handoff_.look(&Assignment::holds, partition); });
     // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
     if (!fence.owner.empty() && !too_early && topic.claims) {
         topic.claims->partitions_taken(connection, {&partition, 1});
@@ -150,7 +139,7 @@ FenceState TakeOver::take_fence(WriterTopic& topic, const TopicPartition& partit
 // new topic would count as duplicates of the old one's.
 void TakeOver::ask_identity(WriterTopic& topic) {
     require_fixed_partitions(topic);
-    const std::uint64_t now = handoff_.look([](const Assignment& a) { return a.changes(); }) + 1;
+    const std::uint64_t now = handoff_.look(&Assignment::changes) + 1;
     if (topic.identity_known == now) return;
     topic.identity = source_.queries().identity(topic.options.name);
     topic.identity_known = now;
@@ -203,8 +192,7 @@ void TakeOver::settle_refusal(WriterTopic& topic, const TopicPartition& partitio
 std::optional<Offset> TakeOver::beyond_the_gap(WriterTopic& topic, const TopicPartition& partition,
                                                const FenceState& fence) {
     const LogRange range = source_.queries().range(partition);
-    const int seeks =
-        handoff_.with([&](Assignment& assignment) { return assignment.seeks_again(partition); });
+    const int seeks = handoff_.with(&Assignment::seeks_again, partition);
     const OutOfRangePlan plan =
         plan_out_of_range(fence.next_offset, range, topic.options.on_out_of_range, seeks);
     switch (plan.action) {
@@ -247,9 +235,9 @@ void TakeOver::other_log(WriterTopic& topic, const LogIdentity& now) {
 void TakeOver::stop_for_other_log(WriterTopic& topic, const LogIdentity& before) {
     failures_.stop_topic(
         topic,
-        "the topic's log is not the one that the fence refers to (cluster " +
-            before.cluster_id + ", topic id " + before.topic_id + "; now " +
-            topic.identity.cluster_id + ", " + topic.identity.topic_id +
+        "the topic's log is not the one that the fence refers to (cluster " + before.cluster_id +
+            ", topic id " + before.topic_id + "; now " + topic.identity.cluster_id + ", " +
+            topic.identity.topic_id +
             "). Say where to begin in it with `onceward offsets --set ... --adopt-topic-id`",
         0ms, HaltReason::other_log);
 }

@@ -4,19 +4,15 @@
 
 #include <optional>
 
-#include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/first_position.h"
 #include "consumer/writing/failure_response.h"
-#include "consumer/writing/topic_setup.h"
-#include "consumer/writing/writer_session.h"
 
 namespace onceward {
 
-class TakeOver {
+class TakeOver : private WriterStep {
   public:
-    TakeOver(const WorkerOptions& options, Handoff& handoff, KafkaSource& source,
-             WorkerActivity& activity, WriterSession& session, TopicSetup& setup,
-             FailureResponse& failures);
+    TakeOver(const WriterStep& borrowed, TopicSetup& setup, FailureResponse& failures)
+        : WriterStep(borrowed), setup_(setup), failures_(failures) {}
 
     // Takes the fence, or lets the partition wait or halt. Failures are dealt with here.
     // REQUIRES: the session is connected.
@@ -45,11 +41,6 @@ class TakeOver {
     void halt_suspect(const TopicPartition& partition, Offset fence);
     void stop_for_other_log(WriterTopic& topic, const LogIdentity& before);
 
-    const WorkerOptions& options_;
-    Handoff& handoff_;
-    KafkaSource& source_;
-    WorkerActivity& activity_;
-    WriterSession& session_;
     TopicSetup& setup_;
     FailureResponse& failures_;
 };

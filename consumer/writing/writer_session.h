@@ -3,7 +3,10 @@
 // watermarks, and the state of each topic. Used by the writer's thread only. Borrows what it is
 // constructed with; owns the connection. lost() is the one place where all of it is forgotten.
 
+#include <functional>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "consumer/intake/message_builder.h"
@@ -19,15 +22,15 @@ namespace onceward {
 
 // What a topic's reader and writer share. It outlives the writer.
 struct TopicParts {
-    Sink& sink;
-    MessageBuilder& reading;    // the reader's
-    MessageBuilder& finishing;  // the writer's own
+    std::unique_ptr<Sink> sink;
+    std::unique_ptr<MessageBuilder> reading;    // the reader's
+    std::unique_ptr<MessageBuilder> finishing;  // the writer's own
 };
 
 // A topic as the writer knows it.
 struct WriterTopic {
     WriterTopic(const WorkerTopic& from, const TopicParts& with)
-        : options(from), sink(with.sink), reading(with.reading), finishing(with.finishing) {}
+        : options(from), sink(*with.sink), reading(*with.reading), finishing(*with.finishing) {}
 
     const WorkerTopic& options;
     Sink& sink;
@@ -81,6 +84,41 @@ class WriterSession {
     Fences fences_;
     RetentionWatermarks watermarks_;
     std::vector<WriterTopic> topics_;
+};
+
+// What each step of the writer borrows.
+struct WriterStep {
+    const WorkerOptions& options_;
+    Handoff& handoff_;
+    KafkaSource& source_;
+    WorkerActivity& activity_;
+    WriterSession& session_;
+};
+
+// Makes what a topic's batches need in a session: its ledger's registration, the prepared sink, the
+// stores of claims and results, and the processor. Used by the writer's thread only. Borrows what
+// it is constructed with; owns the dead letters' sink.
+class TopicSetup : private WriterStep {
+  public:
+    // Called after a COMMIT of the topic was answered, with the moves of its fences.
+    using Landed = std::function<void(WriterTopic&, std::span<const FenceMove>)>;
+
+    TopicSetup(const WriterStep& borrowed, Landed landed)
+        : WriterStep(borrowed),
+          landed_(std::move(landed)),
+          dead_letters_(options_.dead_letters()) {}
+
+    // Does nothing if the topic is ready. Throws a PostgresError, SinkMismatch if the sink does not
+    // fit its target, or std::invalid_argument if sink and ledger do not fit each other.
+    // REQUIRES: the session is connected.
+    void prepare(WriterTopic& topic);
+
+  private:
+    void make_answers(WriterTopic& topic) const;
+    std::unique_ptr<BatchProcessor> make_processor(WriterTopic& topic);
+
+    Landed landed_;
+    std::unique_ptr<Sink> dead_letters_;
 };
 
 }  // namespace onceward

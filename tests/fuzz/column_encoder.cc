@@ -2,7 +2,7 @@
 
 #include "sinks/columns/column_encoder.h"
 
-#include "consumer/decode/utf8.h"
+#include "consumer/decode/decoder.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

@@ -1,6 +1,6 @@
 // The Confluent frame: what is read off it is written again and read to the same.
 
-#include "consumer/decode/confluent_frame.h"
+#include "consumer/decode/decoder.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

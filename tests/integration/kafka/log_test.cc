@@ -92,7 +92,7 @@ TEST(Log, TrimmedPastTheFenceGoesOnAtTheLatestAndSaysSo) {
     Worker& worker = scene.start(std::move(options));
     ASSERT_TRUE(eventually(patience, [&] { return scene.next_offset(0) >= 100; }));
     EXPECT_EQ(skipped(scene), "60-100;");
-    EXPECT_EQ(worker.status().offsets_skipped, 40);
+    EXPECT_EQ(worker.status().counts.offsets_skipped, 40);
     ASSERT_TRUE(eventually(patience, [&] { return worker.status().reading == 1; }));
     scene.kafka().produce(scene.topic(), scene.make(10, 0));
     EXPECT_TRUE(eventually(patience, [&] { return scene.applied() == 70; }));

@@ -1,4 +1,4 @@
-#include "consumer/decode/confluent_frame.h"
+#include "consumer/decode/decoder.h"
 
 #include "tests/unit/consumer/records.h"
 

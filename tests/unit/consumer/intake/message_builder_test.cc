@@ -1,6 +1,6 @@
 #include "consumer/intake/message_builder.h"
 
-#include "consumer/intake/fingerprint.h"
+#include "consumer/intake/canonical_json.h"
 #include "tests/unit/consumer/records.h"
 
 namespace onceward::test {

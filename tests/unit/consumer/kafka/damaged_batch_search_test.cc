@@ -1,4 +1,4 @@
-#include "consumer/kafka/damaged_batch_search.h"
+#include "consumer/kafka/range_reader.h"
 
 #include <gtest/gtest.h>
 

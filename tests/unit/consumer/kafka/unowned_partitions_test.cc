@@ -1,4 +1,4 @@
-#include "consumer/kafka/unowned_partitions.h"
+#include "consumer/kafka/group_observer.h"
 
 #include <gmock/gmock.h>
 

@@ -84,12 +84,12 @@ TEST_F(AssignmentTest, RecordsThatCannotBeReadLeaveThePartitionReadingForWhatCam
     assignment_.unreadable(partition_, Offset{9}, "checksum");
     EXPECT_TRUE(assignment_.reading(partition_));
     assignment_.committed(partition_);
-    EXPECT_EQ(assignment_.unreadable(), std::vector{partition_});
+    EXPECT_EQ(assignment_.stopped_reading(), std::vector{partition_});
     EXPECT_EQ(assignment_.find(partition_)->halt.text, "checksum");
     assignment_.wait(partition_, now_ + 1s);
-    EXPECT_TRUE(assignment_.unreadable().empty());
+    EXPECT_TRUE(assignment_.stopped_reading().empty());
     read_from(9);
-    EXPECT_TRUE(assignment_.unreadable().empty()) << "it is read again";
+    EXPECT_TRUE(assignment_.stopped_reading().empty()) << "it is read again";
 }
 
 TEST_F(AssignmentTest, AWokenPartitionHasAllItsTriesAgain) {
@@ -277,7 +277,7 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
     assignment.taken(partition_, fence(9));
     EXPECT_EQ(refused, std::vector<std::string>{"topic reading fence_taken"});
     EXPECT_TRUE(assignment.reading(partition_));
-    EXPECT_EQ(assignment.find(partition_)->begin, Offset{7});
+    EXPECT_EQ(assignment.find(partition_)->fence.next_offset, Offset{7});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "consumer/partitions/out_of_range_plan.h"
+#include "consumer/partitions/first_position.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

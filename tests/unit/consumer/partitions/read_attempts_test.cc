@@ -1,4 +1,4 @@
-#include "consumer/partitions/read_attempts.h"
+#include "consumer/partitions/assignment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "consumer/partitions/read_size.h"
+#include "consumer/reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "consumer/partitions/topic_spacing.h"
+#include "consumer/writing/failure_response.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // An operation's message keeps its one key however often it is sent.
 
-#include "consumer/produce/keyed_sends.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

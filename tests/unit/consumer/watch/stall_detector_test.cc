@@ -1,4 +1,4 @@
-#include "consumer/watch/stall_detector.h"
+#include "consumer/watch/lag_observer.h"
 
 #include <gmock/gmock.h>
 

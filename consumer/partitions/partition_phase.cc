@@ -1,21 +1,16 @@
-#include "consumer/partitions/halt_reason.h"
+#include "consumer/partitions/partition_phase.h"
+
+#include <array>
 
 #include "dedup/base/logging.h"
 
 namespace onceward {
 
 std::string_view to_text(HaltReason reason) {
-    switch (reason) {
-        case HaltReason::failed: return "failed";
-        case HaltReason::fence_lost: return "fence_lost";
-        case HaltReason::retired: return "retired";
-        case HaltReason::other_log: return "other_log";
-        case HaltReason::out_of_range: return "out_of_range";
-        case HaltReason::log_cut: return "log_cut";
-        case HaltReason::unreadable: return "unreadable";
-        case HaltReason::memory: return "memory";
-    }
-    return "";
+    static constexpr std::array<std::string_view, 8> texts{"failed",     "fence_lost",   "retired",
+                                                           "other_log",  "out_of_range", "log_cut",
+                                                           "unreadable", "memory"};
+    return texts.at(static_cast<std::size_t>(reason));
 }
 
 void log_halted(const HaltedPartition& halted) {
