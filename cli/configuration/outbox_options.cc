@@ -12,41 +12,33 @@ namespace {
 
 template <OutboxOptions* To::*outbox>
 const std::vector<OptionSpec> entries = {
-    {.path = "topics[].sink.outbox.topic",
-     .meaning = "The topic to which each message is published: as a row of Onceward's own table "
-                "`outbox`, in the message's transaction, which a relay in one of the group's "
-                "processes sends. With an id in the header `onceward-id`, which stays the same if "
-                "the record is sent again.",
-     .cost = "A row is written and deleted for each message. Records with the same key are sent "
-             "one at a time, so a single key is as fast as the brokers' answers.",
-     .bind = into([](To& to) { return &(to.*outbox)->topic; })},
-    {.path = "topics[].sink.outbox.key",
-     .default_text = "<{metadata: record_key}>",
-     .meaning = "The record's key. Records with one key are sent in their order; a message without "
-                "it makes one without a key, in no order.",
-     .bind = into([](To& to) { return &(to.*outbox)->key; })},
-    {.path = "topics[].sink.outbox.payload",
-     .default_text = "<{metadata: payload}>",
-     .meaning = "What is published. Text and bytes are sent as they are, all else as JSON. A "
-                "message without it is rejected; one that removes its row (`tombstones: delete`, a "
-                "delete event) becomes a tombstone.",
-     .bind = into([](To& to) { return &(to.*outbox)->payload; })},
-    {.path = "topics[].sink.outbox.fields",
-     .meaning = "In place of `payload`: a JSON object with these members. What the message lacks "
-                "is left out, unless it is `required: true`.",
-     .bind = into([](To& to) { return &(to.*outbox)->fields; })},
-    {.path = "topics[].sink.outbox.headers",
-     .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
-                "traceparent}`. The message's own headers are not copied unless named here.",
-     .bind = into([](To& to) { return &(to.*outbox)->headers; })},
-    {.path = "topics[].sink.outbox.record_max",
-     .default_text = "1MB",
-     .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
-                "Not above what the topic takes (`max.message.bytes`).",
-     .cost = "A record that passes here and is too large for its topic holds back its key until an "
-             "operator resolves it.",
-     .bind = into_size([](To& to) { return &(to.*outbox)->record_max; }),
-     .limits = {1024, 900'000'000}},
+    {"topics[].sink.outbox.topic", "", into([](To& to) { return &(to.*outbox)->topic; }),
+     "The topic to which each message is published: as a row of Onceward's own table `outbox`, in "
+     "the message's transaction, which a relay in one of the group's processes sends. With an id "
+     "in the header `onceward-id`, which stays the same if the record is sent again.",
+     "A row is written and deleted for each message. Records with the same key are sent one at a "
+     "time, so a single key is as fast as the brokers' answers."},
+    {"topics[].sink.outbox.key", "<{metadata: record_key}>",
+     into([](To& to) { return &(to.*outbox)->key; }),
+     "The record's key. Records with one key are sent in their order; a message without it makes "
+     "one without a key, in no order."},
+    {"topics[].sink.outbox.payload", "<{metadata: payload}>",
+     into([](To& to) { return &(to.*outbox)->payload; }),
+     "What is published. Text and bytes are sent as they are, all else as JSON. A message without "
+     "it is rejected; one that removes its row (`tombstones: delete`, a delete event) becomes a "
+     "tombstone."},
+    {"topics[].sink.outbox.fields", "", into([](To& to) { return &(to.*outbox)->fields; }),
+     "In place of `payload`: a JSON object with these members. What the message lacks is left out, "
+     "unless it is `required: true`."},
+    {"topics[].sink.outbox.headers", "", into([](To& to) { return &(to.*outbox)->headers; }),
+     "The record's headers in addition to its id, such as `traceparent: {header: traceparent}`. "
+     "The message's own headers are not copied unless named here."},
+    {"topics[].sink.outbox.record_max", "1MB",
+     into_size([](To& to) { return &(to.*outbox)->record_max; }, {1024, 900'000'000}),
+     "A message whose record has more bytes of key, payload and headers is rejected. Not above "
+     "what the topic takes (`max.message.bytes`).",
+     "A record that passes here and is too large for its topic holds back its key until an "
+     "operator resolves it."},
 };
 
 // In addition to another sink: the same options, in fewer words.

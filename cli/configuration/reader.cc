@@ -155,11 +155,11 @@ class OptionReader {
         if (node != nullptr) {
             if (const auto value = read_value(spec, *node, path, report_))
                 spec.bind.set(to_, *value);
-        } else if (spec.required) {
+        } else if (spec.required()) {
             const std::size_t dot = path.find_last_of('.');
             const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
             report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
-        } else if (!spec.default_text.empty() && !spec.default_text.starts_with('<')) {
+        } else if (spec.has_default()) {
             spec.bind.set(to_, default_value(spec));
         }
     }
@@ -179,8 +179,8 @@ class OptionReader {
                      const std::string& first) {
         if (node.kind == Node::Kind::sequence) return true;
         report_.error(node.mark, path,
-                      shown(node) + " is not a list of " + what + ". Write `" +
-                          what + ":`, and below it `- " + first + ": ...` for each.");
+                      shown(node) + " is not a list of " + what + ". Write `" + what +
+                          ":`, and below it `- " + first + ": ...` for each.");
         return false;
     }
 
@@ -235,6 +235,7 @@ class OptionReader {
         message.reach_mark = report_.mark_of(item_path + ".ledger.reach");
         message.retention_mark = report_.mark_of(item_path + ".ledger.retention");
         message.sink = table;
+        function.columns = table.columns;
         if (report_.given(item_path + ".sink.outbox")) message.sink = outbox;
         if (report_.given(item_path + ".sink.function")) message.sink = function;
         if (report_.given(item_path + ".sink.webhook")) message.sink = webhook;
@@ -300,6 +301,12 @@ class OptionReader {
 
 void read_configuration(const Node& root, Configuration& configuration, Report& report) {
     OptionReader(configuration, report).read_mapping(root, option_tree(), "");
+    configuration.kafka.group = configuration.group;
+    configuration.admin = parse_listen_address(configuration.admin_text);
+    if (const auto address = parse_listen_address(configuration.http.listen_text)) {
+        configuration.http.server.host = address->host;
+        configuration.http.server.port = address->port;
+    }
     configuration.kafka_mark = report.mark_of("kafka");
     configuration.postgres_mark = report.mark_of("postgres");
 }

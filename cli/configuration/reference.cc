@@ -79,7 +79,7 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::choice: break;
     }
     std::string text;
-    for (const std::string_view choice : spec.choices) {
+    for (const std::string_view choice : spec.bind.choices) {
         text += (text.empty() ? "`" : ", `") + std::string(choice) + "`";
     }
     return text;
@@ -90,10 +90,10 @@ std::string limits(const OptionSpec& spec) {
         spec.bind.type == OptionType::integer || spec.bind.type == OptionType::number ||
         spec.bind.type == OptionType::duration || spec.bind.type == OptionType::size;
     if (!counted) return {};
-    std::string text = ", " + limit_text(spec, spec.limits.minimum);
-    return text + (spec.limits.maximum == INT64_MAX
+    std::string text = ", " + limit_text(spec, spec.bind.limits.minimum);
+    return text + (spec.bind.limits.maximum == INT64_MAX
                        ? " or more"
-                       : " to " + limit_text(spec, spec.limits.maximum));
+                       : " to " + limit_text(spec, spec.bind.limits.maximum));
 }
 
 std::string section_of(std::string_view path) {
@@ -118,7 +118,7 @@ std::string configuration_reference() {
                 "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
         }
         page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
-        if (spec.required) {
+        if (spec.required()) {
             page += "; required";
         } else if (!spec.default_text.empty()) {
             page += "; default `" + std::string(spec.default_text) + "`";

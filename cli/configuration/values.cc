@@ -23,7 +23,7 @@ std::optional<Number> whole(const std::string& text) {
 template <class Amount>
 bool in_range(Amount amount, const OptionSpec& spec, const Node& node, const std::string& path,
               Report& report) {
-    const auto& [minimum, maximum] = spec.limits;
+    const auto& [minimum, maximum] = spec.bind.limits;
     if (amount >= static_cast<Amount>(minimum) && amount <= static_cast<Amount>(maximum)) {
         return true;
     }
@@ -84,10 +84,11 @@ std::optional<OptionValue> read_hours(const Node& node, const std::string& path,
 
 std::optional<OptionValue> read_choice(const OptionSpec& spec, const Node& node,
                                        const std::string& path, Report& report) {
-    const std::vector<std::string> names(spec.choices.begin(), spec.choices.end());
+    const std::vector<std::string> names(spec.bind.choices.begin(), spec.bind.choices.end());
     if (!expect_scalar(node, path, one_of(names), report)) return std::nullopt;
-    const auto found = std::ranges::find(names, node.text);
-    if (found != names.end()) return Choice{static_cast<std::size_t>(found - names.begin())};
+    for (std::size_t index = 0; index < names.size(); ++index) {
+        if (names[index] == node.text) return Choice{index, spec.bind.choices[index]};
+    }
     return report.error(node.mark, path,
                         shown(node) + " is not known here" + guess(node.written, names) +
                             " Write " + one_of(names) + ".");
