@@ -1,6 +1,5 @@
 #include "cli/check/connect.h"
 
-#include "cli/check/topic_retention.h"
 #include "cli/composition/composition.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/units.h"
@@ -58,11 +57,10 @@ void check_topic(BrokerView& log, const Configuration& configuration,
     result.good.push_back("topic " + topic.name + ": " + std::to_string(partitions) +
                           " partitions");
     if (configuration.workers > partitions && configuration.topics.size() == 1) {
-        result.findings.push_back(
-            {Finding::Severity::warning, topic.mark, topic.path,
-             "There are " + std::to_string(configuration.workers) + " workers for " +
-                 std::to_string(partitions) +
-                 " partitions: the others are idle. Write fewer `workers`."});
+        result.findings.push_back({Finding::Severity::warning, topic.mark, topic.path,
+                                   "There are " + std::to_string(configuration.workers) +
+                                       " workers for " + std::to_string(partitions) +
+                                       " partitions: the others are idle. Write fewer `workers`."});
     }
     log.group_offset({topic.name, Partition{0}});
     check_retention(log, configuration, topic, result);

@@ -22,4 +22,10 @@ ConnectResult check_database(const Configuration& configuration);
 // by_database().
 ConnectResult check_fences(const Configuration& configuration);
 
+// The warning that a topic's log outlives the claims of what was read from it: then a rewind, or a
+// redrive, may apply a message that was applied before. '' if the claims are kept as long as the
+// messages, or the brokers do not say. `properties`: the topic's, as the brokers report them. Pure.
+std::string rewind_warning(const std::map<std::string, std::string>& properties,
+                           std::chrono::seconds claims_kept);
+
 }  // namespace onceward

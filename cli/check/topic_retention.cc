@@ -1,9 +1,8 @@
-#include "cli/check/topic_retention.h"
-
 #include <charconv>
 #include <cstdint>
 #include <optional>
 
+#include "cli/check/connect.h"
 #include "cli/configuration/units.h"
 
 namespace onceward {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
-#include "cli/configuration/reference.h"
+#include "cli/configuration/option_table.h"
 #include "cli/terminal/command.h"
 
 namespace onceward {

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/configuration/option_tree.h"
-#include "cli/configuration/reference.h"
+#include "cli/configuration/option_table.h"
 
 namespace onceward {
 namespace {

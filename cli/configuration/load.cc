@@ -7,8 +7,7 @@
 #include <iterator>
 
 #include "cli/configuration/checks.h"
-#include "cli/configuration/reader.h"
-#include "cli/configuration/substitute.h"
+#include "cli/configuration/values.h"
 
 namespace onceward {
 namespace {

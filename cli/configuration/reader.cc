@@ -1,8 +1,6 @@
-#include "cli/configuration/reader.h"
-
 #include <algorithm>
-#include <memory>
 
+#include "cli/configuration/option_table.h"
 #include "cli/configuration/values.h"
 
 namespace onceward {

@@ -1,5 +1,3 @@
-#include "cli/configuration/reference.h"
-
 #include "cli/configuration/option_table.h"
 #include "cli/configuration/values.h"
 

@@ -1,5 +1,4 @@
-#include "cli/configuration/setup_check.h"
-
+#include "cli/configuration/load.h"
 #include "consumer/decode/decoder.h"
 #include "dedup/base/expects.h"
 

@@ -1,8 +1,8 @@
-#include "cli/configuration/substitute.h"
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+
+#include "cli/configuration/yaml_tree.h"
 
 namespace onceward {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
-// From a node of the file to an option's value, by the option's type.
+// From a file's tree to a Configuration, and from a node of it to an option's value, by the
+// option's type. Used by one thread.
 
 #include <optional>
 #include <string>
@@ -9,6 +10,10 @@
 #include "cli/configuration/yaml_tree.h"
 
 namespace onceward {
+
+// Reads `root` into `configuration`; defaults are bound where the file is silent. Everything that
+// does not fit is in the report.
+void read_configuration(const Node& root, Configuration& configuration, Report& report);
 
 // Returns nullopt if the node does not fit; the report then says why and what to write. `path` is
 // the option's place, such as `topics[0].start`.

@@ -155,10 +155,9 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
                          "configuration is one document.");
         }
     } catch (const YAML::Exception& exception) {
-        report.error(
-            mark_from(exception.mark), "",
-            "This is not valid YAML (" + exception.msg +
-                "). Check this line and the one before it: indentation, quotes, colons.");
+        report.error(mark_from(exception.mark), "",
+                     "This is not valid YAML (" + exception.msg +
+                         "). Check this line and the one before it: indentation, quotes, colons.");
         return std::nullopt;
     }
     return builder.root();

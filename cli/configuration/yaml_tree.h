@@ -3,6 +3,7 @@
 // yaml-cpp's own nodes take the last of two equal keys silently; here a duplicate is a finding, as
 // are anchors, aliases, tags and a second document, none of which a configuration needs.
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,5 +32,13 @@ struct Node {
 
 // Returns nullopt if the text is not YAML at all; the report says why.
 std::optional<Node> parse_yaml(const std::string& text, Report& report);
+
+// Variables in values: ${NAME}, ${NAME:-default}, ${NAME:?message}, ${file:path}; `$$` is a `$`.
+// They are put in after the YAML was parsed and into scalars only, so no value can add keys or
+// lines. Replaces them in all scalars below `node`. What is not set or not readable is an error or,
+// without strict_environment, a warning, and leaves Node::resolved false. `folder`: where relative
+// ${file:...} paths start.
+void substitute(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
+                Report& report);
 
 }  // namespace onceward

@@ -1,6 +1,6 @@
 // What `check --sample` makes of records and of the claims that are known of their keys.
 
-#include "cli/check/sample_verdicts.h"
+#include "cli/check/sample.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

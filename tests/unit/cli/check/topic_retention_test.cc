@@ -1,4 +1,4 @@
-#include "cli/check/topic_retention.h"
+#include "cli/check/connect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

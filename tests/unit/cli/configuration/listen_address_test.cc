@@ -1,4 +1,4 @@
-#include "cli/configuration/listen_address.h"
+#include "cli/configuration/units.h"
 
 #include <gtest/gtest.h>
 

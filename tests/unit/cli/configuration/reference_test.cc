@@ -1,5 +1,3 @@
-#include "cli/configuration/reference.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
