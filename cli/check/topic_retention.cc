@@ -1,9 +1,10 @@
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "cli/check/connect.h"
 #include "cli/configuration/units.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -18,11 +19,8 @@ std::optional<std::int64_t> kept(const std::map<std::string, std::string>& prope
     if (!deletes) return for_ever;  // the last message of each record key
     const auto found = properties.find("retention.ms");
     if (found == properties.end()) return std::nullopt;
-    const std::string& text = found->second;
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return number < 0 ? for_ever : number;
+    const auto number = number_of<std::int64_t>(found->second);
+    return number ? std::optional(std::max(*number, for_ever)) : std::nullopt;
 }
 
 }  // namespace

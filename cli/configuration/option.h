@@ -44,11 +44,12 @@ struct Choice {
     std::string_view name;
 };
 
-// An option's value; which alternative holds it follows from the type.
+// An option's value; which alternative holds it follows from the type. A duration is a number of
+// milliseconds.
 using OptionValue =
-    std::variant<std::string, std::int64_t, double, std::chrono::milliseconds, DailyHours, Choice,
-                 std::vector<std::string>, PropertyMap, StartPosition, std::vector<KeySource>,
-                 FieldSource, std::vector<ColumnOptions>, FingerprintOptions>;
+    std::variant<std::string, std::int64_t, double, DailyHours, Choice, std::vector<std::string>,
+                 PropertyMap, StartPosition, std::vector<KeySource>, FieldSource,
+                 std::vector<ColumnOptions>, FingerprintOptions>;
 
 // What is being filled; null outside of databases[], of topics[] and of http.routes[].
 struct OptionTarget {

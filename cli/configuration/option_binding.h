@@ -58,7 +58,7 @@ void store(Member& member, const OptionValue& value) {
 template <class Rep, class Period>
 void store(std::chrono::duration<Rep, Period>& member, const OptionValue& value) {
     member = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(
-        std::get<std::chrono::milliseconds>(value));
+        std::chrono::milliseconds(std::get<std::int64_t>(value)));
 }
 inline void store(std::string& member, const OptionValue& value) {
     const auto* const choice = std::get_if<Choice>(&value);

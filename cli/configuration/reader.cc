@@ -151,8 +151,8 @@ class OptionReader {
     void read_option(const Node* node, const OptionSpec& spec, Mark parent,
                      const std::string& path) {
         if (node != nullptr) {
-            if (const auto value = read_value(spec, *node, path, report_))
-                spec.bind.set(to_, *value);
+            const auto value = read_value(spec, {*node, path, report_});
+            if (value) spec.bind.set(to_, *value);
         } else if (spec.required()) {
             const std::size_t dot = path.find_last_of('.');
             const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);

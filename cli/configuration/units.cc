@@ -6,6 +6,7 @@
 #include <regex>
 #include <utility>
 
+#include "dedup/base/text.h"
 #include "sinks/columns/iso_time.h"
 
 namespace onceward {
@@ -147,14 +148,13 @@ std::string size_advice(const std::string& text) {
 std::optional<ListenAddress> parse_listen_address(const std::string& text) {
     const auto colon = text.rfind(':');
     if (colon == std::string::npos || colon == 0) return std::nullopt;
-    ListenAddress address{text.substr(0, colon), 0};
+    const auto port = number_of<std::uint16_t>(std::string_view(text).substr(colon + 1));
+    ListenAddress address{text.substr(0, colon), port.value_or(0)};
     const bool bracketed = address.host.front() == '[' && address.host.back() == ']';
     if (bracketed) address.host = address.host.substr(1, address.host.size() - 2);
     // An IPv6 address without brackets: its last part would pass for the port.
     if (!bracketed && address.host.find(':') != std::string::npos) return std::nullopt;
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error != std::errc() || stopped != end || address.host.empty()) return std::nullopt;
+    if (!port || address.host.empty()) return std::nullopt;
     return address;
 }
 

@@ -1,12 +1,12 @@
 #include "cli/operator/offsets_move.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
 #include "consumer/kafka/kafka_error.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -86,10 +86,8 @@ FencePosition parse_position(const std::string& text, const std::string& option)
             text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
         return position;
     }
-    std::int64_t offset = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset);
-    if (error == std::errc() && end == text.data() + text.size() && offset >= 0) {
-        position.offset = Offset{offset};
+    if (const auto offset = number_of<std::int64_t>(text); offset && *offset >= 0) {
+        position.offset = Offset{*offset};
         return position;
     }
     const auto time = parse_timestamp(text);
@@ -116,8 +114,7 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
     if (row.rows() == 1) plan.from = Offset{row.integer(0, 2)};
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
-        plan.warnings =
-            forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
+        plan.warnings = forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
     }
     if (log == nullptr) return plan;
     try {
@@ -174,10 +171,9 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
             transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
         }
         if (!plan.adopt && plan.to > *plan.from) {
-            transaction.query(sql::offsets_skip, Parameters(key)
-                                                     .integer(plan.from->raw())
-                                                     .integer(plan.to.raw())
-                                                     .text(reason));
+            transaction.query(
+                sql::offsets_skip,
+                Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()).text(reason));
         }
     }
     write_down(transaction, key, plan, reason);
