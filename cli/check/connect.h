@@ -12,6 +12,13 @@ namespace onceward {
 struct ConnectResult {
     std::vector<Finding> findings;
     std::vector<std::string> good;  // what is as it has to be, a line each
+
+    void error(Mark mark, const std::string& path, std::string message) {
+        findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
+    }
+    void warning(Mark mark, const std::string& path, std::string message) {
+        findings.push_back({Finding::Severity::warning, mark, path, std::move(message)});
+    }
 };
 
 ConnectResult check_brokers(const Configuration& configuration);

@@ -10,30 +10,27 @@
 namespace onceward {
 namespace {
 
-void check_fence(BrokerView& log, const TopicConfiguration& topic, const Finding& found,
-                 Partition partition, Offset fence, ConnectResult& result) {
+void check_fence(BrokerView& log, const TopicConfiguration& topic, Partition partition,
+                 Offset fence, ConnectResult& result) {
     const LogRange range = log.range({topic.name, partition});
     const OutOfRangePlan plan = plan_out_of_range(fence, range, topic.on_out_of_range, 0);
-    Finding finding = found;
     const std::string where = "Partition " + std::to_string(partition.raw()) + ": ";
     switch (plan.action) {
         case OutOfRangePlan::Action::seek: return;
-        case OutOfRangePlan::Action::halt: finding.message = where + plan.halt.text + "."; break;
+        case OutOfRangePlan::Action::halt:
+            return result.error(topic.mark, topic.path, where + plan.halt.text + ".");
         case OutOfRangePlan::Action::skip:
-            finding.severity = Finding::Severity::warning;
-            finding.message = where + "offsets " + std::to_string(fence.raw()) + " to " +
-                              std::to_string(range.earliest.raw() - 1) +
-                              " are no longer in the log, and `on_out_of_range` will pass them. "
-                              "Read `skipped_ranges` then.";
-            break;
+            result.warning(topic.mark, topic.path,
+                           where + "offsets " + std::to_string(fence.raw()) + " to " +
+                               std::to_string(range.earliest.raw() - 1) +
+                               " are no longer in the log, and `on_out_of_range` will pass them. "
+                               "Read `skipped_ranges` then.");
     }
-    result.findings.push_back(std::move(finding));
 }
 
 // Returns the number of fences that it checked.
 int check_topic(Connection& connection, BrokerView& log, const Configuration& configuration,
                 const TopicConfiguration& topic, ConnectResult& result) {
-    const Finding found{Finding::Severity::error, topic.mark, topic.path, ""};
     const QueryResult fences = connection.query(
         sql::offsets_list, Parameters{}.text(configuration.group).text(topic.name).null());
     if (fences.rows() == 0) return 0;
@@ -46,15 +43,14 @@ int check_topic(Connection& connection, BrokerView& log, const Configuration& co
         const std::string known(fences.text(row, 14));
         const Partition partition{static_cast<std::int32_t>(fences.integer(row, 1))};
         if (!known.empty() && !id.empty() && known != id) {
-            Finding finding = found;
-            finding.message = "The topic was recreated: its id is " + id +
-                              ", and the fences refer to " + known +
-                              ". Say where to begin in it with `onceward offsets --set ... "
-                              "--adopt-topic-id`.";
-            result.findings.push_back(std::move(finding));
+            result.error(topic.mark, topic.path,
+                         "The topic was recreated: its id is " + id + ", and the fences refer to " +
+                             known +
+                             ". Say where to begin in it with `onceward offsets --set ... "
+                             "--adopt-topic-id`.");
             return looked;
         }
-        check_fence(log, topic, found, partition, Offset{fences.integer(row, 2)}, result);
+        check_fence(log, topic, partition, Offset{fences.integer(row, 2)}, result);
     }
     return looked;
 }
@@ -71,9 +67,9 @@ ConnectResult check_fences(const Configuration& configuration) {
             fences += check_topic(connection, log, configuration, topic, result);
         }
     } catch (const KafkaError& error) {
-        result.findings.push_back({Finding::Severity::error, configuration.kafka_mark, "kafka",
-                                   "The brokers do not report where the logs begin and end (" +
-                                       std::string(error.what()) + ")."});
+        result.error(configuration.kafka_mark, "kafka",
+                     "The brokers do not report where the logs begin and end (" +
+                         std::string(error.what()) + ").");
     }
     if (fences > 0 && result.findings.empty()) {
         result.good.push_back("fences: all " + std::to_string(fences) +

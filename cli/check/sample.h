@@ -47,7 +47,8 @@ struct SpreadKeys {
     std::string example;            // two places of one of them; '' where there is none
 };
 
-// In how many partitions the sample's keys were seen, in the sample itself or in their claims. Pure.
+// In how many partitions the sample's keys were seen, in the sample itself or in their claims.
+// Pure.
 SpreadKeys find_spread_keys(const std::vector<SampledRecord>& records, const KnownClaims& known);
 
 struct Sample {

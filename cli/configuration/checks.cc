@@ -257,9 +257,8 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_admin(configuration, report);
     check_http(configuration, report);
     std::map<std::string, Mark> seen;
-    for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-        const TopicConfiguration& topic = configuration.topics[index];
-        const Section at(report, "topics[" + std::to_string(index) + "]");
+    for (const TopicConfiguration& topic : configuration.topics) {
+        const Section at(report, topic.path);
         const auto [first, is_first] = seen.emplace(topic.name, topic.mark);
         if (!is_first && !topic.name.empty()) {
             at.error("name", "The topic `" + topic.name + "` is given twice, first in line " +

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/report.h"
@@ -87,6 +88,9 @@ void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOpti
 void check_outboxes(const TopicConfiguration& topic, const Section& at);
 void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhook,
                    const LedgerOptions& ledger, const Section& at);
+
+// Whether the text has letters and digits of ASCII and these marks alone.
+bool has_only(std::string_view text, std::string_view marks);
 
 // What several of them check. `option` is below `at`; '' is `at` itself.
 

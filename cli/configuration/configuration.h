@@ -139,6 +139,9 @@ inline bool replies(const TopicConfiguration& topic) {
     return topic.stores_results && !topic.answers.reply.topic.empty();
 }
 
+// What the sink's `columns` say: a table's or a function's; empty for other sinks.
+std::vector<ColumnOptions> columns_of(const TopicConfiguration& topic);
+
 // The outboxes that the topic's messages go through: its sink, also_publish, both or none.
 std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic);
 

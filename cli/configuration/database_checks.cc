@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 
@@ -12,10 +11,7 @@ namespace {
 constexpr std::size_t longest_name = 40;
 
 void check_name(const DatabaseConfiguration& database, const Section& at) {
-    const bool fits = database.name.size() <= longest_name &&
-                      std::ranges::all_of(database.name, [](unsigned char letter) {
-                          return std::isalnum(letter) != 0 || letter == '-' || letter == '_';
-                      });
+    const bool fits = database.name.size() <= longest_name && has_only(database.name, "-_");
     at.check({
         {!fits, "name",
          "This is not a database's name here (letters, digits, `-`, `_`, 40 at most)."},

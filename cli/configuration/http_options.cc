@@ -7,10 +7,6 @@
 namespace onceward {
 namespace {
 
-constexpr std::int64_t second = 1000;
-constexpr std::int64_t hour = 3600 * second;
-constexpr std::int64_t day = 24 * hour;
-
 // Null if the route has no scheme, so that there is no signature to store it in.
 template <class Member>
 Member* of_signature(To& to, Member SignatureOptions::*member) {

@@ -157,10 +157,8 @@ std::string configuration_schema() {
     Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                    {"title", "Onceward's configuration"}};
     schema.update(tree_schema(option_tree()));
-    Json consumes, serves;
-    consumes["required"] = Json::array({"topics"});
-    serves["required"] = Json::array({"http"});
-    schema["anyOf"] = Json::array({consumes, serves});
+    schema["anyOf"] = {{{"required", Json::array({"topics"})}},
+                       {{"required", Json::array({"http"})}}};
     return schema.dump(2) + "\n";
 }
 

@@ -80,12 +80,12 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "With `partition` a key that comes in two partitions is applied twice; do not change the "
      "topic's number of partitions."},
     {"topics[].ledger.retention", "24h",
-     into([](To& to) { return &to.ledger->retention; }, {1000, std::int64_t{3660} * 86'400'000}),
+     into([](To& to) { return &to.ledger->retention; }, {1000, 3660 * day}),
      "The shortest time that a claim is kept, in the log's time: a duplicate that becomes readable "
      "within this after its original was applied is found, however long the workers were down.",
      "Longer takes more disk."},
     {"topics[].ledger.rotate_after", "3h",
-     into([](To& to) { return &to.ledger->rotate_after; }, {100, std::int64_t{3660} * 86'400'000}),
+     into([](To& to) { return &to.ledger->rotate_after; }, {100, 3660 * day}),
      "The current table of claims is sealed at this age. Whole tables expire.",
      "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
     {"topics[].ledger.rotate_claims", "50000000",
@@ -100,8 +100,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "Sealing continues at any time, because the batches need it.",
      "Claims and their disk stay up to a day longer; an alert on claims that are held back has to "
      "allow for it. A process that does not run within the hours purges nothing."},
-    {"topics[].ledger.lease", "60s",
-     into([](To& to) { return &to.ledger->lease; }, {100, 86'400'000}),
+    {"topics[].ledger.lease", "60s", into([](To& to) { return &to.ledger->lease; }, {100, day}),
      "With `store: lease`: how long a key stays with a worker that sends no heartbeat. A worker "
      "extends it while it works. At least twice a call's time-out, and shorter than the retention.",
      "Longer: the messages of a crashed worker wait longer. Shorter: a call of a worker that was "

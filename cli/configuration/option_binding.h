@@ -14,6 +14,11 @@ namespace onceward {
 using To = OptionTarget;
 using In = OptionValue;
 
+// Limits of durations.
+inline constexpr std::int64_t second = 1000;
+inline constexpr std::int64_t hour = 3600 * second;
+inline constexpr std::int64_t day = 24 * hour;
+
 // The option's type, unless the row says that it is a choice or a size.
 constexpr OptionType type_of(const std::string*) { return OptionType::text; }
 constexpr OptionType type_of(const Secret*) { return OptionType::secret; }

@@ -91,6 +91,12 @@ std::vector<OptionSpec> outbox_options() {
     return all;
 }
 
+std::vector<ColumnOptions> columns_of(const TopicConfiguration& topic) {
+    if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) return table->columns;
+    const auto* function = std::get_if<FunctionSinkOptions>(&topic.sink);
+    return function != nullptr ? function->columns : std::vector<ColumnOptions>();
+}
+
 std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic) {
     std::vector<const OutboxOptions*> all;
     if (const auto* outbox = std::get_if<OutboxOptions>(&topic.sink)) all.push_back(outbox);

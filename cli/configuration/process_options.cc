@@ -2,12 +2,6 @@
 #include "cli/configuration/option_table.h"
 
 namespace onceward {
-namespace {
-
-constexpr std::int64_t second = 1000;
-constexpr std::int64_t hour = 3600 * second;
-
-}  // namespace
 
 const std::vector<OptionSpec> process_options = {
     {"group", must_be_given, into([](To& to) { return &to.configuration.group; }),

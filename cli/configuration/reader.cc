@@ -141,9 +141,7 @@ class OptionReader {
                 read_databases(*node, child, path);
             }
         } else {
-            Node empty;
-            empty.kind = Node::Kind::mapping;
-            empty.mark = parent.mark;
+            const Node empty{.kind = Node::Kind::mapping, .mark = parent.mark};
             read_mapping(node != nullptr ? *node : empty, child, path);
         }
     }
@@ -162,38 +160,32 @@ class OptionReader {
         }
     }
 
-    // Reads each entry of a list, with its place in the file.
+    // Reads each entry of a list, with its place in the file. `first` is an entry's first option.
     template <class Read>
-    void read_list(const Node& node, const std::string& path, Read read) {
+    void read_list(const Node& node, const OptionTree& tree, const std::string& path,
+                   const std::string& first, Read read) {
+        const Written list{node, path, report_};
+        if (node.kind != Node::Kind::sequence) {
+            list.refuse(" is not a list of " + tree.name + ". Write `" + tree.name +
+                        ":`, and below it `- " + first + ": ...` for each.");
+            return;
+        }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
-            const std::string item_path = path + "[" + std::to_string(index) + "]";
-            report_.locate(item_path, node.items[index].mark);
-            read(node.items[index], item_path, index);
+            read(node.items[index], list.entry(index).path, index);
         }
     }
 
-    // `what` is one of them, and `first` its first option.
-    bool expect_list(const Node& node, const std::string& path, const std::string& what,
-                     const std::string& first) {
-        if (node.kind == Node::Kind::sequence) return true;
-        report_.error(node.mark, path,
-                      shown(node) + " is not a list of " + what + ". Write `" + what +
-                          ":`, and below it `- " + first + ": ...` for each.");
-        return false;
-    }
-
     void read_databases(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (!expect_list(node, path, "databases", "name")) return;
-        read_list(node, path, [&](const Node& item, const std::string& item_path, std::size_t) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t) {
             to_.database = &configuration_.databases.emplace_back();
             to_.database->mark = item.mark;
-            read_mapping(item, tree, item_path);
-        });
+            read_mapping(item, tree, at);
+        };
+        read_list(node, tree, path, "name", read);
     }
 
     void read_routes(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (!expect_list(node, path, "routes", "method")) return;
-        read_list(node, path, [&](const Node& item, const std::string& at, std::size_t index) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t index) {
             RouteConfiguration& route = configuration_.http.routes.emplace_back();
             route.mark = item.mark;
             route.path = at;
@@ -208,7 +200,8 @@ class OptionReader {
             finish_topic(message, std::move(ledger), at);
             auto& routes = upstream ? configuration_.route_upstreams : configuration_.route_sinks;
             routes.emplace(index, std::move(message));
-        });
+        };
+        read_list(node, tree, path, "method", read);
     }
 
     // A message's own options, of a topic or of a route to a sink.
@@ -243,21 +236,22 @@ class OptionReader {
 
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,
                      const std::string& path) {
-        if (node != nullptr && !expect_list(*node, path, "topics", "name")) return;
-        if (node == nullptr || node->items.empty()) {
+        const bool list = node != nullptr && node->kind == Node::Kind::sequence;
+        if (node == nullptr || (list && node->items.empty())) {
             report_.error(node == nullptr ? parent : node->mark, path,
                           "There is no topic. Write `topics:`, and below it `- name: ...` for "
                           "each.");
             return;
         }
-        read_list(*node, path, [&](const Node& item, const std::string& at, std::size_t) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t) {
             TopicConfiguration& topic = configuration_.topics.emplace_back();
             topic.mark = item.mark;
             LedgerOptions ledger = read_message(item, tree, at, topic);
             topic.stores_results = report_.given(at + ".results") || report_.given(at + ".reply");
             ledger.stores_results = topic.stores_results;
             finish_topic(topic, std::move(ledger), at);
-        });
+        };
+        read_list(*node, tree, path, "name", read);
     }
 
     // What is computed from other options, and the ledger, which topics may share.

@@ -60,7 +60,7 @@ const std::vector<OptionSpec> topic_options = {
      "Beyond this share of rejected messages within the window the topic halts: a bad deploy must "
      "not empty a topic into the dead letters. 1 never halts."},
     {"topics[].reject_cap.window", "60s",
-     into([](To& to) { return &to.topic->reject.cap_window; }, {1000, 86'400'000}),
+     into([](To& to) { return &to.topic->reject.cap_window; }, {1000, day}),
      "The time over which that share is taken."},
     {"topics[].reject_cap.minimum", "1000",
      into([](To& to) { return &to.topic->reject.cap_minimum; }, {1, 1'000'000'000}),
@@ -93,7 +93,7 @@ const std::vector<OptionSpec> topic_options = {
      "after a restart; above 65,536 keys within a window it may count too few, never too many. A "
      "further copy gets no reply."},
     {"topics[].hot_key.within", "60s",
-     into([](To& to) { return &to.topic->reject.hot_key.within; }, {1000, 86'400'000}),
+     into([](To& to) { return &to.topic->reject.hot_key.within; }, {1000, day}),
      "How long a window is. Windows follow one another, by the messages' own timestamps, so up to "
      "twice as many may pass where two windows meet."},
 };

@@ -73,6 +73,7 @@ const std::vector<OptionSpec> upstream_options = {
      "A file of PEM certificates to trust in place of the system's; relative to this "
      "configuration's folder."},
 };
+
 namespace {
 
 void check_headers(const UpstreamTarget& upstream, const Section& at) {

@@ -231,9 +231,8 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
 
 OptionValue default_value(const OptionSpec& spec) {
     Report report;
-    Node node;
-    node.kind = Node::Kind::scalar;
-    node.text = node.written = spec.default_text;
+    const std::string text(spec.default_text);
+    const Node node{.kind = Node::Kind::scalar, .text = text, .written = text};
     std::optional<OptionValue> value = read_value(spec, {node, std::string(spec.path), report});
     if (!value) throw std::logic_error("no valid default: " + std::string(spec.path));
     return *value;

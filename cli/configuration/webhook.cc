@@ -76,26 +76,24 @@ const std::vector<OptionSpec> webhook_options = {
      into([](To& to) { return &to.webhook->sign_header; }),
      "The header that the signature goes in."},
 };
-namespace {
 
-void check_header(const std::string& name, const std::string& option, const Section& at) {
-    if (!valid_header_name(name)) {
-        at.error(option,
-                 "`" + name + "` is not a header's name (letters, digits, `-` and a few others).");
-    } else if (is_of_the_call(name)) {
-        at.error(option, "`" + name +
-                             "` belongs to the call itself. Remove it; `content_type` is an "
-                             "option of its own.");
-    }
-}
+namespace {
 
 void check_headers(const WebhookOptions& webhook, const Section& at) {
     std::vector<std::string> names;
     const auto check = [&](const std::string& name, const std::string& option) {
-        check_header(name, option, at);
         const bool twice = std::ranges::any_of(
             names, [&](const std::string& other) { return same_header(other, name); });
-        if (twice) at.error(option, "The header `" + name + "` is there twice. Keep one of them.");
+        const bool valid = valid_header_name(name);
+        const std::string shown = "`" + name + "`";
+        at.check({
+            {!valid, option,
+             shown + " is not a header's name (letters, digits, `-` and a few others)."},
+            {valid && is_of_the_call(name), option,
+             shown +
+                 " belongs to the call itself. Remove it; `content_type` is an option of its own."},
+            {twice, option, "The header " + shown + " is there twice. Keep one of them."},
+        });
         names.push_back(name);
     };
     check(webhook.key_header, "key_header");

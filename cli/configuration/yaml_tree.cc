@@ -22,30 +22,23 @@ class TreeBuilder : public YAML::EventHandler {
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         refuse_extras(mark, {}, anchor);
-        Node node;
-        node.mark = mark_from(mark);
-        take(std::move(node));
+        take({.mark = mark_from(mark)});
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
         report_.error(
             mark_from(mark), "",
             "Aliases (`*name`) are not allowed: each value is written where it is used. Write the "
             "value out here.");
-        Node node;
-        node.mark = mark_from(mark);
-        node.kind = Node::Kind::scalar;
-        node.resolved = false;
-        take(std::move(node));
+        take({.kind = Node::Kind::scalar, .mark = mark_from(mark), .resolved = false});
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         refuse_extras(mark, tag, anchor);
-        Node node;
-        node.kind = Node::Kind::scalar;
-        node.mark = mark_from(mark);
-        node.text = node.written = value;
-        node.quoted = tag == "!";
-        take(std::move(node));
+        take({.kind = Node::Kind::scalar,
+              .mark = mark_from(mark),
+              .text = value,
+              .written = value,
+              .quoted = tag == "!"});
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
@@ -81,10 +74,7 @@ class TreeBuilder : public YAML::EventHandler {
     void start(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
                YAML::anchor_t anchor) {
         refuse_extras(mark, tag, anchor);
-        Open open;
-        open.node.kind = kind;
-        open.node.mark = mark_from(mark);
-        open_.push_back(std::move(open));
+        open_.push_back({.node = {.kind = kind, .mark = mark_from(mark)}});
     }
     void finish() {
         Node node = std::move(open_.back().node);

@@ -19,13 +19,13 @@ struct Node {
         Mark mark;
     };
     Kind kind = Kind::null;
-    Mark mark;
-    std::string text;     // a scalar's value, variables put in
-    std::string written;  // the same as written in the file: what messages may show
+    Mark mark{};
+    std::string text{};     // a scalar's value, variables put in
+    std::string written{};  // the same as written in the file: what messages may show
     bool quoted = false;
-    bool resolved = true;     // false: a variable in it is not set, so its value is not known
-    std::vector<Key> keys;    // of a mapping; keys[i] belongs to items[i]
-    std::vector<Node> items;  // of a mapping or a sequence
+    bool resolved = true;       // false: a variable in it is not set, so its value is not known
+    std::vector<Key> keys{};    // of a mapping; keys[i] belongs to items[i]
+    std::vector<Node> items{};  // of a mapping or a sequence
 
     const Node* find(const std::string& name) const;
 };
