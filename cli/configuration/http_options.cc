@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <deque>
 
 #include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
@@ -19,7 +18,7 @@ std::string* tenant_name(To& to, TenantSource::Kind kind) {
     return &to.route->options.tenant.name;
 }
 
-const std::vector<OptionSpec> server_entries = {
+const std::vector<OptionSpec> http_entries = {
     {"http.listen", "127.0.0.1:8080",
      into([](To& to) { return &to.configuration.http.listen_text; }),
      "Where the front door listens, if there are routes: an address and a port. Port 0 lets the "
@@ -35,9 +34,6 @@ const std::vector<OptionSpec> server_entries = {
      "Without it the front door speaks plain HTTP."},
     {"http.tls.key", "", into([](To& to) { return &to.configuration.http.server.key_file; }),
      "The PEM file with the certificate's private key."},
-};
-
-const std::vector<OptionSpec> limit_entries = {
     {"http.limits.body", "1MiB",
      into_size([](To& to) { return &to.configuration.http.server.limits.body_bytes; },
                {1, std::int64_t{1} << 30}),
@@ -67,9 +63,6 @@ const std::vector<OptionSpec> limit_entries = {
      into([](To& to) { return &to.configuration.http.server.limits.idle_time; }, {100, hour}),
      "How long a connection may be idle between two requests before it is closed.",
      "Longer saves clients new connections, and keeps one of `connections` occupied."},
-};
-
-const std::vector<OptionSpec> token_entries = {
     {"http.tokens.jwks", "", into([](To& to) { return &to.configuration.http.jwks; }),
      "The key set that bearer tokens are verified against: an `https://` address, or a file. With "
      "it a token is needed on each route that has no signature and does not say `token: none`. "
@@ -91,9 +84,6 @@ const std::vector<OptionSpec> token_entries = {
      into([](To& to) { return &to.configuration.http.jwks_refresh; }, {10 * second, day}),
      "How often the key set is fetched; also when a token names a key that is not there.",
      "Longer accepts a withdrawn key for longer."},
-};
-
-const std::vector<OptionSpec> route_entries = {
     {"http.routes[].method", must_be_given,
      into([](To& to) { return &to.route->options.pattern.method; }),
      "The request's method, in capitals, such as `POST`."},
@@ -220,15 +210,14 @@ constexpr std::string_view shared_with_topics[] = {
     "topics[].results.headers"};
 
 void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec>& options) {
-    static std::deque<std::string> paths;  // what the views are of
     for (OptionSpec spec : of_topics) {
         const bool shared = std::ranges::any_of(shared_with_topics, [&](std::string_view path) {
             return path.ends_with('.') ? spec.path.starts_with(path) : spec.path == path;
         });
         if (!shared) continue;
-        spec.path = paths.emplace_back("http.routes[]" + std::string(spec.path.substr(8)));
+        spec.path = "http.routes[]" + spec.path.substr(8);
         // Not of a route to a topic.
-        if (spec.required()) spec.default_text = {};
+        if (spec.required()) spec.default_text.clear();
         if (spec.path == "http.routes[].sink.table") {
             spec.meaning =
                 "The table that requests are written to: `name` or `schema.name`. A "
@@ -247,11 +236,8 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
 }  // namespace
 
 std::vector<OptionSpec> http_options() {
-    std::vector<OptionSpec> options;
-    for (const auto& part :
-         {server_entries, limit_entries, token_entries, route_entries, upstream_options}) {
-        options.insert(options.end(), part.begin(), part.end());
-    }
+    std::vector<OptionSpec> options = http_entries;
+    options.insert(options.end(), upstream_options.begin(), upstream_options.end());
     for (const auto& part :
          {topic_options, sink_options, outbox_options(), key_and_ledger_options, result_options}) {
         add_shared(part, options);

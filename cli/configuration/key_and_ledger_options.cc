@@ -60,12 +60,12 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "fingerprints and the place of the message that has the key; `ignore` it, so that it is "
      "counted and nothing else; or stop the topic before it.",
      "What `ignore` passes exists only in the topic that it came from."},
-    {"topics[].ledger.name", "<group>/<topic>", into([](To& to) { return &to.ledger->name; }),
+    {"topics[].ledger.name", "<group>/<topic>", into([](To& to) { return &to.ledger.name; }),
      "Topics that name the same ledger share their claims: a key that came in one is a duplicate "
      "in the other, if the operations are the same too. For a route the default is "
      "`<group>/<method> <path>`."},
     {"topics[].ledger.store", "table",
-     into([](To& to) { return &to.ledger->store; }, {"table", "log", "lease"}),
+     into([](To& to) { return &to.ledger.store; }, {"table", "log", "lease"}),
      "How claims are kept. `table`: plain rows under a unique index, which anyone can query. "
      "`log`: appended without an index, several times as fast; each process remembers the digests. "
      "Both are exact. `lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
@@ -74,33 +74,32 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "(`rotate_claims`), about 2.3 after that; with `reach: partition` only for its own "
      "partitions. A process reads as much when it starts."},
     {"topics[].ledger.reach", "global",
-     into([](To& to) { return &to.ledger->reach; }, {"global", "partition"}),
+     into([](To& to) { return &to.ledger.reach; }, {"global", "partition"}),
      "`global`: a duplicate is found in any partition. `partition`, with `store: log`: only within "
      "its partition, for producers that key the record by the idempotency key.",
      "With `partition` a key that comes in two partitions is applied twice; do not change the "
      "topic's number of partitions."},
     {"topics[].ledger.retention", "24h",
-     into([](To& to) { return &to.ledger->retention; }, {1000, 3660 * day}),
+     into([](To& to) { return &to.ledger.retention; }, {1000, 3660 * day}),
      "The shortest time that a claim is kept, in the log's time: a duplicate that becomes readable "
      "within this after its original was applied is found, however long the workers were down.",
      "Longer takes more disk."},
     {"topics[].ledger.rotate_after", "3h",
-     into([](To& to) { return &to.ledger->rotate_after; }, {100, 3660 * day}),
+     into([](To& to) { return &to.ledger.rotate_after; }, {100, 3660 * day}),
      "The current table of claims is sealed at this age. Whole tables expire.",
      "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
     {"topics[].ledger.rotate_claims", "50000000",
-     into([](To& to) { return &to.ledger->rotate_claims; }, {1000}),
+     into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),
      "The current table is also sealed at this number of claims (about 100 bytes each; of a log "
      "about 17).",
      "As for `rotate_after`."},
-    {"topics[].ledger.purge_hours", "<always>",
-     into([](To& to) { return &to.ledger->purge_hours; }),
+    {"topics[].ledger.purge_hours", "<always>", into([](To& to) { return &to.ledger.purge_hours; }),
      "If set, expired claims are dropped only within these hours of the day, in UTC, so that "
      "dropping their tables does not fall into the busy hours: `22:00-04:00` passes midnight. "
      "Sealing continues at any time, because the batches need it.",
      "Claims and their disk stay up to a day longer; an alert on claims that are held back has to "
      "allow for it. A process that does not run within the hours purges nothing."},
-    {"topics[].ledger.lease", "60s", into([](To& to) { return &to.ledger->lease; }, {100, day}),
+    {"topics[].ledger.lease", "60s", into([](To& to) { return &to.ledger.lease; }, {100, day}),
      "With `store: lease`: how long a key stays with a worker that sends no heartbeat. A worker "
      "extends it while it works. At least twice a call's time-out, and shorter than the retention.",
      "Longer: the messages of a crashed worker wait longer. Shorter: a call of a worker that was "

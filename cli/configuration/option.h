@@ -51,17 +51,23 @@ using OptionValue =
                  PropertyMap, StartPosition, std::vector<KeySource>, FieldSource,
                  std::vector<ColumnOptions>, FingerprintOptions>;
 
+// The parts of a topic or route that is being filled, of which it uses some.
+struct MessageTarget {
+    LedgerOptions ledger{};
+    TableSinkOptions table{};
+    OutboxOptions outbox{};
+    OutboxOptions also_publish{};
+    FunctionSinkOptions function{};
+    WebhookOptions webhook{};
+};
+
 // What is being filled; null outside of databases[], of topics[] and of http.routes[].
-struct OptionTarget {
+struct OptionTarget : MessageTarget {
+    explicit OptionTarget(Configuration& filled) : configuration(filled) {}
+
     Configuration& configuration;
     DatabaseConfiguration* database = nullptr;
     TopicConfiguration* topic = nullptr;
-    LedgerOptions* ledger = nullptr;    // the topic's own
-    TableSinkOptions* table = nullptr;  // the topic's own
-    OutboxOptions* outbox = nullptr;
-    OutboxOptions* also_publish = nullptr;
-    FunctionSinkOptions* function = nullptr;
-    WebhookOptions* webhook = nullptr;
     RouteConfiguration* route = nullptr;
 };
 
@@ -80,16 +86,16 @@ struct OptionBinding {
 };
 
 // In place of a default: an error if the file has no such option.
-inline constexpr std::string_view must_be_given = "<must be given>";
+inline constexpr const char* must_be_given = "<must be given>";
 
 struct OptionSpec {
-    std::string_view path;  // such as `topics[].key.length_max`
+    std::string path;  // such as `topics[].key.length_max`
     // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
     // described.
-    std::string_view default_text;
+    std::string default_text;
     OptionBinding bind;
-    std::string_view meaning;
-    std::string_view cost{};  // what another value costs or risks; '' where nothing is worth saying
+    std::string meaning;
+    std::string cost{};  // what another value costs or risks; '' where nothing is worth saying
 
     bool required() const { return default_text == must_be_given; }
     // Whether there is a value to bind when the file has none.

@@ -1,5 +1,7 @@
 #include "cli/configuration/option_table.h"
 
+#include <algorithm>
+
 namespace onceward {
 namespace {
 
@@ -28,10 +30,8 @@ const std::vector<OptionSpec>& option_table() {
 }
 
 const OptionTree* OptionTree::find(const std::string& child) const {
-    for (const OptionTree& candidate : children) {
-        if (candidate.name == child) return &candidate;
-    }
-    return nullptr;
+    const auto found = std::ranges::find(children, child, &OptionTree::name);
+    return found == children.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> OptionTree::names() const {

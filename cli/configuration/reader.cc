@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <regex>
 
 #include "cli/configuration/option_table.h"
 #include "cli/configuration/values.h"
@@ -36,14 +37,8 @@ void collect_places(const OptionTree& tree, const std::string& name, const std::
 
 // `http.routes[]` of `http.routes[3]`.
 std::string without_indices(const std::string& path) {
-    std::string text;
-    bool index = false;
-    for (const char c : path) {
-        if (c == ']') index = false;
-        if (!index) text += c;
-        if (c == '[') index = true;
-    }
-    return text;
+    static const std::regex index(R"(\[\d+\])");
+    return std::regex_replace(path, index, "[]");
 }
 
 // How many parts both begin with.
@@ -80,7 +75,7 @@ std::string elsewhere(const std::string& name, const std::string& path) {
 class OptionReader {
   public:
     OptionReader(Configuration& configuration, Report& report)
-        : configuration_(configuration), report_(report), to_{configuration} {}
+        : configuration_(configuration), report_(report), to_(configuration) {}
 
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
         if (node.kind != Node::Kind::mapping) {
@@ -129,17 +124,14 @@ class OptionReader {
                           "There is no value. Write one, or remove the option.");
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
-        } else if (child.list && child.name == "topics") {
+        } else if (child.name == "topics") {
             // A front door needs none.
             const bool needed = node != nullptr || parent.find("http") == nullptr;
             if (needed) read_topics(node, child, parent.mark, path);
         } else if (child.list) {
-            if (node == nullptr) return;
-            if (child.name == "routes") {
-                read_routes(*node, child, path);
-            } else {
-                read_databases(*node, child, path);
-            }
+            const auto read =
+                child.name == "routes" ? &OptionReader::read_routes : &OptionReader::read_databases;
+            if (node != nullptr) (this->*read)(*node, child, path);
         } else {
             const Node empty{.kind = Node::Kind::mapping, .mark = parent.mark};
             read_mapping(node != nullptr ? *node : empty, child, path);
@@ -154,7 +146,7 @@ class OptionReader {
         } else if (spec.required()) {
             const std::size_t dot = path.find_last_of('.');
             const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
-            report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
+            report_.error(parent, path, "`" + name + "` is missing. " + spec.meaning);
         } else if (spec.has_default()) {
             spec.bind.set(to_, default_value(spec));
         }
@@ -207,31 +199,20 @@ class OptionReader {
     // A message's own options, of a topic or of a route to a sink.
     LedgerOptions read_message(const Node& item, const OptionTree& tree,
                                const std::string& item_path, TopicConfiguration& message) {
-        LedgerOptions ledger;
-        TableSinkOptions table;
-        OutboxOptions outbox;
-        OutboxOptions also_publish;
-        FunctionSinkOptions function;
-        WebhookOptions webhook;
+        static_cast<MessageTarget&>(to_) = {};
         message.path = item_path;
         to_.topic = &message;
-        to_.ledger = &ledger;
-        to_.table = &table;
-        to_.outbox = &outbox;
-        to_.also_publish = &also_publish;
-        to_.function = &function;
-        to_.webhook = &webhook;
         read_mapping(item, tree, item_path);
         message.sink_mark = report_.mark_of(item_path + ".sink");
         message.reach_mark = report_.mark_of(item_path + ".ledger.reach");
         message.retention_mark = report_.mark_of(item_path + ".ledger.retention");
-        message.sink = table;
-        function.columns = table.columns;
-        if (report_.given(item_path + ".sink.outbox")) message.sink = outbox;
-        if (report_.given(item_path + ".sink.function")) message.sink = function;
-        if (report_.given(item_path + ".sink.webhook")) message.sink = webhook;
-        if (report_.given(item_path + ".also_publish")) message.also_publish = also_publish;
-        return ledger;
+        message.sink = to_.table;
+        to_.function.columns = to_.table.columns;
+        if (report_.given(item_path + ".sink.outbox")) message.sink = to_.outbox;
+        if (report_.given(item_path + ".sink.function")) message.sink = to_.function;
+        if (report_.given(item_path + ".sink.webhook")) message.sink = to_.webhook;
+        if (report_.given(item_path + ".also_publish")) message.also_publish = to_.also_publish;
+        return to_.ledger;
     }
 
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,

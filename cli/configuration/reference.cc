@@ -119,10 +119,10 @@ std::string configuration_reference() {
         if (spec.required()) {
             page += "; required";
         } else if (!spec.default_text.empty()) {
-            page += "; default `" + std::string(spec.default_text) + "`";
+            page += "; default `" + spec.default_text + "`";
         }
-        page += "): " + std::string(spec.meaning);
-        if (!spec.cost.empty()) page += " *Cost:* " + std::string(spec.cost);
+        page += "): " + spec.meaning;
+        if (!spec.cost.empty()) page += " *Cost:* " + spec.cost;
         page += "\n\n";
     }
     return page + sources_section;

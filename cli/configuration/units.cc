@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 #include <regex>
+#include <span>
 #include <utility>
 
 #include "dedup/base/text.h"
@@ -35,8 +36,7 @@ std::pair<std::optional<std::int64_t>, std::string> split_number(const std::stri
     return {number, rest};
 }
 
-template <std::size_t count>
-std::optional<std::int64_t> parse_with(const std::string& text, const Unit (&units)[count]) {
+std::optional<std::int64_t> parse_with(const std::string& text, std::span<const Unit> units) {
     const auto [number, rest] = split_number(text);
     if (!number) return std::nullopt;
     for (const Unit& unit : units) {
@@ -47,14 +47,13 @@ std::optional<std::int64_t> parse_with(const std::string& text, const Unit (&uni
     return std::nullopt;
 }
 
-template <std::size_t count>
-std::string text_with(std::int64_t amount, const Unit (&units)[count]) {
+std::string text_with(std::int64_t amount, std::span<const Unit> units) {
     for (const Unit& unit : units) {
         if (amount != 0 && amount % unit.factor == 0) {
             return std::to_string(amount / unit.factor) + unit.name;
         }
     }
-    return std::to_string(amount) + units[count - 1].name;
+    return std::to_string(amount) + units.back().name;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace onceward {
 namespace {
 
 std::string with_unit(const OptionSpec& spec) {
-    return "a value with its unit, such as " + std::string(spec.default_text);
+    return "a value with its unit, such as " + spec.default_text;
 }
 
 // The number, if it is within the option's limits.
@@ -32,7 +32,7 @@ std::optional<OptionValue> in_range(Number number, const OptionSpec& spec, const
 template <class Number>
 std::optional<OptionValue> read_number(const std::string& kind, const OptionSpec& spec,
                                        const Written& at) {
-    const std::string wanted = "a " + kind + ", such as " + std::string(spec.default_text);
+    const std::string wanted = "a " + kind + ", such as " + spec.default_text;
     if (!at.scalar(wanted)) return std::nullopt;
     if (at.node.quoted) {
         return at.refuse(" is in quotes, which makes it a text. Write " + wanted + ".");
@@ -231,10 +231,10 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
 
 OptionValue default_value(const OptionSpec& spec) {
     Report report;
-    const std::string text(spec.default_text);
-    const Node node{.kind = Node::Kind::scalar, .text = text, .written = text};
-    std::optional<OptionValue> value = read_value(spec, {node, std::string(spec.path), report});
-    if (!value) throw std::logic_error("no valid default: " + std::string(spec.path));
+    const Node node{
+        .kind = Node::Kind::scalar, .text = spec.default_text, .written = spec.default_text};
+    std::optional<OptionValue> value = read_value(spec, {node, spec.path, report});
+    if (!value) throw std::logic_error("no valid default: " + spec.path);
     return *value;
 }
 

@@ -12,8 +12,6 @@ namespace {
 
 Mark mark_from(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-std::string place(Mark mark) { return "line " + std::to_string(mark.line); }
-
 class TreeBuilder : public YAML::EventHandler {
   public:
     explicit TreeBuilder(Report& report) : report_(report) {}
@@ -105,8 +103,8 @@ class TreeBuilder : public YAML::EventHandler {
         for (const Node::Key& key : open.node.keys) {
             if (key.name != node.text) continue;
             report_.error(node.mark, "",
-                          "`" + node.text + "` is given twice, first in " + place(key.mark) +
-                              ". Keep one of them.");
+                          "`" + node.text + "` is given twice, first in line " +
+                              std::to_string(key.mark.line) + ". Keep one of them.");
             open.duplicate = true;
             return;
         }

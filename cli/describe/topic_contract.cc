@@ -68,19 +68,6 @@ std::string policy_words(KeyPolicy policy, const RejectPolicy& reject) {
     return {};
 }
 
-// Lines, each a name and its words: who mints the keys, their format, and what comes of a message
-// that has none or a bad one.
-std::vector<std::pair<std::string, std::string>> key_contract(const KeyOptions& key,
-                                                              const RejectPolicy& reject) {
-    std::vector<std::pair<std::string, std::string>> lines = {{"key", key_words(key)}};
-    const bool has_format = std::ranges::any_of(key.sources, minted);
-    if (has_format) lines.emplace_back("format", format_words(key));
-    lines.emplace_back(key.tenant ? "no key, tenant" : "no key",
-                       policy_words(key.on_missing, reject));
-    if (has_format) lines.emplace_back("invalid key", policy_words(key.on_invalid, reject));
-    return lines;
-}
-
 std::string conflict_words(const FingerprintOptions& fingerprint) {
     switch (fingerprint.of) {
         case FingerprintOptions::Of::none: return "";
@@ -107,7 +94,7 @@ class TopicPage {
 
     std::string text() {
         text_ = "topic " + topic_.name + "\n";
-        for (const auto& [name, words] : key_contract(topic_.key, topic_.reject)) line(name, words);
+        add_key();
         const bool partition = ledger_.reach == Reach::partition;
         line("scope", "operation `" + topic_.key.operation + "`" +
                           (topic_.key.tenant ? ", within the tenant of the message" : "") +
@@ -134,6 +121,15 @@ class TopicPage {
     void line(const std::string& name, const std::string& words) {
         text_ +=
             "  " + name + std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') + words + "\n";
+    }
+    // Who mints the keys, their format, and what comes of a message that has none or a bad one.
+    void add_key() {
+        const KeyOptions& key = topic_.key;
+        const bool has_format = std::ranges::any_of(key.sources, minted);
+        line("key", key_words(key));
+        if (has_format) line("format", format_words(key));
+        line(key.tenant ? "no key, tenant" : "no key", policy_words(key.on_missing, topic_.reject));
+        if (has_format) line("invalid key", policy_words(key.on_invalid, topic_.reject));
     }
     // What docs/semantics.md has under "Effects outside PostgreSQL".
     void add_call() {
