@@ -66,8 +66,6 @@ class Section {
 void check_combinations(const Configuration& configuration, Report& report);
 
 // Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
-void check_kafka(const Configuration& configuration, Report& report);
-void check_postgres(const Configuration& configuration, Report& report);
 void check_http(const Configuration& configuration, Report& report);
 void check_databases(const Configuration& configuration, Report& report);
 void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);

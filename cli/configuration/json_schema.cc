@@ -17,7 +17,7 @@ Json or_variable(Json schema) {
 
 Json any_text() { return {{"type", {"string", "number", "boolean"}}}; }
 
-Json source_object(bool with_required) {
+Json source(bool with_required) {
     Json properties = {
         {"field", {{"type", "string"}}},
         {"header", {{"type", "string"}, {"minLength", 1}}},
@@ -30,14 +30,11 @@ Json source_object(bool with_required) {
     for (const char* kind : {"field", "header", "metadata", "constant"}) {
         one_of.push_back({{"required", Json::array({kind})}});
     }
-    return {{"type", "object"},
-            {"properties", properties},
-            {"additionalProperties", false},
-            {"oneOf", one_of}};
-}
-
-Json source(bool with_required) {
-    return {{"anyOf", {{{"type", "string"}}, source_object(with_required)}}};
+    const Json object = {{"type", "object"},
+                         {"properties", properties},
+                         {"additionalProperties", false},
+                         {"oneOf", one_of}};
+    return {{"anyOf", {{{"type", "string"}}, object}}};
 }
 
 Json key_source() {

@@ -144,8 +144,7 @@ class OptionReader {
             const auto value = read_value(spec, {*node, path, report_});
             if (value) spec.bind.set(to_, *value);
         } else if (spec.required()) {
-            const std::size_t dot = path.find_last_of('.');
-            const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
+            const std::string name = path.substr(path.rfind('.') + 1);
             report_.error(parent, path, "`" + name + "` is missing. " + spec.meaning);
         } else if (spec.has_default()) {
             spec.bind.set(to_, default_value(spec));

@@ -94,28 +94,20 @@ std::string limits(const OptionSpec& spec) {
                        : " to " + limit_text(spec, spec.bind.limits.maximum));
 }
 
-std::string section_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));
-}
-
-std::string name_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    return std::string(path.substr(dot == std::string_view::npos ? 0 : dot + 1));
-}
-
 }  // namespace
 
 std::string configuration_reference() {
     std::string page = std::string(opening) + "\n";
     std::string section = "none yet";
     for (const OptionSpec& spec : option_table()) {
-        if (section_of(spec.path) != section) {
-            section = section_of(spec.path);
+        const std::size_t dot = spec.path.rfind('.');
+        const std::string its_section = dot == std::string::npos ? "" : spec.path.substr(0, dot);
+        if (its_section != section) {
+            section = its_section;
             page +=
                 "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
         }
-        page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
+        page += "**`" + spec.path.substr(dot + 1) + "`** (" + type_text(spec) + limits(spec);
         if (spec.required()) {
             page += "; required";
         } else if (!spec.default_text.empty()) {

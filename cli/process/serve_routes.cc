@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "cli/composition/gateway_options.h"
-#include "cli/composition/key_set_fetch.h"
 #include "cli/composition/keyed_routes.h"
 #include "cli/composition/topic_routes.h"
 #include "cli/process/admin_port.h"
