@@ -104,14 +104,10 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
     if (stream && !folder) text.assign(std::istreambuf_iterator<char>(stream), {});
     if (!stream || folder) {
         const char* why = folder ? "it is a folder" : std::strerror(errno);
-        LoadResult result;
-        result.findings.push_back(
-            {Finding::Severity::error,
-             {},
-             "",
-             "The file cannot be read: " + std::string(why) +
-                 ". `onceward init > onceward.yaml` makes one to start from."});
-        return result;
+        Finding finding;
+        finding.message = "The file cannot be read: " + std::string(why) +
+                          ". `onceward init > onceward.yaml` makes one to start from.";
+        return {.configuration = {}, .findings = {finding}};
     }
     return load_configuration_text(text, file, options);
 }
