@@ -18,7 +18,7 @@ void read_configuration(const Node& root, Configuration& configuration, Report& 
 // What the node contains, for messages: "a list", "`5`", ...; never the text of a variable's value.
 std::string shown(const Node& node);
 
-// What is written at an option's place, such as `topics[0].start`, and who is told of its faults.
+// What is written at an option's place, such as `topics[0].start`, and the report of its faults.
 // It borrows node and report.
 struct Written {
     const Node& node;
