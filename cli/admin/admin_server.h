@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/admin/verdicts.h"
-#include "cli/configuration/listen_address.h"
+#include "cli/configuration/units.h"
 
 namespace onceward {
 

@@ -1,6 +1,5 @@
 #include "cli/check/connect.h"
 
-#include "cli/check/topic_retention.h"
 #include "cli/composition/composition.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/units.h"
@@ -21,10 +20,6 @@ std::string good_of(const Configuration& configuration, const std::string& line)
     return (only ? "database" : database_text(configuration.database)) + ": " + line;
 }
 
-void add_error(ConnectResult& result, Mark mark, const std::string& path, std::string message) {
-    result.findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
-}
-
 // A warning: only the operator knows how far back a rewind will ever go.
 void check_retention(BrokerView& log, const Configuration& configuration,
                      const TopicConfiguration& topic, ConnectResult& result) {
@@ -40,8 +35,7 @@ void check_retention(BrokerView& log, const Configuration& configuration,
             duration_text(claims) + ".";
     }
     if (text.empty()) return;
-    result.findings.push_back({Finding::Severity::warning, topic.retention_mark,
-                               topic.path + ".ledger.retention", std::move(text)});
+    result.warning(topic.retention_mark, topic.path + ".ledger.retention", std::move(text));
 }
 
 void check_topic(BrokerView& log, const Configuration& configuration,
@@ -49,20 +43,19 @@ void check_topic(BrokerView& log, const Configuration& configuration,
     const int partitions = log.partition_count(topic.name);
     if (partitions == 0) {
         const std::string hint = did_you_mean(topic.name, log.topic_names());
-        add_error(result, topic.mark, topic.path + ".name",
-                  "The brokers know no topic `" + topic.name + "`, or this user may not see it" +
-                      (hint.empty() ? "." : hint) + " Create it, or allow Describe and Read.");
+        result.error(topic.mark, topic.path + ".name",
+                     "The brokers know no topic `" + topic.name + "`, or this user may not see it" +
+                         (hint.empty() ? "." : hint) + " Create it, or allow Describe and Read.");
         return;
     }
     log.range({topic.name, Partition{0}});
     result.good.push_back("topic " + topic.name + ": " + std::to_string(partitions) +
                           " partitions");
     if (configuration.workers > partitions && configuration.topics.size() == 1) {
-        result.findings.push_back(
-            {Finding::Severity::warning, topic.mark, topic.path,
-             "There are " + std::to_string(configuration.workers) + " workers for " +
-                 std::to_string(partitions) +
-                 " partitions: the others are idle. Write fewer `workers`."});
+        result.warning(topic.mark, topic.path,
+                       "There are " + std::to_string(configuration.workers) + " workers for " +
+                           std::to_string(partitions) +
+                           " partitions: the others are idle. Write fewer `workers`.");
     }
     log.group_offset({topic.name, Partition{0}});
     check_retention(log, configuration, topic, result);
@@ -97,10 +90,11 @@ void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectRes
             result.good.push_back("outbox of topic " + topic.name + ": there is a topic " + to);
             continue;
         }
-        add_error(result, topic.mark, topic.path,
-                  "The brokers know no topic `" + to +
-                      "`, to which the outbox publishes, or this user may not see it. Create it, "
-                      "or allow Describe and Write.");
+        result.error(
+            topic.mark, topic.path,
+            "The brokers know no topic `" + to +
+                "`, to which the outbox publishes, or this user may not see it. Create it, "
+                "or allow Describe and Write.");
     }
 }
 
@@ -115,10 +109,10 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
                               (called ? ": only messages call it, so it was not checked"
                                       : ": its columns and types fit"));
     } catch (const SinkMismatch& error) {
-        add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
+        result.error(topic.sink_mark, topic.path + ".sink", error.what());
     } catch (const PostgresError& error) {
         if (error.diagnosis().connection_lost) throw;
-        add_error(result, topic.sink_mark, topic.path + ".sink", error.what());
+        result.error(topic.sink_mark, topic.path + ".sink", error.what());
     }
 }
 
@@ -126,8 +120,8 @@ void check_privileges(Connection& connection, const Configuration& configuration
                       ConnectResult& result) {
     const QueryResult lacking = connection.query(sql::worker_privileges, {});
     for (int row = 0; row < lacking.rows(); ++row) {
-        add_error(
-            result, configuration.postgres_mark, configuration.postgres_path,
+        result.error(
+            configuration.postgres_mark, configuration.postgres_path,
             "The role lacks " + std::string(lacking.text(row, 0)) +
                 ". `onceward migrate up --grant-to ROLE`, as the schema's owner, grants what a "
                 "worker needs.");
@@ -150,7 +144,7 @@ ConnectResult check_brokers(const Configuration& configuration) {
         }
         result.good.push_back("group " + configuration.group + ": its offsets can be read");
     } catch (const KafkaError& error) {
-        add_error(result, configuration.kafka_mark, "kafka", no_answer(log.refusal(), error));
+        result.error(configuration.kafka_mark, "kafka", no_answer(log.refusal(), error));
     }
     return result;
 }
@@ -158,7 +152,7 @@ ConnectResult check_brokers(const Configuration& configuration) {
 ConnectResult check_database(const Configuration& configuration) {
     ConnectResult result;
     const auto fail = [&](const std::string& message) {
-        add_error(result, configuration.postgres_mark, configuration.postgres_path, message);
+        result.error(configuration.postgres_mark, configuration.postgres_path, message);
     };
     try {
         Connection connection(configuration.postgres);

@@ -12,6 +12,13 @@ namespace onceward {
 struct ConnectResult {
     std::vector<Finding> findings;
     std::vector<std::string> good;  // what is as it has to be, a line each
+
+    void error(Mark mark, const std::string& path, std::string message) {
+        findings.push_back({Finding::Severity::error, mark, path, std::move(message)});
+    }
+    void warning(Mark mark, const std::string& path, std::string message) {
+        findings.push_back({Finding::Severity::warning, mark, path, std::move(message)});
+    }
 };
 
 ConnectResult check_brokers(const Configuration& configuration);
@@ -21,5 +28,11 @@ ConnectResult check_database(const Configuration& configuration);
 // same log. Queries brokers and database, which must both be healthy. For one server's topics: see
 // by_database().
 ConnectResult check_fences(const Configuration& configuration);
+
+// The warning that a topic's log outlives the claims of what was read from it: then a rewind, or a
+// redrive, may apply a message that was applied before. '' if the claims are kept as long as the
+// messages, or the brokers do not say. `properties`: the topic's, as the brokers report them. Pure.
+std::string rewind_warning(const std::map<std::string, std::string>& properties,
+                           std::chrono::seconds claims_kept);
 
 }  // namespace onceward

@@ -83,12 +83,12 @@ void report_spread(const TopicConfiguration& topic, const SpreadKeys& spread,
                               " sampled keys was seen in two partitions");
         return;
     }
-    result.findings.push_back(
-        {Finding::Severity::warning, topic.reach_mark, topic.path + ".ledger.reach",
-         std::to_string(spread.in_partitions) + " of " + std::to_string(spread.keys) +
-             " sampled keys were seen in two partitions or more (one at " + spread.example +
-             "): with `reach: partition` such a key takes effect once in each. Write `reach: "
-             "global`, or let the producers key the record by the idempotency key."});
+    result.warning(
+        topic.reach_mark, topic.path + ".ledger.reach",
+        std::to_string(spread.in_partitions) + " of " + std::to_string(spread.keys) +
+            " sampled keys were seen in two partitions or more (one at " + spread.example +
+            "): with `reach: partition` such a key takes effect once in each. Write `reach: "
+            "global`, or let the producers key the record by the idempotency key.");
 }
 
 void sample_topic(const Configuration& configuration, const TopicConfiguration& topic,

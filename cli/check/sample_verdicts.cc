@@ -1,6 +1,6 @@
-#include "cli/check/sample_verdicts.h"
-
 #include <algorithm>
+
+#include "cli/check/sample.h"
 
 namespace onceward {
 namespace {

@@ -14,7 +14,6 @@
 #include "cli/commands/commands.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
-#include "cli/configuration/setup_check.h"
 #include "cli/terminal/command.h"
 
 namespace onceward {

@@ -9,7 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/composition/gateway_options.h"
 #include "cli/configuration/load.h"
-#include "cli/configuration/reference.h"
+#include "cli/configuration/option_table.h"
 #include "cli/describe/topic_contract.h"
 #include "cli/starters.h"
 #include "cli/terminal/command.h"

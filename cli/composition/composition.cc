@@ -18,21 +18,16 @@ constexpr std::size_t calls_in_a_row = 8;
 }  // namespace
 
 std::unique_ptr<Sink> make_sink(const SinkOptions& options) {
-    struct Maker {
-        std::unique_ptr<Sink> operator()(const TableSinkOptions& table) const {
-            return std::make_unique<TableSink>(table);
-        }
-        std::unique_ptr<Sink> operator()(const OutboxOptions& outbox) const {
-            return std::make_unique<OutboxSink>(outbox);
-        }
-        std::unique_ptr<Sink> operator()(const FunctionSinkOptions& function) const {
-            return std::make_unique<FunctionSink>(function);
-        }
-        std::unique_ptr<Sink> operator()(const WebhookOptions& webhook) const {
-            return std::make_unique<WebhookSink>(webhook);
-        }
-    };
-    return std::visit(Maker{}, options);
+    if (const auto* table = std::get_if<TableSinkOptions>(&options)) {
+        return std::make_unique<TableSink>(*table);
+    }
+    if (const auto* outbox = std::get_if<OutboxOptions>(&options)) {
+        return std::make_unique<OutboxSink>(*outbox);
+    }
+    if (const auto* function = std::get_if<FunctionSinkOptions>(&options)) {
+        return std::make_unique<FunctionSink>(*function);
+    }
+    return std::make_unique<WebhookSink>(std::get<WebhookOptions>(options));
 }
 
 std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic) {

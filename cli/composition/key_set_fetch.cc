@@ -1,5 +1,3 @@
-#include "cli/composition/key_set_fetch.h"
-
 #include <curl/curl.h>
 
 #include <fstream>
@@ -7,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+
+#include "cli/composition/gateway_options.h"
 
 namespace onceward {
 namespace {

@@ -166,8 +166,6 @@ void check_security(const KafkaOptions& kafka, const Section& at) {
     }
 }
 
-}  // namespace
-
 void check_kafka(const Configuration& configuration, Report& report) {
     const Section at(report, "kafka.properties");
     check_servers(configuration, report);
@@ -175,21 +173,6 @@ void check_kafka(const Configuration& configuration, Report& report) {
     check_session(configuration, at);
     check_receive_limits(configuration, report);
     check_security(configuration.kafka, at);
-}
-
-void check_server_address(const Secret& dsn, const std::string& schema, const Section& at) {
-    at.check({
-        {!dsn.empty() && !valid_connection_string(dsn), "dsn",
-         "libpq does not understand this connection string (not shown, because it may hold a "
-         "password)." +
-             connection_string_hint(dsn) +
-             " Write `host=... dbname=... user=...` or `postgresql://user@host/database`; quote "
-             "values with blanks."},
-        {!schema.empty() && !valid_schema_name(schema), "schema",
-         "`" + schema +
-             "` cannot be the schema's name. Write a-z, 0-9 and `_`, not a digit or `pg_` first, "
-             "40 at most, such as `onceward`."},
-    });
 }
 
 void check_postgres(const Configuration& configuration, Report& report) {
@@ -216,8 +199,6 @@ void check_postgres(const Configuration& configuration, Report& report) {
                    ") ends a paused worker before others even give up waiting for it (" + lock +
                    "). Raise it above `lock_timeout`.");
 }
-
-namespace {
 
 void check_admin(const Configuration& configuration, Report& report) {
     if (configuration.admin || configuration.admin_text == "off") return;
@@ -250,6 +231,21 @@ void check_shared_keys(const Configuration& configuration, Report& report) {
 
 }  // namespace
 
+void check_server_address(const Secret& dsn, const std::string& schema, const Section& at) {
+    at.check({
+        {!dsn.empty() && !valid_connection_string(dsn), "dsn",
+         "libpq does not understand this connection string (not shown, because it may hold a "
+         "password)." +
+             connection_string_hint(dsn) +
+             " Write `host=... dbname=... user=...` or `postgresql://user@host/database`; quote "
+             "values with blanks."},
+        {!schema.empty() && !valid_schema_name(schema), "schema",
+         "`" + schema +
+             "` cannot be the schema's name. Write a-z, 0-9 and `_`, not a digit or `pg_` first, "
+             "40 at most, such as `onceward`."},
+    });
+}
+
 void check_combinations(const Configuration& configuration, Report& report) {
     check_kafka(configuration, report);
     check_postgres(configuration, report);
@@ -257,9 +253,8 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_admin(configuration, report);
     check_http(configuration, report);
     std::map<std::string, Mark> seen;
-    for (std::size_t index = 0; index < configuration.topics.size(); ++index) {
-        const TopicConfiguration& topic = configuration.topics[index];
-        const Section at(report, "topics[" + std::to_string(index) + "]");
+    for (const TopicConfiguration& topic : configuration.topics) {
+        const Section at(report, topic.path);
         const auto [first, is_first] = seen.emplace(topic.name, topic.mark);
         if (!is_first && !topic.name.empty()) {
             at.error("name", "The topic `" + topic.name + "` is given twice, first in line " +

@@ -2,16 +2,70 @@
 // What one option allows of another: combinations that cannot work, and those that only look as if
 // they did. Pure but for looking whether files that are named exist; opens no connection.
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
 #include "cli/configuration/configuration.h"
-#include "cli/configuration/section.h"
+#include "cli/configuration/report.h"
 
 namespace onceward {
+
+// A part of the file, such as `topics[0].ledger`, as checks see it: what is given there, and where
+// a finding about it belongs. It borrows the report. Used by one thread.
+class Section {
+  public:
+    Section(Report& report, std::string path) : report_(report), path_(std::move(path)) {}
+    // A part of this part.
+    Section at(const std::string& name) const { return {report_, path(name)}; }
+
+    // The whole file.
+    Section top() const { return {report_, ""}; }
+
+    std::string path(const std::string& name = "") const {
+        return path_.empty() || name.empty() ? path_ + name : path_ + "." + name;
+    }
+    bool given(const std::string& name = "") const { return report_.given(path(name)); }
+    bool known(const std::string& name = "") const { return report_.known(path(name)); }
+    // The first of two options if it is given, else the second: the one to blame for both.
+    std::string given_of(const std::string& first, const std::string& second) const {
+        return given(first) ? first : second;
+    }
+
+    // `option` is below this part; '' is the part itself.
+    void error(const std::string& option, const std::string& message) const {
+        report_.error_at(path(option), message);
+    }
+    void warning(const std::string& option, const std::string& message) const {
+        report_.warning_at(path(option), message);
+    }
+
+    // What may not be: each rule that is broken is an error, in their order.
+    struct Rule {
+        bool broken;
+        std::string option;
+        std::string message;
+    };
+    void check(std::initializer_list<Rule> rules) const {
+        for (const Rule& rule : rules) {
+            if (rule.broken) error(rule.option, rule.message);
+        }
+    }
+    // Options that have no meaning here.
+    void refuse(std::initializer_list<const char*> options, const std::string& message) const {
+        for (const char* option : options) {
+            if (given(option)) error(option, message);
+        }
+    }
+
+  private:
+    Report& report_;
+    std::string path_;
+};
 
 void check_combinations(const Configuration& configuration, Report& report);
 
 // Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
-void check_kafka(const Configuration& configuration, Report& report);
-void check_postgres(const Configuration& configuration, Report& report);
 void check_http(const Configuration& configuration, Report& report);
 void check_databases(const Configuration& configuration, Report& report);
 void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);
@@ -32,6 +86,9 @@ void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOpti
 void check_outboxes(const TopicConfiguration& topic, const Section& at);
 void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhook,
                    const LedgerOptions& ledger, const Section& at);
+
+// Whether the text has letters and digits of ASCII and these marks alone.
+bool has_only(std::string_view text, std::string_view marks);
 
 // What several of them check. `option` is below `at`; '' is `at` itself.
 

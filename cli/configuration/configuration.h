@@ -11,9 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/configuration/http_configuration.h"
-#include "cli/configuration/listen_address.h"
-#include "cli/configuration/mark.h"
+#include "cli/configuration/units.h"
 #include "consumer/decode/format_options.h"
 #include "consumer/intake/key_options.h"
 #include "consumer/kafka/kafka_options.h"
@@ -23,12 +21,19 @@
 #include "dedup/policy/topic_policy.h"
 #include "dedup/postgres/connection.h"
 #include "dedup/results/result_replay.h"
+#include "gateway/requests/route_options.h"
 #include "sinks/function/function_options.h"
 #include "sinks/outbox/outbox_options.h"
 #include "sinks/table/table_options.h"
 #include "sinks/webhook/webhook_options.h"
 
 namespace onceward {
+
+// A place in the file: 1-based, 0 where there is none.
+struct Mark {
+    int line = 0;
+    int column = 0;
+};
 
 // What topics call the server in `postgres`.
 inline constexpr const char* default_database = "postgres";
@@ -65,6 +70,40 @@ struct TopicConfiguration {
     ResultReplayOptions answers;  // where it does
 };
 
+struct RouteConfiguration {
+    Mark mark;
+    std::string path;  // of the option, such as `http.routes[0]`
+    // Without its target, which is made of the following.
+    RouteOptions options;
+    enum class Token : std::uint8_t { required, none };
+    // none: required where there are `http.tokens`, and no signature
+    std::optional<Token> token;
+    Secret secret;
+    Secret previous_secret;
+    RateLimit tenant_rate{.per_second = 0, .burst = 0};  // 0: without a limit
+    RateLimit key_rate{.per_second = 0, .burst = 0};
+    TopicTarget topic;  // with its name: a route to a topic
+    bool bulk = false;  // of a route to a sink
+    UpstreamTarget upstream;
+};
+
+struct HttpConfiguration {
+    ServerOptions server;
+    std::string listen_text;  // as it was written
+    // Where the issuer's key set is: an address or a file. '': no tokens.
+    std::string jwks;
+    std::string jwks_ca_file;  // PEM, in place of the system's; '': the system's
+    TokenOptions tokens;
+    std::chrono::milliseconds jwks_refresh{std::chrono::minutes(15)};
+    std::vector<RouteConfiguration> routes;  // in the file's order
+};
+
+// Whether a request to the route needs a bearer token.
+inline bool needs_token(const HttpConfiguration& http, const RouteConfiguration& route) {
+    if (route.token) return *route.token == RouteConfiguration::Token::required;
+    return !http.jwks.empty() && !route.options.signature;
+}
+
 struct Configuration {
     std::string file;   // for messages
     std::string group;  // also kafka.group
@@ -99,6 +138,9 @@ struct Configuration {
 inline bool replies(const TopicConfiguration& topic) {
     return topic.stores_results && !topic.answers.reply.topic.empty();
 }
+
+// What the sink's `columns` say: a table's or a function's; empty for other sinks.
+std::vector<ColumnOptions> columns_of(const TopicConfiguration& topic);
 
 // The outboxes that the topic's messages go through: its sink, also_publish, both or none.
 std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic);

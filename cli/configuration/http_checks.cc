@@ -11,15 +11,8 @@
 namespace onceward {
 namespace {
 
-bool is_header_name(std::string_view name) {
-    return !name.empty() && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-' || c == '_';
-    });
-}
-
 void check_header(const std::string& name, const std::string& option, const Section& at) {
-    if (is_header_name(name)) return;
+    if (!name.empty() && has_only(name, "-_")) return;
     at.error(
         option,
         "`" + name +
@@ -221,12 +214,7 @@ void check_parts_of_path(const RouteConfiguration& route, const std::vector<Colu
 
 void check_parts_of_path(const RouteConfiguration& route, const TopicConfiguration& message,
                          const Section& at) {
-    if (const auto* table = std::get_if<TableSinkOptions>(&message.sink)) {
-        check_parts_of_path(route, table->columns, "sink.columns", at);
-    }
-    if (const auto* function = std::get_if<FunctionSinkOptions>(&message.sink)) {
-        check_parts_of_path(route, function->columns, "sink.columns", at);
-    }
+    check_parts_of_path(route, columns_of(message), "sink.columns", at);
     for (const OutboxOptions* outbox : outboxes_of(message)) {
         const bool sink = outbox == std::get_if<OutboxOptions>(&message.sink);
         const std::string option = sink ? "sink.outbox" : "also_publish";

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/configuration/option_tree.h"
-#include "cli/configuration/reference.h"
+#include "cli/configuration/option_table.h"
 
 namespace onceward {
 namespace {
@@ -18,7 +17,7 @@ Json or_variable(Json schema) {
 
 Json any_text() { return {{"type", {"string", "number", "boolean"}}}; }
 
-Json source_object(bool with_required) {
+Json source(bool with_required) {
     Json properties = {
         {"field", {{"type", "string"}}},
         {"header", {{"type", "string"}, {"minLength", 1}}},
@@ -31,14 +30,11 @@ Json source_object(bool with_required) {
     for (const char* kind : {"field", "header", "metadata", "constant"}) {
         one_of.push_back({{"required", Json::array({kind})}});
     }
-    return {{"type", "object"},
-            {"properties", properties},
-            {"additionalProperties", false},
-            {"oneOf", one_of}};
-}
-
-Json source(bool with_required) {
-    return {{"anyOf", {{{"type", "string"}}, source_object(with_required)}}};
+    const Json object = {{"type", "object"},
+                         {"properties", properties},
+                         {"additionalProperties", false},
+                         {"oneOf", one_of}};
+    return {{"anyOf", {{{"type", "string"}}, object}}};
 }
 
 Json key_source() {
@@ -67,8 +63,8 @@ Json fingerprint() {
 }
 
 Json limited(const OptionSpec& spec, const char* type) {
-    Json schema = {{"type", type}, {"minimum", spec.limits.minimum}};
-    if (spec.limits.maximum != INT64_MAX) schema["maximum"] = spec.limits.maximum;
+    Json schema = {{"type", type}, {"minimum", spec.bind.limits.minimum}};
+    if (spec.bind.limits.maximum != INT64_MAX) schema["maximum"] = spec.bind.limits.maximum;
     return or_variable(schema);
 }
 
@@ -87,8 +83,8 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::hours:
             return text_with_pattern("^[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]$");
         case OptionType::choice:
-            if (spec.choices.front() == "false") return or_variable({{"type", "boolean"}});
-            return or_variable({{"enum", spec.choices}});
+            if (spec.bind.choices.front() == "false") return or_variable({{"type", "boolean"}});
+            return or_variable({{"enum", spec.bind.choices}});
         case OptionType::texts: return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
         case OptionType::properties:
         case OptionType::headers: return {{"type", "object"}, {"additionalProperties", any_text()}};
@@ -111,7 +107,7 @@ Json value_schema(const OptionSpec& spec) {
 Json default_of(const OptionSpec& spec) {
     const bool number =
         spec.bind.type == OptionType::integer || spec.bind.type == OptionType::number;
-    const bool truth = spec.bind.type == OptionType::choice && spec.choices.front() == "false";
+    const bool truth = spec.bind.type == OptionType::choice && spec.bind.choices.front() == "false";
     return number || truth ? Json::parse(spec.default_text) : Json(spec.default_text);
 }
 
@@ -123,9 +119,7 @@ bool may_be_left_out(const OptionTree& tree) {
 Json tree_schema(const OptionTree& tree) {
     if (tree.spec != nullptr) {
         Json schema = {{"description", tree.spec->meaning}};
-        if (!tree.spec->default_text.empty() && !tree.spec->default_text.starts_with('<')) {
-            schema["default"] = default_of(*tree.spec);
-        }
+        if (tree.spec->has_default()) schema["default"] = default_of(*tree.spec);
         schema.update(value_schema(*tree.spec));
         return schema;
     }
@@ -133,7 +127,7 @@ Json tree_schema(const OptionTree& tree) {
     Json required = Json::array();
     for (const OptionTree& child : tree.children) {
         properties[child.name] = tree_schema(child);
-        const bool needed = child.spec != nullptr && child.spec->required;
+        const bool needed = child.spec != nullptr && child.spec->required();
         // A route may lead to a topic instead.
         if (needed || (child.name == "sink" && tree.name == "topics") ||
             (!may_be_left_out(child) &&
@@ -160,10 +154,8 @@ std::string configuration_schema() {
     Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                    {"title", "Onceward's configuration"}};
     schema.update(tree_schema(option_tree()));
-    Json consumes, serves;
-    consumes["required"] = Json::array({"topics"});
-    serves["required"] = Json::array({"http"});
-    schema["anyOf"] = Json::array({consumes, serves});
+    schema["anyOf"] = {{{"required", Json::array({"topics"})}},
+                       {{"required", Json::array({"http"})}}};
     return schema.dump(2) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include "cli/configuration/load.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,8 +8,9 @@
 #include <iterator>
 
 #include "cli/configuration/checks.h"
-#include "cli/configuration/reader.h"
-#include "cli/configuration/substitute.h"
+#include "cli/configuration/values.h"
+#include "consumer/decode/decoder.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -44,13 +46,34 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
     resolve(http.jwks_ca_file, folder);
 }
 
+// The paths of the payload that a topic's key, fingerprint and sink read.
+std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
+    std::vector<std::string> paths;
+    for (const KeySource& source : topic.key.sources) {
+        // A preset's JSON pointer is not looked for in other formats.
+        if (source.only_json && topic.format.format != Format::json) continue;
+        if (source.kind == KeySource::Kind::field) paths.push_back(source.name);
+    }
+    std::vector<FieldSource> sources;
+    if (topic.key.tenant) sources.push_back(*topic.key.tenant);
+    for (const std::string& field : topic.key.fingerprint.fields) {
+        sources.push_back({FieldSource::Kind::field, field});
+    }
+    for (const ColumnOptions& column : columns_of(topic)) sources.push_back(column.source);
+    for (const OutboxOptions* outbox : outboxes_of(topic)) {
+        std::ranges::copy(sources_of(*outbox), std::back_inserter(sources));
+    }
+    for (const FieldSource& source : sources) {
+        if (source.kind == FieldSource::Kind::field) paths.push_back(source.text);
+    }
+    return paths;
+}
+
 }  // namespace
 
 bool LoadResult::usable() const {
-    for (const Finding& finding : findings) {
-        if (finding.severity == Finding::Severity::error) return false;
-    }
-    return true;
+    return std::ranges::find(findings, Finding::Severity::error, &Finding::severity) ==
+           findings.end();
 }
 
 LoadResult load_configuration_text(const std::string& text, const std::string& file,
@@ -81,16 +104,24 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
     if (stream && !folder) text.assign(std::istreambuf_iterator<char>(stream), {});
     if (!stream || folder) {
         const char* why = folder ? "it is a folder" : std::strerror(errno);
-        LoadResult result;
-        result.findings.push_back(
-            {Finding::Severity::error,
-             {},
-             "",
-             "The file cannot be read: " + std::string(why) +
-                 ". `onceward init > onceward.yaml` makes one to start from."});
-        return result;
+        Finding finding;
+        finding.message = "The file cannot be read: " + std::string(why) +
+                          ". `onceward init > onceward.yaml` makes one to start from.";
+        return {.configuration = {}, .findings = {finding}};
     }
     return load_configuration_text(text, file, options);
+}
+
+void check_setup(LoadResult& result) {
+    expects(result.usable(), "the set-up of a usable configuration is checked");
+    for (const TopicConfiguration& topic : result.configuration.topics) {
+        try {
+            make_decoder(topic.format, wanted_paths(topic));
+        } catch (const FormatError& error) {
+            result.findings.push_back(
+                {Finding::Severity::error, topic.mark, topic.path, error.what()});
+        }
+    }
 }
 
 Configuration load_or_throw(const std::string& file) {

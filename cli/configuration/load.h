@@ -47,6 +47,10 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
 LoadResult load_configuration_text(const std::string& text, const std::string& file,
                                    const LoadOptions& options = {});
 
+// The second look of `check`, at what a configuration names on this machine: descriptors, message
+// types, paths. Opens no connection. Adds to the findings. REQUIRES: result.usable().
+void check_setup(LoadResult& result);
+
 // The findings of a file that cannot be used, a line each. main() turns it into exit 78
 // (EX_CONFIG).
 class ConfigurationError : public std::runtime_error {

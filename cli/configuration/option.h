@@ -24,7 +24,7 @@ enum class OptionType : std::uint8_t {
     duration,     // `500ms`, `5s`, `24h`
     size,         // `8MiB`, `100MB`
     hours,        // `01:00-05:00`, of each day in UTC
-    choice,       // one of OptionSpec::choices
+    choice,       // one of OptionBinding::choices
     texts,        // a list of texts
     properties,   // librdkafka's, name to value
     start,        // committed | earliest | latest | a time
@@ -38,35 +38,37 @@ enum class OptionType : std::uint8_t {
 using PropertyMap = std::map<std::string, Secret>;  // librdkafka's properties, or headers
 using HeaderList = std::vector<std::pair<std::string, Secret>>;
 
-// One of OptionSpec::choices, by its index.
+// One of OptionBinding::choices.
 struct Choice {
     std::size_t index = 0;
+    std::string_view name;
 };
 
-// An option's value; which alternative holds it follows from the type.
+// An option's value; which alternative holds it follows from the type. A duration is a number of
+// milliseconds.
 using OptionValue =
-    std::variant<std::string, std::int64_t, double, std::chrono::milliseconds, DailyHours, Choice,
-                 std::vector<std::string>, PropertyMap, StartPosition, std::vector<KeySource>,
-                 FieldSource, std::vector<ColumnOptions>, FingerprintOptions>;
+    std::variant<std::string, std::int64_t, double, DailyHours, Choice, std::vector<std::string>,
+                 PropertyMap, StartPosition, std::vector<KeySource>, FieldSource,
+                 std::vector<ColumnOptions>, FingerprintOptions>;
+
+// The parts of a topic or route that is being filled, of which it uses some.
+struct MessageTarget {
+    LedgerOptions ledger{};
+    TableSinkOptions table{};
+    OutboxOptions outbox{};
+    OutboxOptions also_publish{};
+    FunctionSinkOptions function{};
+    WebhookOptions webhook{};
+};
 
 // What is being filled; null outside of databases[], of topics[] and of http.routes[].
-struct OptionTarget {
+struct OptionTarget : MessageTarget {
+    explicit OptionTarget(Configuration& filled) : configuration(filled) {}
+
     Configuration& configuration;
     DatabaseConfiguration* database = nullptr;
     TopicConfiguration* topic = nullptr;
-    LedgerOptions* ledger = nullptr;    // the topic's own
-    TableSinkOptions* table = nullptr;  // the topic's own
-    OutboxOptions* outbox = nullptr;
-    OutboxOptions* also_publish = nullptr;
-    FunctionSinkOptions* function = nullptr;
-    WebhookOptions* webhook = nullptr;
     RouteConfiguration* route = nullptr;
-};
-
-// What an option's value goes into, and so its type.
-struct OptionBinding {
-    OptionType type = OptionType::text;
-    void (*set)(OptionTarget& to, const OptionValue& value) = nullptr;
 };
 
 // What an integer, a size, a number or a duration (in milliseconds) may be.
@@ -75,17 +77,29 @@ struct OptionLimits {
     std::int64_t maximum = INT64_MAX;
 };
 
-struct OptionSpec {
-    std::string_view path{};  // such as `topics[].key.length_max`
-    // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
-    // described.
-    std::string_view default_text{};
-    bool required = false;
-    std::string_view meaning{};
-    std::string_view cost{};  // what another value costs or risks; '' where nothing is worth saying
-    OptionBinding bind{};
+// What an option's value goes into, and so its type; what the value may be.
+struct OptionBinding {
+    OptionType type = OptionType::text;
+    void (*set)(OptionTarget& to, const OptionValue& value) = nullptr;
     std::vector<std::string_view> choices{};
     OptionLimits limits{};
+};
+
+// In place of a default: an error if the file has no such option.
+inline constexpr const char* must_be_given = "<must be given>";
+
+struct OptionSpec {
+    std::string path;  // such as `topics[].key.length_max`
+    // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
+    // described.
+    std::string default_text;
+    OptionBinding bind;
+    std::string meaning;
+    std::string cost{};  // what another value costs or risks; '' where nothing is worth saying
+
+    bool required() const { return default_text == must_be_given; }
+    // Whether there is a value to bind when the file has none.
+    bool has_default() const { return !default_text.empty() && default_text.front() != '<'; }
 };
 
 }  // namespace onceward

@@ -14,7 +14,12 @@ namespace onceward {
 using To = OptionTarget;
 using In = OptionValue;
 
-// The option's type, of a member that is neither a number, a choice, a duration nor optional.
+// Limits of durations.
+inline constexpr std::int64_t second = 1000;
+inline constexpr std::int64_t hour = 3600 * second;
+inline constexpr std::int64_t day = 24 * hour;
+
+// The option's type, unless the row says that it is a choice or a size.
 constexpr OptionType type_of(const std::string*) { return OptionType::text; }
 constexpr OptionType type_of(const Secret*) { return OptionType::secret; }
 constexpr OptionType type_of(const double*) { return OptionType::number; }
@@ -33,11 +38,8 @@ constexpr OptionType type_of(const std::chrono::duration<Rep, Period>*) {
     return OptionType::duration;
 }
 template <class Member>
-requires std::is_integral_v<Member> || std::is_enum_v<Member>
-constexpr OptionType type_of(const Member*) {
-    const bool choice = std::is_enum_v<Member> || std::is_same_v<Member, bool>;
-    return choice ? OptionType::choice : OptionType::integer;
-}
+requires std::is_integral_v<Member>
+constexpr OptionType type_of(const Member*) { return OptionType::integer; }
 template <class Member>
 constexpr OptionType type_of(const std::optional<Member>*) {
     return type_of(static_cast<const Member*>(nullptr));
@@ -61,7 +63,11 @@ void store(Member& member, const OptionValue& value) {
 template <class Rep, class Period>
 void store(std::chrono::duration<Rep, Period>& member, const OptionValue& value) {
     member = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(
-        std::get<std::chrono::milliseconds>(value));
+        std::chrono::milliseconds(std::get<std::int64_t>(value)));
+}
+inline void store(std::string& member, const OptionValue& value) {
+    const auto* const choice = std::get_if<Choice>(&value);
+    member = choice != nullptr ? choice->name : std::get<std::string>(value);
 }
 // The second of two choices is true.
 inline void store(bool& member, const OptionValue& value) {
@@ -86,21 +92,29 @@ void store(std::optional<Member>& member, const OptionValue& value) {
     store(member.emplace(), value);
 }
 
-// `find` returns the member within the target, or null if there is nothing to store it in.
+// `Find` returns the member within the target, or null if there is nothing to store it in.
 template <class Find>
-constexpr OptionBinding into(Find) {
+void store_at(OptionTarget& to, const OptionValue& value) {
+    auto* const member = Find{}(to);
+    if (member != nullptr) store(*member, value);
+}
+
+template <class Find>
+OptionBinding into(Find, OptionLimits limits = {}) {
     using Member = std::remove_pointer_t<std::invoke_result_t<Find, OptionTarget&>>;
-    return {type_of(static_cast<const Member*>(nullptr)),
-            [](OptionTarget& to, const OptionValue& value) {
-                Member* const member = Find{}(to);
-                if (member != nullptr) store(*member, value);
-            }};
+    return {type_of(static_cast<const Member*>(nullptr)), store_at<Find>, {}, limits};
+}
+
+// The same for one of these choices.
+template <class Find>
+OptionBinding into(Find, std::initializer_list<std::string_view> choices) {
+    return {OptionType::choice, store_at<Find>, choices};
 }
 
 // The same for a number of bytes.
 template <class Find>
-constexpr OptionBinding into_size(Find find) {
-    return {OptionType::size, into(find).set};
+OptionBinding into_size(Find, OptionLimits limits = {}) {
+    return {OptionType::size, store_at<Find>, {}, limits};
 }
 
 }  // namespace onceward

@@ -1,6 +1,8 @@
 #pragma once
-// All options, in the order of the reference.
+// All options, in the order of the reference, and what is made of them. Built once, read by any
+// thread.
 
+#include <string>
 #include <vector>
 
 #include "cli/configuration/option.h"
@@ -16,10 +18,26 @@ extern const std::vector<OptionSpec> key_and_ledger_options;
 extern const std::vector<OptionSpec> sink_options;
 extern const std::vector<OptionSpec> result_options;
 extern const std::vector<OptionSpec> webhook_options;
-extern const std::vector<OptionSpec> http_limit_options;  // `http.limits`
-extern const std::vector<OptionSpec> upstream_options;    // `http.routes[].upstream`
+extern const std::vector<OptionSpec> upstream_options;  // `http.routes[].upstream`
 std::vector<OptionSpec> outbox_options();
 // With the options that a route to a sink shares with topics.
 std::vector<OptionSpec> http_options();
+
+// The same as a tree, by the parts of their paths.
+struct OptionTree {
+    std::string name;                  // `postgres`, `dsn`; '' for the root
+    const OptionSpec* spec = nullptr;  // of a leaf
+    bool list = false;                 // a list of such mappings (`topics[]`)
+    std::vector<OptionTree> children;
+
+    const OptionTree* find(const std::string& child) const;
+    std::vector<std::string> names() const;
+};
+
+const OptionTree& option_tree();
+
+// The table as a page for people and as a JSON Schema (draft 7) for editors.
+std::string configuration_reference();  // docs/configuration.md
+std::string configuration_schema();     // schemas/config.schema.json
 
 }  // namespace onceward

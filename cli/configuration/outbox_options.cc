@@ -1,7 +1,5 @@
 // The outbox in a configuration: as a topic's sink, and in addition to one.
 
-#include <array>
-
 #include "cli/configuration/checks.h"
 #include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
@@ -10,56 +8,36 @@
 namespace onceward {
 namespace {
 
-template <OutboxOptions* To::*outbox>
+template <OutboxOptions MessageTarget::*outbox>
 const std::vector<OptionSpec> entries = {
-    {.path = "topics[].sink.outbox.topic",
-     .meaning = "The topic to which each message is published: as a row of Onceward's own table "
-                "`outbox`, in the message's transaction, which a relay in one of the group's "
-                "processes sends. With an id in the header `onceward-id`, which stays the same if "
-                "the record is sent again.",
-     .cost = "A row is written and deleted for each message. Records with the same key are sent "
-             "one at a time, so a single key is as fast as the brokers' answers.",
-     .bind = into([](To& to) { return &(to.*outbox)->topic; })},
-    {.path = "topics[].sink.outbox.key",
-     .default_text = "<{metadata: record_key}>",
-     .meaning = "The record's key. Records with one key are sent in their order; a message without "
-                "it makes one without a key, in no order.",
-     .bind = into([](To& to) { return &(to.*outbox)->key; })},
-    {.path = "topics[].sink.outbox.payload",
-     .default_text = "<{metadata: payload}>",
-     .meaning = "What is published. Text and bytes are sent as they are, all else as JSON. A "
-                "message without it is rejected; one that removes its row (`tombstones: delete`, a "
-                "delete event) becomes a tombstone.",
-     .bind = into([](To& to) { return &(to.*outbox)->payload; })},
-    {.path = "topics[].sink.outbox.fields",
-     .meaning = "In place of `payload`: a JSON object with these members. What the message lacks "
-                "is left out, unless it is `required: true`.",
-     .bind = into([](To& to) { return &(to.*outbox)->fields; })},
-    {.path = "topics[].sink.outbox.headers",
-     .meaning = "The record's headers in addition to its id, such as `traceparent: {header: "
-                "traceparent}`. The message's own headers are not copied unless named here.",
-     .bind = into([](To& to) { return &(to.*outbox)->headers; })},
-    {.path = "topics[].sink.outbox.record_max",
-     .default_text = "1MB",
-     .meaning = "A message whose record has more bytes of key, payload and headers is rejected. "
-                "Not above what the topic takes (`max.message.bytes`).",
-     .cost = "A record that passes here and is too large for its topic holds back its key until an "
-             "operator resolves it.",
-     .bind = into_size([](To& to) { return &(to.*outbox)->record_max; }),
-     .limits = {1024, 900'000'000}},
+    {"topics[].sink.outbox.topic", "", into([](To& to) { return &(to.*outbox).topic; }),
+     "The topic to which each message is published: as a row of Onceward's own table `outbox`, in "
+     "the message's transaction, which a relay in one of the group's processes sends. With an id "
+     "in the header `onceward-id`, which stays the same if the record is sent again.",
+     "A row is written and deleted for each message. Records with the same key are sent one at a "
+     "time, so a single key is as fast as the brokers' answers."},
+    {"topics[].sink.outbox.key", "<{metadata: record_key}>",
+     into([](To& to) { return &(to.*outbox).key; }),
+     "The record's key. Records with one key are sent in their order; a message without it makes "
+     "one without a key, in no order."},
+    {"topics[].sink.outbox.payload", "<{metadata: payload}>",
+     into([](To& to) { return &(to.*outbox).payload; }),
+     "What is published. Text and bytes are sent as they are, all else as JSON. A message without "
+     "it is rejected; one that removes its row (`tombstones: delete`, a delete event) becomes a "
+     "tombstone."},
+    {"topics[].sink.outbox.fields", "", into([](To& to) { return &(to.*outbox).fields; }),
+     "In place of `payload`: a JSON object with these members. What the message lacks is left out, "
+     "unless it is `required: true`."},
+    {"topics[].sink.outbox.headers", "", into([](To& to) { return &(to.*outbox).headers; }),
+     "The record's headers in addition to its id, such as `traceparent: {header: traceparent}`. "
+     "The message's own headers are not copied unless named here."},
+    {"topics[].sink.outbox.record_max", "1MB",
+     into_size([](To& to) { return &(to.*outbox).record_max; }, {1024, 900'000'000}),
+     "A message whose record has more bytes of key, payload and headers is rejected. Not above "
+     "what the topic takes (`max.message.bytes`).",
+     "A record that passes here and is too large for its topic holds back its key until an "
+     "operator resolves it."},
 };
-
-// In addition to another sink: the same options, in fewer words.
-constexpr std::array<std::array<std::string_view, 2>, 6> beside{{
-    {"topics[].also_publish.topic",
-     "In addition to the sink: the topic to which each message is published, in the same "
-     "transaction. As `sink.outbox.topic`."},
-    {"topics[].also_publish.key", "As `sink.outbox.key`."},
-    {"topics[].also_publish.payload", "As `sink.outbox.payload`."},
-    {"topics[].also_publish.fields", "As `sink.outbox.fields`."},
-    {"topics[].also_publish.headers", "As `sink.outbox.headers`."},
-    {"topics[].also_publish.record_max", "As `sink.outbox.record_max`."},
-}};
 
 void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
                   const std::string& option, const Section& at) {
@@ -88,15 +66,29 @@ void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
 }  // namespace
 
 std::vector<OptionSpec> outbox_options() {
-    std::vector<OptionSpec> all = entries<&To::outbox>;
-    all.insert(all.end(), entries<&To::also_publish>.begin(), entries<&To::also_publish>.end());
-    for (std::size_t i = 0; i < beside.size(); ++i) {
-        OptionSpec& spec = all[beside.size() + i];
-        spec.path = beside[i][0];
-        spec.meaning = beside[i][1];
-        spec.cost = {};
+    std::vector<OptionSpec> all = entries<&MessageTarget::outbox>;
+    // In addition to another sink: the same options, in fewer words.
+    for (OptionSpec spec : entries<&MessageTarget::also_publish>) {
+        const std::string name = spec.path.substr(spec.path.rfind('.') + 1);
+        spec.path = "topics[].also_publish." + name;
+        spec.meaning = "As `sink.outbox." + name + "`.";
+        if (name == "topic") {
+            spec.meaning =
+                "In addition to the sink: the topic to which each message is published, in the "
+                "same "
+                "transaction. " +
+                spec.meaning;
+        }
+        spec.cost.clear();
+        all.push_back(std::move(spec));
     }
     return all;
+}
+
+std::vector<ColumnOptions> columns_of(const TopicConfiguration& topic) {
+    if (const auto* table = std::get_if<TableSinkOptions>(&topic.sink)) return table->columns;
+    const auto* function = std::get_if<FunctionSinkOptions>(&topic.sink);
+    return function != nullptr ? function->columns : std::vector<ColumnOptions>();
 }
 
 std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic) {

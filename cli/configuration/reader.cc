@@ -1,8 +1,7 @@
-#include "cli/configuration/reader.h"
-
 #include <algorithm>
-#include <memory>
+#include <regex>
 
+#include "cli/configuration/option_table.h"
 #include "cli/configuration/values.h"
 
 namespace onceward {
@@ -38,14 +37,8 @@ void collect_places(const OptionTree& tree, const std::string& name, const std::
 
 // `http.routes[]` of `http.routes[3]`.
 std::string without_indices(const std::string& path) {
-    std::string text;
-    bool index = false;
-    for (const char c : path) {
-        if (c == ']') index = false;
-        if (!index) text += c;
-        if (c == '[') index = true;
-    }
-    return text;
+    static const std::regex index(R"(\[\d+\])");
+    return std::regex_replace(path, index, "[]");
 }
 
 // How many parts both begin with.
@@ -82,7 +75,7 @@ std::string elsewhere(const std::string& name, const std::string& path) {
 class OptionReader {
   public:
     OptionReader(Configuration& configuration, Report& report)
-        : configuration_(configuration), report_(report), to_{configuration} {}
+        : configuration_(configuration), report_(report), to_(configuration) {}
 
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
         if (node.kind != Node::Kind::mapping) {
@@ -131,21 +124,16 @@ class OptionReader {
                           "There is no value. Write one, or remove the option.");
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
-        } else if (child.list && child.name == "topics") {
+        } else if (child.name == "topics") {
             // A front door needs none.
             const bool needed = node != nullptr || parent.find("http") == nullptr;
             if (needed) read_topics(node, child, parent.mark, path);
         } else if (child.list) {
-            if (node == nullptr) return;
-            if (child.name == "routes") {
-                read_routes(*node, child, path);
-            } else {
-                read_databases(*node, child, path);
-            }
+            const auto read =
+                child.name == "routes" ? &OptionReader::read_routes : &OptionReader::read_databases;
+            if (node != nullptr) (this->*read)(*node, child, path);
         } else {
-            Node empty;
-            empty.kind = Node::Kind::mapping;
-            empty.mark = parent.mark;
+            const Node empty{.kind = Node::Kind::mapping, .mark = parent.mark};
             read_mapping(node != nullptr ? *node : empty, child, path);
         }
     }
@@ -153,49 +141,42 @@ class OptionReader {
     void read_option(const Node* node, const OptionSpec& spec, Mark parent,
                      const std::string& path) {
         if (node != nullptr) {
-            if (const auto value = read_value(spec, *node, path, report_))
-                spec.bind.set(to_, *value);
-        } else if (spec.required) {
-            const std::size_t dot = path.find_last_of('.');
-            const std::string name = path.substr(dot == std::string::npos ? 0 : dot + 1);
-            report_.error(parent, path, "`" + name + "` is missing. " + std::string(spec.meaning));
-        } else if (!spec.default_text.empty() && !spec.default_text.starts_with('<')) {
+            const auto value = read_value(spec, {*node, path, report_});
+            if (value) spec.bind.set(to_, *value);
+        } else if (spec.required()) {
+            const std::string name = path.substr(path.rfind('.') + 1);
+            report_.error(parent, path, "`" + name + "` is missing. " + spec.meaning);
+        } else if (spec.has_default()) {
             spec.bind.set(to_, default_value(spec));
         }
     }
 
-    // Reads each entry of a list, with its place in the file.
+    // Reads each entry of a list, with its place in the file. `first` is an entry's first option.
     template <class Read>
-    void read_list(const Node& node, const std::string& path, Read read) {
+    void read_list(const Node& node, const OptionTree& tree, const std::string& path,
+                   const std::string& first, Read read) {
+        const Written list{node, path, report_};
+        if (node.kind != Node::Kind::sequence) {
+            list.refuse(" is not a list of " + tree.name + ". Write `" + tree.name +
+                        ":`, and below it `- " + first + ": ...` for each.");
+            return;
+        }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
-            const std::string item_path = path + "[" + std::to_string(index) + "]";
-            report_.locate(item_path, node.items[index].mark);
-            read(node.items[index], item_path, index);
+            read(node.items[index], list.entry(index).path, index);
         }
     }
 
-    // `what` is one of them, and `first` its first option.
-    bool expect_list(const Node& node, const std::string& path, const std::string& what,
-                     const std::string& first) {
-        if (node.kind == Node::Kind::sequence) return true;
-        report_.error(node.mark, path,
-                      shown(node) + " is not a list of " + what + ". Write `" +
-                          what + ":`, and below it `- " + first + ": ...` for each.");
-        return false;
-    }
-
     void read_databases(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (!expect_list(node, path, "databases", "name")) return;
-        read_list(node, path, [&](const Node& item, const std::string& item_path, std::size_t) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t) {
             to_.database = &configuration_.databases.emplace_back();
             to_.database->mark = item.mark;
-            read_mapping(item, tree, item_path);
-        });
+            read_mapping(item, tree, at);
+        };
+        read_list(node, tree, path, "name", read);
     }
 
     void read_routes(const Node& node, const OptionTree& tree, const std::string& path) {
-        if (!expect_list(node, path, "routes", "method")) return;
-        read_list(node, path, [&](const Node& item, const std::string& at, std::size_t index) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t index) {
             RouteConfiguration& route = configuration_.http.routes.emplace_back();
             route.mark = item.mark;
             route.path = at;
@@ -210,55 +191,47 @@ class OptionReader {
             finish_topic(message, std::move(ledger), at);
             auto& routes = upstream ? configuration_.route_upstreams : configuration_.route_sinks;
             routes.emplace(index, std::move(message));
-        });
+        };
+        read_list(node, tree, path, "method", read);
     }
 
     // A message's own options, of a topic or of a route to a sink.
     LedgerOptions read_message(const Node& item, const OptionTree& tree,
                                const std::string& item_path, TopicConfiguration& message) {
-        LedgerOptions ledger;
-        TableSinkOptions table;
-        OutboxOptions outbox;
-        OutboxOptions also_publish;
-        FunctionSinkOptions function;
-        WebhookOptions webhook;
+        static_cast<MessageTarget&>(to_) = {};
         message.path = item_path;
         to_.topic = &message;
-        to_.ledger = &ledger;
-        to_.table = &table;
-        to_.outbox = &outbox;
-        to_.also_publish = &also_publish;
-        to_.function = &function;
-        to_.webhook = &webhook;
         read_mapping(item, tree, item_path);
         message.sink_mark = report_.mark_of(item_path + ".sink");
         message.reach_mark = report_.mark_of(item_path + ".ledger.reach");
         message.retention_mark = report_.mark_of(item_path + ".ledger.retention");
-        message.sink = table;
-        if (report_.given(item_path + ".sink.outbox")) message.sink = outbox;
-        if (report_.given(item_path + ".sink.function")) message.sink = function;
-        if (report_.given(item_path + ".sink.webhook")) message.sink = webhook;
-        if (report_.given(item_path + ".also_publish")) message.also_publish = also_publish;
-        return ledger;
+        message.sink = to_.table;
+        to_.function.columns = to_.table.columns;
+        if (report_.given(item_path + ".sink.outbox")) message.sink = to_.outbox;
+        if (report_.given(item_path + ".sink.function")) message.sink = to_.function;
+        if (report_.given(item_path + ".sink.webhook")) message.sink = to_.webhook;
+        if (report_.given(item_path + ".also_publish")) message.also_publish = to_.also_publish;
+        return to_.ledger;
     }
 
     void read_topics(const Node* node, const OptionTree& tree, Mark parent,
                      const std::string& path) {
-        if (node != nullptr && !expect_list(*node, path, "topics", "name")) return;
-        if (node == nullptr || node->items.empty()) {
+        const bool list = node != nullptr && node->kind == Node::Kind::sequence;
+        if (node == nullptr || (list && node->items.empty())) {
             report_.error(node == nullptr ? parent : node->mark, path,
                           "There is no topic. Write `topics:`, and below it `- name: ...` for "
                           "each.");
             return;
         }
-        read_list(*node, path, [&](const Node& item, const std::string& at, std::size_t) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t) {
             TopicConfiguration& topic = configuration_.topics.emplace_back();
             topic.mark = item.mark;
             LedgerOptions ledger = read_message(item, tree, at, topic);
             topic.stores_results = report_.given(at + ".results") || report_.given(at + ".reply");
             ledger.stores_results = topic.stores_results;
             finish_topic(topic, std::move(ledger), at);
-        });
+        };
+        read_list(*node, tree, path, "name", read);
     }
 
     // What is computed from other options, and the ledger, which topics may share.
@@ -300,6 +273,12 @@ class OptionReader {
 
 void read_configuration(const Node& root, Configuration& configuration, Report& report) {
     OptionReader(configuration, report).read_mapping(root, option_tree(), "");
+    configuration.kafka.group = configuration.group;
+    configuration.admin = parse_listen_address(configuration.admin_text);
+    if (const auto address = parse_listen_address(configuration.http.listen_text)) {
+        configuration.http.server.host = address->host;
+        configuration.http.server.port = address->port;
+    }
     configuration.kafka_mark = report.mark_of("kafka");
     configuration.postgres_mark = report.mark_of("postgres");
 }

@@ -1,5 +1,3 @@
-#include "cli/configuration/reference.h"
-
 #include "cli/configuration/option_table.h"
 #include "cli/configuration/values.h"
 
@@ -79,7 +77,7 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::choice: break;
     }
     std::string text;
-    for (const std::string_view choice : spec.choices) {
+    for (const std::string_view choice : spec.bind.choices) {
         text += (text.empty() ? "`" : ", `") + std::string(choice) + "`";
     }
     return text;
@@ -90,20 +88,10 @@ std::string limits(const OptionSpec& spec) {
         spec.bind.type == OptionType::integer || spec.bind.type == OptionType::number ||
         spec.bind.type == OptionType::duration || spec.bind.type == OptionType::size;
     if (!counted) return {};
-    std::string text = ", " + limit_text(spec, spec.limits.minimum);
-    return text + (spec.limits.maximum == INT64_MAX
+    std::string text = ", " + limit_text(spec, spec.bind.limits.minimum);
+    return text + (spec.bind.limits.maximum == INT64_MAX
                        ? " or more"
-                       : " to " + limit_text(spec, spec.limits.maximum));
-}
-
-std::string section_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));
-}
-
-std::string name_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    return std::string(path.substr(dot == std::string_view::npos ? 0 : dot + 1));
+                       : " to " + limit_text(spec, spec.bind.limits.maximum));
 }
 
 }  // namespace
@@ -112,19 +100,21 @@ std::string configuration_reference() {
     std::string page = std::string(opening) + "\n";
     std::string section = "none yet";
     for (const OptionSpec& spec : option_table()) {
-        if (section_of(spec.path) != section) {
-            section = section_of(spec.path);
+        const std::size_t dot = spec.path.rfind('.');
+        const std::string its_section = dot == std::string::npos ? "" : spec.path.substr(0, dot);
+        if (its_section != section) {
+            section = its_section;
             page +=
                 "## " + (section.empty() ? std::string("Top level") : "`" + section + "`") + "\n\n";
         }
-        page += "**`" + name_of(spec.path) + "`** (" + type_text(spec) + limits(spec);
-        if (spec.required) {
+        page += "**`" + spec.path.substr(dot + 1) + "`** (" + type_text(spec) + limits(spec);
+        if (spec.required()) {
             page += "; required";
         } else if (!spec.default_text.empty()) {
-            page += "; default `" + std::string(spec.default_text) + "`";
+            page += "; default `" + spec.default_text + "`";
         }
-        page += "): " + std::string(spec.meaning);
-        if (!spec.cost.empty()) page += " *Cost:* " + std::string(spec.cost);
+        page += "): " + spec.meaning;
+        if (!spec.cost.empty()) page += " *Cost:* " + spec.cost;
         page += "\n\n";
     }
     return page + sources_section;

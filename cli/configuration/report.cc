@@ -1,7 +1,7 @@
 #include "cli/configuration/report.h"
 
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <utility>
 
 namespace onceward {
 
@@ -16,22 +16,16 @@ Mark Report::mark_of(std::string path) const {
 
 std::vector<Finding> Report::sorted() const {
     std::vector<Finding> findings = findings_;
-    std::stable_sort(findings.begin(), findings.end(),
-                     [](const Finding& left, const Finding& right) {
-                         return std::tie(left.mark.line, left.mark.column) <
-                                std::tie(right.mark.line, right.mark.column);
-                     });
+    std::ranges::stable_sort(findings, {}, [](const Finding& finding) {
+        return std::pair(finding.mark.line, finding.mark.column);
+    });
     return findings;
 }
 
 namespace {
 
 const char* severity_text(Finding::Severity severity) {
-    switch (severity) {
-        case Finding::Severity::error: return "error";
-        case Finding::Severity::warning: return "warning";
-    }
-    return "";
+    return severity == Finding::Severity::error ? "error" : "warning";
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ class Report {
     // Returns nullopt, which is what a reader returns then.
     std::nullopt_t error(Mark mark, const std::string& path, std::string message) {
         failed_.insert(path);
-        add(Finding::Severity::error, mark, path, std::move(message));
+        findings_.push_back({Finding::Severity::error, mark, path, std::move(message)});
         return std::nullopt;
     }
     void warning(Mark mark, const std::string& path, std::string message) {
-        add(Finding::Severity::warning, mark, path, std::move(message));
+        findings_.push_back({Finding::Severity::warning, mark, path, std::move(message)});
     }
     // At the option's place, or at the nearest part of the file around it that is there. Silent
     // where the option itself has an error already: it holds no value that could be judged.
@@ -48,9 +48,6 @@ class Report {
     std::vector<Finding> sorted() const;
 
   private:
-    void add(Finding::Severity severity, Mark mark, const std::string& path, std::string message) {
-        findings_.push_back({severity, mark, path, std::move(message)});
-    }
     std::vector<Finding> findings_;
     std::set<std::string> failed_;
     std::set<std::string> unknown_;

@@ -1,8 +1,9 @@
-#include "cli/configuration/substitute.h"
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+
+#include "cli/configuration/checks.h"
+#include "cli/configuration/yaml_tree.h"
 
 namespace onceward {
 namespace {
@@ -11,43 +12,37 @@ constexpr std::size_t largest_file = 1 << 20;
 
 // One ${...}: its text, or why there is none.
 struct Expansion {
-    std::string text;
-    std::string problem;
+    std::string text{};
+    std::string problem{};
     bool environment = true;  // whether the problem is the environment's, not the file's
 };
 
 bool valid_name(const std::string& name) {
-    const auto letter = [](char character) {
-        return std::isalpha(static_cast<unsigned char>(character)) != 0 || character == '_';
-    };
-    if (name.empty() || !letter(name.front())) return false;
-    return std::all_of(name.begin(), name.end(), [&](char character) {
-        return letter(character) || std::isdigit(static_cast<unsigned char>(character)) != 0;
-    });
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) return false;
+    return has_only(name, "_");
 }
 
 Expansion from_file(const std::string& name, const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / name;
+    const std::string the_file = "The file of `${file:" + name + "}` ";
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
-        return {
-            {}, "The file of `${file:" + name + "}` does not exist: " + path.string() + ".", true};
+        return {.problem = the_file + "does not exist: " + path.string() + "."};
     }
     std::ifstream stream(path, std::ios::binary);
     std::string text(largest_file + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (stream.bad() || (!stream.is_open())) {
-        return {
-            {}, "The file of `${file:" + name + "}` cannot be read: " + path.string() + ".", true};
+        return {.problem = the_file + "cannot be read: " + path.string() + "."};
     }
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest_file) {
-        return {{}, "The file of `${file:" + name + "}` is larger than 1 MiB.", false};
+        return {.problem = the_file + "is larger than 1 MiB.", .environment = false};
     }
     // An editor's last newline is not part of a password.
     if (text.ends_with('\n')) text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
-    return {text, {}, true};
+    return {.text = text};
 }
 
 Expansion expand(const std::string& inside, const std::filesystem::path& folder,
@@ -58,11 +53,10 @@ Expansion expand(const std::string& inside, const std::filesystem::path& folder,
     const std::string rest = colon == std::string::npos ? "" : inside.substr(colon + 1);
     if (!valid_name(name) ||
         (colon != std::string::npos && !rest.starts_with('-') && !rest.starts_with('?'))) {
-        return {{},
-                "`${" + inside +
-                    "}` is not understood. Write ${NAME}, ${NAME:-default}, ${NAME:?message} or "
-                    "${file:path}; a `$` itself is `$$`.",
-                false};
+        return {.problem = "`${" + inside +
+                           "}` is not understood. Write ${NAME}, ${NAME:-default}, "
+                           "${NAME:?message} or ${file:path}; a `$` itself is `$$`.",
+                .environment = false};
     }
     const std::optional<std::string> value =
         options.environment ? options.environment(name) : [&]() -> std::optional<std::string> {
@@ -70,15 +64,13 @@ Expansion expand(const std::string& inside, const std::filesystem::path& folder,
         return found == nullptr ? std::nullopt : std::optional<std::string>(found);
     }();
     // As in a shell, the forms with a colon take an empty variable for an unset one.
-    if (value && (!value->empty() || rest.empty())) return {*value, {}, true};
-    if (rest.starts_with('-')) return {rest.substr(1), {}, true};
+    if (value && (!value->empty() || rest.empty())) return {.text = *value};
+    if (rest.starts_with('-')) return {.text = rest.substr(1)};
     if (rest.starts_with('?')) {
-        return {{}, "The variable " + name + " is not set: " + rest.substr(1), true};
+        return {.problem = "The variable " + name + " is not set: " + rest.substr(1)};
     }
-    return {{},
-            "The variable " + name + " is not set. Set it, or give a default: ${" + name +
-                ":-default}.",
-            true};
+    return {.problem = "The variable " + name + " is not set. Set it, or give a default: ${" +
+                       name + ":-default}."};
 }
 
 void substitute_scalar(Node& node, const std::filesystem::path& folder, const LoadOptions& options,

@@ -8,13 +8,15 @@
 
 namespace onceward {
 
+bool has_only(std::string_view text, std::string_view marks) {
+    return std::ranges::all_of(text, [&](unsigned char letter) {
+        return std::isalnum(letter) != 0 || marks.find(static_cast<char>(letter)) != marks.npos;
+    });
+}
+
 bool check_topic_name(const std::string& name, const std::string& option, const Section& at,
                       const std::string& advice) {
-    const bool good =
-        name.size() <= 249 && std::ranges::all_of(name, [](unsigned char letter) {
-            return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-';
-        });
-    if (good) return true;
+    if (name.size() <= 249 && has_only(name, "._-")) return true;
     at.error(option,
              "This is not a topic's name (letters, digits, `.`, `_`, `-`, 249 at most)." + advice);
     return false;
@@ -223,12 +225,11 @@ void check_message(const TopicConfiguration& message, const LedgerOptions& ledge
     check_outboxes(message, at);
     if (const auto* function = std::get_if<FunctionSinkOptions>(&message.sink)) {
         check_function_sink(message, *function, at);
-        check_field_paths(function->columns, message.format.format, "sink.columns", at);
     }
     if (const auto* table = std::get_if<TableSinkOptions>(&message.sink)) {
         check_table_sink(message, *table, at);
-        check_field_paths(table->columns, message.format.format, "sink.columns", at);
     }
+    check_field_paths(columns_of(message), message.format.format, "sink.columns", at);
 }
 
 }  // namespace onceward

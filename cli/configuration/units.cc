@@ -4,8 +4,10 @@
 #include <charconv>
 #include <limits>
 #include <regex>
+#include <span>
 #include <utility>
 
+#include "dedup/base/text.h"
 #include "sinks/columns/iso_time.h"
 
 namespace onceward {
@@ -34,8 +36,7 @@ std::pair<std::optional<std::int64_t>, std::string> split_number(const std::stri
     return {number, rest};
 }
 
-template <std::size_t count>
-std::optional<std::int64_t> parse_with(const std::string& text, const Unit (&units)[count]) {
+std::optional<std::int64_t> parse_with(const std::string& text, std::span<const Unit> units) {
     const auto [number, rest] = split_number(text);
     if (!number) return std::nullopt;
     for (const Unit& unit : units) {
@@ -46,14 +47,13 @@ std::optional<std::int64_t> parse_with(const std::string& text, const Unit (&uni
     return std::nullopt;
 }
 
-template <std::size_t count>
-std::string text_with(std::int64_t amount, const Unit (&units)[count]) {
+std::string text_with(std::int64_t amount, std::span<const Unit> units) {
     for (const Unit& unit : units) {
         if (amount != 0 && amount % unit.factor == 0) {
             return std::to_string(amount / unit.factor) + unit.name;
         }
     }
-    return std::to_string(amount) + units[count - 1].name;
+    return std::to_string(amount) + units.back().name;
 }
 
 }  // namespace
@@ -142,6 +142,25 @@ std::string size_advice(const std::string& text) {
         }
     }
     return "Write a whole number and a unit (B, KB, KiB, MB, MiB, GB, GiB), such as `8MiB`.";
+}
+
+std::optional<ListenAddress> parse_listen_address(const std::string& text) {
+    const auto colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0) return std::nullopt;
+    const auto port = number_of<std::uint16_t>(std::string_view(text).substr(colon + 1));
+    ListenAddress address{text.substr(0, colon), port.value_or(0)};
+    const bool bracketed = address.host.front() == '[' && address.host.back() == ']';
+    if (bracketed) address.host = address.host.substr(1, address.host.size() - 2);
+    // An IPv6 address without brackets: its last part would pass for the port.
+    if (!bracketed && address.host.find(':') != std::string::npos) return std::nullopt;
+    if (!port || address.host.empty()) return std::nullopt;
+    return address;
+}
+
+std::string to_text(const ListenAddress& address) {
+    const bool version_6 = address.host.find(':') != std::string::npos;
+    return (version_6 ? "[" + address.host + "]" : address.host) + ":" +
+           std::to_string(address.port);
 }
 
 }  // namespace onceward

@@ -1,5 +1,5 @@
 #pragma once
-// Texts with units, as a configuration writes them, and the other way round. Pure.
+// Texts with units and addresses, as a configuration writes them, and the other way round. Pure.
 
 #include <chrono>
 #include <cstdint>
@@ -29,5 +29,16 @@ std::string hours_text(const DailyHours& hours);
 // What to write instead of a text that has no unit or one that is not known.
 std::string duration_advice(const std::string& text);
 std::string size_advice(const std::string& text);
+
+// Where the process listens for its operator.
+struct ListenAddress {
+    std::string host;
+    std::uint16_t port = 0;  // 0: the system chooses one
+};
+
+// `host:port`, `[::1]:port`; none for anything else.
+std::optional<ListenAddress> parse_listen_address(const std::string& text);
+// The other way round.
+std::string to_text(const ListenAddress& address);
 
 }  // namespace onceward

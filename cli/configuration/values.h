@@ -1,5 +1,6 @@
 #pragma once
-// From a node of the file to an option's value, by the option's type.
+// From a file's tree to a Configuration, and from a node of it to an option's value, by the
+// option's type. Used by one thread.
 
 #include <optional>
 #include <string>
@@ -10,10 +11,37 @@
 
 namespace onceward {
 
-// Returns nullopt if the node does not fit; the report then says why and what to write. `path` is
-// the option's place, such as `topics[0].start`.
-std::optional<OptionValue> read_value(const OptionSpec& spec, const Node& node,
-                                      const std::string& path, Report& report);
+// Reads `root` into `configuration`; defaults are bound where the file is silent. Everything that
+// does not fit is in the report.
+void read_configuration(const Node& root, Configuration& configuration, Report& report);
+
+// What the node contains, for messages: "a list", "`5`", ...; never the text of a variable's value.
+std::string shown(const Node& node);
+
+// What is written at an option's place, such as `topics[0].start`, and the report of its faults.
+// It borrows node and report.
+struct Written {
+    const Node& node;
+    std::string path;
+    Report& report;
+
+    // An error; nullopt is what a reader returns then.
+    std::nullopt_t error(const std::string& message) const {
+        return report.error(node.mark, path, message);
+    }
+    // The same, beginning with what is written.
+    std::nullopt_t refuse(const std::string& fault) const { return error(shown(node) + fault); }
+    // Whether it is a scalar whose value is known; else reports what is wrong. `wanted` says what
+    // to write.
+    bool scalar(const std::string& wanted) const;
+    // Another part of the same option.
+    Written part(const Node& other) const { return {other, path, report}; }
+    // A part with a place of its own, by its key or its number; the report learns the place.
+    Written entry(std::size_t index) const;
+};
+
+// Returns nullopt if it does not fit; the report then says why and what to write.
+std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at);
 
 // The value of a default's text. REQUIRES: it fits the type.
 OptionValue default_value(const OptionSpec& spec);
@@ -22,26 +50,15 @@ OptionValue default_value(const OptionSpec& spec);
 std::string limit_text(const OptionSpec& spec, std::int64_t limit);
 
 // The parts of read_value() for sources (sources.cc).
-std::optional<FieldSource> read_source(const Node& node, const std::string& path, Report& report);
-std::optional<std::vector<ColumnOptions>> read_columns(const Node& node, const std::string& path,
-                                                       Report& report);
-std::optional<std::vector<KeySource>> read_key_sources(const Node& node, const std::string& path,
-                                                       Report& report);
-
-std::optional<FingerprintOptions> read_fingerprint(const Node& node, const std::string& path,
-                                                   Report& report);
-std::optional<std::vector<std::string>> read_texts(const Node& node, const std::string& path,
-                                                   Report& report);
+std::optional<FieldSource> read_source(const Written& at);
+std::optional<std::vector<ColumnOptions>> read_columns(const Written& at);
+std::optional<std::vector<KeySource>> read_key_sources(const Written& at);
+std::optional<FingerprintOptions> read_fingerprint(const Written& at);
+std::optional<std::vector<std::string>> read_texts(const Written& at);
 
 // The end of a sentence about an unknown name: `; did you mean ...?`, or a full stop.
 std::string guess(const std::string& name, const std::vector<std::string>& known);
 // `a`, `b` or `c`.
 std::string one_of(const std::vector<std::string>& names);
-// What the node contains, for messages: "a list", "`5`", ...; never the text of a variable's value.
-std::string shown(const Node& node);
-// Whether the node is a scalar whose value is known; else reports what is wrong. `wanted` says what
-// to write.
-bool expect_scalar(const Node& node, const std::string& path, const std::string& wanted,
-                   Report& report);
 
 }  // namespace onceward

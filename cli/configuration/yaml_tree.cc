@@ -12,8 +12,6 @@ namespace {
 
 Mark mark_from(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-std::string place(Mark mark) { return "line " + std::to_string(mark.line); }
-
 class TreeBuilder : public YAML::EventHandler {
   public:
     explicit TreeBuilder(Report& report) : report_(report) {}
@@ -22,30 +20,23 @@ class TreeBuilder : public YAML::EventHandler {
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         refuse_extras(mark, {}, anchor);
-        Node node;
-        node.mark = mark_from(mark);
-        take(std::move(node));
+        take({.mark = mark_from(mark)});
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
         report_.error(
             mark_from(mark), "",
             "Aliases (`*name`) are not allowed: each value is written where it is used. Write the "
             "value out here.");
-        Node node;
-        node.mark = mark_from(mark);
-        node.kind = Node::Kind::scalar;
-        node.resolved = false;
-        take(std::move(node));
+        take({.kind = Node::Kind::scalar, .mark = mark_from(mark), .resolved = false});
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         refuse_extras(mark, tag, anchor);
-        Node node;
-        node.kind = Node::Kind::scalar;
-        node.mark = mark_from(mark);
-        node.text = node.written = value;
-        node.quoted = tag == "!";
-        take(std::move(node));
+        take({.kind = Node::Kind::scalar,
+              .mark = mark_from(mark),
+              .text = value,
+              .written = value,
+              .quoted = tag == "!"});
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
@@ -81,10 +72,7 @@ class TreeBuilder : public YAML::EventHandler {
     void start(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
                YAML::anchor_t anchor) {
         refuse_extras(mark, tag, anchor);
-        Open open;
-        open.node.kind = kind;
-        open.node.mark = mark_from(mark);
-        open_.push_back(std::move(open));
+        open_.push_back({.node = {.kind = kind, .mark = mark_from(mark)}});
     }
     void finish() {
         Node node = std::move(open_.back().node);
@@ -115,8 +103,8 @@ class TreeBuilder : public YAML::EventHandler {
         for (const Node::Key& key : open.node.keys) {
             if (key.name != node.text) continue;
             report_.error(node.mark, "",
-                          "`" + node.text + "` is given twice, first in " + place(key.mark) +
-                              ". Keep one of them.");
+                          "`" + node.text + "` is given twice, first in line " +
+                              std::to_string(key.mark.line) + ". Keep one of them.");
             open.duplicate = true;
             return;
         }
@@ -155,10 +143,9 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
                          "configuration is one document.");
         }
     } catch (const YAML::Exception& exception) {
-        report.error(
-            mark_from(exception.mark), "",
-            "This is not valid YAML (" + exception.msg +
-                "). Check this line and the one before it: indentation, quotes, colons.");
+        report.error(mark_from(exception.mark), "",
+                     "This is not valid YAML (" + exception.msg +
+                         "). Check this line and the one before it: indentation, quotes, colons.");
         return std::nullopt;
     }
     return builder.root();

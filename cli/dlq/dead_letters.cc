@@ -3,10 +3,10 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -89,10 +89,7 @@ int redrives_of(const std::vector<StoredHeader>& headers) {
     int count = 0;
     for (const StoredHeader& header : headers) {
         if (header.name != redriven_header || !header.value) continue;
-        int number = 0;
-        const char* end = header.value->data() + header.value->size();
-        const auto [stopped, error] = std::from_chars(header.value->data(), end, number);
-        if (error == std::errc() && stopped == end) count = std::max(count, number);
+        count = std::max(count, number_of<int>(*header.value).value_or(0));
     }
     return count;
 }

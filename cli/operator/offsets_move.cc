@@ -1,12 +1,12 @@
 #include "cli/operator/offsets_move.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
 #include "consumer/kafka/kafka_error.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
 
@@ -96,10 +96,8 @@ FencePosition parse_position(const std::string& text, const std::string& option)
             text == "latest" ? FencePosition::Kind::latest : FencePosition::Kind::earliest;
         return position;
     }
-    std::int64_t offset = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset);
-    if (error == std::errc() && end == text.data() + text.size() && offset >= 0) {
-        position.offset = Offset{offset};
+    if (const auto offset = number_of<std::int64_t>(text); offset && *offset >= 0) {
+        position.offset = Offset{*offset};
         return position;
     }
     const auto time = parse_timestamp(text);

@@ -7,10 +7,8 @@
 #include <thread>
 
 #include "cli/composition/gateway_options.h"
-#include "cli/composition/key_set_fetch.h"
-#include "cli/composition/sink_routes.h"
+#include "cli/composition/keyed_routes.h"
 #include "cli/composition/topic_routes.h"
-#include "cli/composition/upstream_routes.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
@@ -53,15 +51,12 @@ struct GatewayRun::State {
               [this](int status) { door.refused_by_server(status); }),
           topics(std::make_unique<TopicRoutes>(TopicRoutesOptions{.kafka = configuration.kafka})),
           keys(key_sets(configuration.http)),
-          sinks(configuration.route_sinks.empty()
+          keyed(configuration.route_sinks.empty() && configuration.route_upstreams.empty()
                     ? nullptr
-                    : std::make_unique<SinkRoutes>(configuration, *upkeep, observer)),
-          upstreams(configuration.route_upstreams.empty()
-                        ? nullptr
-                        : std::make_unique<UpstreamRoutes>(configuration, *upkeep, observer)),
+                    : std::make_unique<KeyedRoutes>(configuration, *upkeep, observer)),
           door(options, {.topics = topics.get(),
-                         .sinks = sinks.get(),
-                         .upstreams = upstreams.get(),
+                         .sinks = keyed.get(),
+                         .upstreams = keyed.get(),
                          .keys = keys.get()}) {
         server.start();
     }
@@ -70,8 +65,7 @@ struct GatewayRun::State {
     ~State() {
         server.stop(std::chrono::milliseconds(0));
         keys.reset();
-        upstreams.reset();
-        sinks.reset();
+        keyed.reset();
         topics.reset();
     }
 
@@ -81,8 +75,7 @@ struct GatewayRun::State {
     HttpServer server;
     std::unique_ptr<TopicRoutes> topics;
     std::unique_ptr<KeySetCache> keys;
-    std::unique_ptr<SinkRoutes> sinks;
-    std::unique_ptr<UpstreamRoutes> upstreams;
+    std::unique_ptr<KeyedRoutes> keyed;
     FrontDoor door;
 };
 
@@ -106,12 +99,10 @@ void GatewayRun::complete(ProcessStatus& status) const {
     status.routes = state_->door.traffic();
     status.server = state_->server.counts();
     if (state_->own) state_->own->complete(status);
-    if (state_->sinks || state_->upstreams) {
-        // The guard's session asks of the server what the routes' sessions ask.
-        status.front_door.emplace(state_->upkeep->guard().failure().value_or(""));
-    }
-    if (state_->sinks) state_->sinks->complete(status);
-    if (state_->upstreams) state_->upstreams->complete(status);
+    if (!state_->keyed) return;
+    // The guard's session asks of the server what the routes' sessions ask.
+    status.front_door.emplace(state_->upkeep->guard().failure().value_or(""));
+    state_->keyed->complete(status);
 }
 
 std::jthread leave_in_time(const Configuration& configuration, int code) {

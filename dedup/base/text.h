@@ -1,7 +1,9 @@
 #pragma once
 // Small functions on text that several folders need. Pure; thread-safe.
 
+#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,15 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 std::string hex(std::string_view bytes);
 // The value of a hexadecimal digit; -1 for any other character.
 int hex_value(char digit);
+
+// The whole text as a number; nullopt for anything else, also for what does not fit.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
 
 // Whether it is 36 characters as RFC 9562 writes a UUID, in either case.
 bool is_uuid(std::string_view text);

@@ -1,6 +1,6 @@
 #include "tests/integration/gateway/draft_target.h"
 
-#include "cli/composition/upstream_routes.h"
+#include "cli/composition/keyed_routes.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {

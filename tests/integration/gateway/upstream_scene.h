@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/composition/upstream_routes.h"
+#include "cli/composition/keyed_routes.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/postgres/transaction.h"
 #include "gateway/requests/keyed_request.h"

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "cli/composition/key_set_fetch.h"
+#include "cli/composition/gateway_options.h"
 #include "cli/configuration/load.h"
 #include "cli/process/serve_routes.h"
 #include "gateway/checks/signature.h"

@@ -1,9 +1,9 @@
 // What `check --sample` makes of records and of the claims that are known of their keys.
 
-#include "cli/check/sample_verdicts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cli/check/sample.h"
 
 namespace onceward {
 namespace {

@@ -1,7 +1,7 @@
-#include "cli/check/topic_retention.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cli/check/connect.h"
 
 namespace onceward {
 namespace {

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "cli/configuration/load.h"
-#include "cli/configuration/setup_check.h"
 #include "tests/unit/cli/configuration/silent_server.h"
 
 namespace onceward {

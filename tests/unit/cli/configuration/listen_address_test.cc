@@ -1,6 +1,6 @@
-#include "cli/configuration/listen_address.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/configuration/units.h"
 
 namespace onceward {
 namespace {

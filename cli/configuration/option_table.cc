@@ -1,6 +1,6 @@
-#include "cli/configuration/option_tree.h"
-
 #include "cli/configuration/option_table.h"
+
+#include <algorithm>
 
 namespace onceward {
 namespace {
@@ -16,11 +16,22 @@ OptionTree& child_of(OptionTree& parent, std::string name) {
 
 }  // namespace
 
+const std::vector<OptionSpec>& option_table() {
+    static const std::vector<OptionSpec> table = [] {
+        std::vector<OptionSpec> all;
+        for (const auto& part :
+             {process_options, topic_options, key_and_ledger_options, sink_options,
+              outbox_options(), webhook_options, result_options, http_options()}) {
+            all.insert(all.end(), part.begin(), part.end());
+        }
+        return all;
+    }();
+    return table;
+}
+
 const OptionTree* OptionTree::find(const std::string& child) const {
-    for (const OptionTree& candidate : children) {
-        if (candidate.name == child) return &candidate;
-    }
-    return nullptr;
+    const auto found = std::ranges::find(children, child, &OptionTree::name);
+    return found == children.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> OptionTree::names() const {

@@ -1,7 +1,6 @@
-#include "cli/composition/upstream_routes.h"
-
 #include <algorithm>
 
+#include "cli/composition/keyed_routes.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/rules.h"
@@ -64,56 +63,11 @@ class WebUpstream final : public UpstreamClient {
     HttpClient client_;
 };
 
-UpstreamRequestOptions requests_of(const Configuration& configuration, std::size_t place,
-                                   const TopicConfiguration& message) {
-    const RouteConfiguration& route = configuration.http.routes[place];
-    UpstreamRequestOptions options;
-    options.postgres = configuration.postgres;
-    options.ledger = configuration.ledgers.at(message.ledger);
-    options.ledger.stores_results = true;
-    options.service = configuration.group;
-    options.name = message.name;
-    options.limits = message.answers.limits;
-    options.key_header = route.options.key.header;
-    options.upstream = route.upstream;
-    options.wait = route.options.wait;
-    options.client = [upstream = route.upstream, bytes = message.answers.limits.max_bytes] {
-        return make_upstream_client(upstream, bytes);
-    };
-    return options;
-}
-
 }  // namespace
 
 std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstream,
                                                      std::size_t answer_bytes) {
     return std::make_unique<WebUpstream>(upstream, answer_bytes);
-}
-
-UpstreamRoutes::UpstreamRoutes(const Configuration& configuration, ServerUpkeep& upkeep,
-                               StepObserver* observer) {
-    for (const auto& [place, message] : configuration.route_upstreams) {
-        UpstreamRequestOptions options = requests_of(configuration, place, message);
-        options.guard = &upkeep.guard();
-        options.observer = observer;
-        routes_.emplace(place, std::make_unique<UpstreamRequests>(std::move(options)));
-    }
-}
-
-void UpstreamRoutes::submit(std::vector<KeyedRequest> requests, Then then) {
-    const std::size_t route = requests.front().route;
-    routes_.at(route)->submit(std::move(requests), std::move(then));
-}
-
-void UpstreamRoutes::complete(ProcessStatus& status) const {
-    for (const auto& [place, route] : routes_) {
-        status.upstream_calls[route->name()] = route->calls_under_way();
-    }
-}
-
-void UpstreamRoutes::look(std::size_t route, const Digest& key,
-                          std::function<void(StatusOutcome)> then) {
-    routes_.at(route)->look(route, key, std::move(then));
 }
 
 }  // namespace onceward
