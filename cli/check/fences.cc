@@ -37,8 +37,8 @@ void check_fence(BrokerView& log, const TopicConfiguration& topic, Partition par
 // Returns the number of fences that it checked.
 int check_topic(Connection& connection, BrokerView& log, const Configuration& configuration,
                 const TopicConfiguration& topic, ConnectResult& result) {
-    const QueryResult fences = connection.query(
-        sql::offsets_list, Parameters{}.text(configuration.group).text(topic.name).null());
+    const QueryResult fences =
+        connection.query(sql::offsets_list, {configuration.group, topic.name, std::nullopt});
     if (fences.rows() == 0) return 0;
     const std::string id = log.topic_id(topic.name);
     int looked = 0;

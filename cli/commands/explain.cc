@@ -30,7 +30,7 @@ bool any_of(const nlohmann::json& list, Question question) {
 // looked for. What was sent is no longer there.
 nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
     std::set<std::string> topics;
-    const QueryResult waiting = connection.query(sql::outbox_topics, Parameters{}.null());
+    const QueryResult waiting = connection.query(sql::outbox_topics, {std::nullopt});
     for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
     std::vector<std::optional<std::string_view>> names;
     std::vector<Digest> ids;
@@ -83,9 +83,8 @@ nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& d
                             const std::optional<std::string>& only) {
     const std::vector<std::optional<std::string_view>> names(topics.begin(), topics.end());
     nlohmann::json list = rows_json(
-        connection.query(
-            sql::explain_dead_letters,
-            Parameters{}.digests(digests).bytes(key_text).texts(names).optional_text(only)),
+        connection.query(sql::explain_dead_letters,
+                         Parameters{digests}.bytes(key_text).texts(names).optional_text(only)),
         {"", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
          "reason", "fingerprint?", "first_fingerprint?", "first_places?", "number", "attempts",
          "state"});
@@ -100,10 +99,10 @@ nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& d
 // this role may not read them.
 nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
                               const std::optional<std::string>& only) try {
-    nlohmann::json list = rows_json(
-        connection.query(sql::explain_discarded_dead_letters, Parameters{digests, only}),
-        {"number", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
-         "reason", "discarded_by", "discarded_at"});
+    nlohmann::json list =
+        rows_json(connection.query(sql::explain_discarded_dead_letters, Parameters{digests, only}),
+                  {"number", "created_at", "group", "topic", "partition", "offset", "error_class",
+                   "sqlstate", "reason", "discarded_by", "discarded_at"});
     for (nlohmann::json& letter : list) letter["state"] = "discarded";
     return list;
 } catch (const PostgresError& error) {
@@ -214,9 +213,9 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
     std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
                                                          search.topics.end());
     sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const QueryResult rows = connection.query(
-        sql::explain_ledgers,
-        Parameters{sources, of_operation_alone(question), unless_empty(group)});
+    const QueryResult rows =
+        connection.query(sql::explain_ledgers,
+                         Parameters{sources, of_operation_alone(question), unless_empty(group)});
     nlohmann::json ledgers = rows_json(rows, {"ledger"});
     for (nlohmann::json& ledger : ledgers) {
         ledger["claims_since"] = begun.value(json_text(ledger["ledger"]), "");
@@ -256,9 +255,8 @@ nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& option
             {"results", find_results(connection, digests, options.result)},
             {"leases", leases},
             {"outbox", find_published(connection, digests)},
-            {"evictions",
-             rows_json(connection.query(sql::explain_evictions, Parameters{}.digests(digests)),
-                       {"digest", "evicted_at", "ledger", "evicted_by", "reason"})},
+            {"evictions", rows_json(connection.query(sql::explain_evictions, {digests}),
+                                    {"digest", "evicted_at", "ledger", "evicted_by", "reason"})},
             {"dead_letters", find_letters(connection, digests, question.key, search.topics, only)},
             {"discarded_dead_letters", find_discarded(connection, digests, only)},
             {"without_tenant", search.without_tenant},

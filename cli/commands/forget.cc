@@ -38,8 +38,8 @@ auto unlocked(const std::string& what, Work work) {
 int forget_in_all(Connection& connection, const ForgetOptions& options,
                   const std::vector<Digest>& digests) {
     int evicted = 0;
-    const QueryResult ledgers = connection.query(
-        sql::evict_ledgers, Parameters{}.optional_text(unless_empty(options.ledger)));
+    const QueryResult ledgers =
+        connection.query(sql::evict_ledgers, {unless_empty(options.ledger)});
     for (int row = 0; row < ledgers.rows(); ++row) {
         const int ledger = static_cast<int>(ledgers.integer(row, 0));
         evicted += unlocked("ledger " + std::string(ledgers.text(row, 1)) + " was", [&] {
@@ -66,7 +66,7 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
     if (!has_group) group = group_of(setup, group);
     return connection.query(sql::erase_ledgers,
                             Parameters{unless_empty(options.ledger), unless_empty(group),
-                                           unless_empty(named_source(question))});
+                                       unless_empty(named_source(question))});
 }
 
 // The tenant's results in each of these that stores results: how many, or how many were erased.
@@ -79,7 +79,7 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
         const auto ledger = static_cast<int>(ledgers.integer(row, 0));
         const std::string name(ledgers.text(row, 1));
         const QueryResult counted =
-            connection.query(sql::results_count, Parameters{}.integer(ledger).bytes(tenant));
+            connection.query(sql::results_count, Parameters{ledger}.bytes(tenant));
         if (counted.is_null(0, 0)) continue;
         const std::int64_t results =
             options.yes ? unlocked("the results of ledger " + name + " were",

@@ -56,10 +56,9 @@ class QueriedKeys final : public KeyList {
         const auto most = static_cast<std::int64_t>(limit);
         const Connection::Names names{{"query", query_}};
         const QueryResult rows =
-            position.empty()
-                ? connection_.query(sql::import_first_keys, Parameters{}.integer(most), names)
-                : connection_.query(sql::import_next_keys, Parameters{most, position.substr(1)},
-                                    names);
+            position.empty() ? connection_.query(sql::import_first_keys, {most}, names)
+                             : connection_.query(sql::import_next_keys,
+                                                 Parameters{most, position.substr(1)}, names);
         KeyPage page;
         page.position = position;
         for (int row = 0; row < rows.rows(); ++row) page.keys.emplace_back(rows.text(row, 0));

@@ -19,9 +19,8 @@ nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
     Connection connection = reading_session(setup);
     std::map<std::string, nlohmann::json> topics;
     if (!group.empty()) topics.emplace(group, nlohmann::json::array());
-    for (auto& topic : rows_json(
-             connection.query(sql::outbox_topics, Parameters{}.optional_text(unless_empty(group))),
-             {"group", "topic", "waiting", "oldest_at", "oldest_seconds"})) {
+    for (auto& topic : rows_json(connection.query(sql::outbox_topics, {unless_empty(group)}),
+                                 {"group", "topic", "waiting", "oldest_at", "oldest_seconds"})) {
         topic["or_more"] = topic["waiting"] == most_counted;
         nlohmann::json& list = topics[topic["group"]];
         list.push_back(std::move(topic));
@@ -29,9 +28,8 @@ nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
     nlohmann::json groups = nlohmann::json::array();
     for (auto& [name, list] : topics) {
         for (auto& topic : list) topic.erase("group");
-        const nlohmann::json relays =
-            rows_json(connection.query(sql::outbox_relay, Parameters{}.text(name)),
-                      {"pid", "application", "role", "since"});
+        const nlohmann::json relays = rows_json(connection.query(sql::outbox_relay, {name}),
+                                                {"pid", "application", "role", "since"});
         groups.push_back({{"group", name},
                           {"relay", relays.empty() ? nlohmann::json(nullptr) : relays.front()},
                           {"topics", std::move(list)}});

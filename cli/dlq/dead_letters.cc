@@ -42,7 +42,7 @@ std::string from_base64(const std::string& text) {
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
     const Parameters wanted =
         Parameters{filter.group, unless_empty(filter.topic), views(filter.classes),
-                       count_of(filter.since), count_of(filter.until)}
+                   count_of(filter.since), count_of(filter.until)}
             .optional_bytes(unless_empty(filter.key))
             .integers(filter.numbers)
             .texts(views(filter.states))
@@ -96,8 +96,7 @@ int redrives_of(const std::vector<StoredHeader>& headers) {
 
 std::vector<DeadLetterRecord> read_records(Connection& connection,
                                            const std::vector<std::int64_t>& numbers) {
-    const QueryResult rows =
-        connection.prepared(sql::dlq_records, Parameters{}.integers(numbers), {}, true);
+    const QueryResult rows = connection.prepared(sql::dlq_records, {numbers}, {}, true);
     std::vector<DeadLetterRecord> records;
     for (int row = 0; row < rows.rows(); ++row) {
         records.push_back({rows.binary_integer(row, 0),

@@ -58,7 +58,7 @@ class Redrive {
     }
 
     RedriveReport run(const std::vector<Letter>& letters) {
-        connection_.query(sql::dlq_redrive_begin, Parameters{}.integers(numbers_of(letters)));
+        connection_.query(sql::dlq_redrive_begin, {numbers_of(letters)});
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
@@ -86,7 +86,7 @@ class Redrive {
             if (was_open && !handed_.contains(letter.number)) numbers.push_back(letter.number);
         }
         if (numbers.empty()) return;
-        connection_.query(sql::dlq_redrive_reopen, Parameters{}.integers(numbers));
+        connection_.query(sql::dlq_redrive_reopen, {numbers});
         report_.reopened = static_cast<std::int64_t>(numbers.size());
     }
 
@@ -112,7 +112,7 @@ class Redrive {
         if (options_.stopped()) return;
         // DANGER: free the keys only when their copies are about to be sent. If a letter were freed
         // and then not sent, a later duplicate would trigger the call.
-        connection_.query(sql::dlq_redrive_free, Parameters{}.integers(numbers));
+        connection_.query(sql::dlq_redrive_free, {numbers});
         for (const DeadLetterRecord& record : read_records(connection_, numbers)) {
             wait_for_turn();
             if (options_.stopped()) break;
@@ -123,7 +123,7 @@ class Redrive {
         }
         // DANGER: only after Kafka's answer. If the letter were marked before it, a copy that never
         // arrived would count as sent, and the message as dealt with.
-        connection_.query(sql::dlq_redrive_end, Parameters{}.integers(delivered_));
+        connection_.query(sql::dlq_redrive_end, {delivered_});
         report_.delivered += static_cast<std::int64_t>(delivered_.size());
         for (const Letter* letter : page.letters) {
             const bool arrived = std::ranges::find(delivered_, letter->number) != delivered_.end();

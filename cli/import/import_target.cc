@@ -84,7 +84,7 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
 
 ImportTarget target_of_calls(Connection& connection, const std::string& operation,
                              const std::string& tenant, const std::string& ledger) {
-    const QueryResult known = connection.query(sql::import_ledger, Parameters{}.text(ledger));
+    const QueryResult known = connection.query(sql::import_ledger, {ledger});
     if (known.rows() == 0) {
         throw std::runtime_error("there is no ledger " + ledger +
                                  " yet: the service that calls once() makes it at its start");

@@ -201,11 +201,10 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
                                                 "topic",  "partition",  "offset"};
             if (generations.text(row, 5) != "table") names.push_back("last_offset");
             names.push_back("fingerprint?");
-            for (auto& claim :
-                 rows_json(connection.query(explain_statement(generations.text(row, 5)),
-                                            Parameters{}.digests(digests),
-                                            {{"table", generations.text(row, 4)}}),
-                           names)) {
+            for (auto& claim : rows_json(
+                     connection.query(explain_statement(generations.text(row, 5)),
+                                      Parameters{digests}, {{"table", generations.text(row, 4)}}),
+                     names)) {
                 claim["kind"] = kind_name(candidates, json_text(claim["digest"]));
                 claim["ledger"] = generations.text(row, 0);
                 claim["generation"] = generations.integer(row, 1);
@@ -223,10 +222,10 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
 }
 
 nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidate>& candidates) {
-    nlohmann::json list = rows_json(
-        connection.query(sql::explain_leases, Parameters{}.digests(digests_of(candidates))),
-        {"digest", "ledger", "state", "attempts", "claimed_at", "lease_until", "ended_at", "group",
-         "topic", "partition", "offset", "status?", "reason?", "fingerprint?"});
+    nlohmann::json list =
+        rows_json(connection.query(sql::explain_leases, {digests_of(candidates)}),
+                  {"digest", "ledger", "state", "attempts", "claimed_at", "lease_until", "ended_at",
+                   "group", "topic", "partition", "offset", "status?", "reason?", "fingerprint?"});
     for (nlohmann::json& lease : list) {
         lease["kind"] = kind_name(candidates, json_text(lease["digest"]));
         name_route(lease);

@@ -17,6 +17,7 @@
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/worker.h"
 #include "dedup/base/logging.h"
+#include "dedup/operator/interventions.h"
 #include "dedup/policy/failure.h"
 #include "dedup/server/server_check.h"
 #include "dedup/server/server_session.h"
@@ -34,8 +35,7 @@ constexpr auto totals_every = 10s;
 // Warns of rows that no relay sends, since the last outbox left the configuration.
 void warn_of_outbox(Connection& connection, const Configuration& configuration) {
     if (make_relay_options(configuration)) return;
-    const QueryResult totals =
-        connection.query(sql::outbox_totals, Parameters{}.text(configuration.group));
+    const QueryResult totals = connection.query(sql::outbox_totals, {configuration.group});
     if (totals.integer(0, 0) == 0) return;
     log_warning("outbox.not_relayed",
                 {{"group", configuration.group}, {"rows", totals.integer(0, 0)}});

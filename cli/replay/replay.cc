@@ -103,7 +103,7 @@ class Replay {
         report.finished = !stopped();
         const auto end = [&] {
             if (report.finished) {
-                session_->query(sql::replay_finish, Parameters{}.integer(replay_.number));
+                session_->query(sql::replay_finish, {replay_.number});
             }
             report.totals = totals();
             return true;
@@ -235,8 +235,7 @@ class Replay {
     }
 
     Totals totals() {
-        const QueryResult row =
-            session_->query(sql::replay_totals, Parameters{}.integer(replay_.number));
+        const QueryResult row = session_->query(sql::replay_totals, {replay_.number});
         return {.applied = row.integer(0, 0),
                 .duplicates = row.integer(0, 1),
                 .conflicts = row.integer(0, 2),
@@ -321,10 +320,9 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
 }
 
 void begin_replay(Connection& connection, const ReplayRequest& request) {
-    connection.query(
-        sql::replay_begin,
-        Parameters{request.group, request.topic, request.description, !request.dedup,
-                       ranges_json(request.ranges).dump(), request.reason});
+    connection.query(sql::replay_begin,
+                     Parameters{request.group, request.topic, request.description, !request.dedup,
+                                ranges_json(request.ranges).dump(), request.reason});
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {

@@ -149,9 +149,7 @@ class Relay::Leader {
         reached(options_.observer, Step::before_outbox_delete);
         // DANGER: only after Kafka's answer. If the statement fails, or its outcome is in doubt,
         // the rows are read and sent again, under the same ids.
-        connection_.prepared(
-            sql::outbox_sent,
-            Parameters{}.text(options_.group).texts(topics).integers(positions).digests(ids));
+        connection_.prepared(sql::outbox_sent, {options_.group, topics, positions, ids});
     }
 
     // How many rows it found.
@@ -159,17 +157,14 @@ class Relay::Leader {
         const auto now = Clock::now();
         book_.forget_old(now);
         const RelayBook::LeftOut out = book_.left_out(now);
-        const QueryResult rows =
-            connection_.prepared(sql::outbox_waiting,
-                                 Parameters{}
-                                     .text(options_.group)
-                                     .texts(views(out.topics))
-                                     .texts(views(out.key_topics))
-                                     .byte_strings(views(out.keys))
-                                     .integers(out.positions)
-                                     .integer(static_cast<std::int64_t>(book_.room_rows()))
-                                     .integer(static_cast<std::int64_t>(book_.room_bytes())),
-                                 {}, true);
+        const QueryResult rows = connection_.prepared(
+            sql::outbox_waiting,
+            Parameters{options_.group, views(out.topics), views(out.key_topics)}
+                .byte_strings(views(out.keys))
+                .integers(out.positions)
+                .integer(static_cast<std::int64_t>(book_.room_rows()))
+                .integer(static_cast<std::int64_t>(book_.room_bytes())),
+            {}, true);
         std::vector<OutboxRecord> records;
         for (int row = 0; row < rows.rows(); ++row) {
             const auto copy = [&](int column) {
@@ -191,7 +186,7 @@ class Relay::Leader {
 
     // Until somebody has written rows, or it is time to look anyway. REQUIRES: the book is empty.
     void rest(const std::stop_token& stop) {
-        const Parameters group = Parameters{}.text(options_.group);
+        const Parameters group{options_.group};
         if (!connection_.query(sql::outbox_sleep, group).boolean(0, 0)) {
             connection_.notified(look_again);
             return;
@@ -245,7 +240,7 @@ RelayCounts Relay::counts() const {
 }
 
 void Relay::serve(Connection& connection, const std::stop_token& stop) {
-    const Parameters group = Parameters{}.text(options_.group);
+    const Parameters group{options_.group};
     while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
            !mutant(Mutant::relay_without_the_leader_lock)) {
         sleep_unless(stop, options_.take_over_every);
@@ -260,11 +255,10 @@ void Relay::serve(Connection& connection, const std::stop_token& stop) {
 }
 
 void Relay::run(std::stop_token stop) {
-    ServerSession session(
-        {.connection = options_.connection, .set_up = [this](Connection& made) {
-             made.query(sql::outbox_session,
-                        Parameters{}.text(std::to_string(options_.frozen_after.count()) + "ms"));
-         }});
+    ServerSession session({.connection = options_.connection, .set_up = [this](Connection& made) {
+                               made.query(sql::outbox_session,
+                                          {std::to_string(options_.frozen_after.count()) + "ms"});
+                           }});
     milliseconds pause = first_relay_pause;
     while (!stop.stop_requested()) {
         const std::int64_t sent = counts().sent;

@@ -78,12 +78,12 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(UnfencedTransacti
                                                                std::chrono::milliseconds patience) {
     Transaction& transaction = unfenced.transaction();
     const auto limit = [](std::chrono::milliseconds wait) {
-        return Parameters{}.text(std::to_string(wait.count()));
+        return Parameters{std::to_string(wait.count())};
     };
     if (parts_.table) {
         // DANGER: take the ledger's lock before the short limit. A request that waits for a
         // rotation waits for no key, and must not hear that another process works on its key.
-        const Parameters ledger = Parameters{}.integer(*parts_.table);
+        const Parameters ledger{*parts_.table};
         const Parameters shortly = limit(patience);
         transaction.pipelined(
             {{sql::claims_lock_shared, ledger, {}}, {sql::retention_lock_timeout, shortly, {}}});

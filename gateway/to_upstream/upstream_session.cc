@@ -314,8 +314,7 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(
 }
 
 std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& keys) {
-    const QueryResult rows =
-        session_->query(sql::lease_status, Parameters{}.text(options_.ledger.name).digests(keys));
+    const QueryResult rows = session_->query(sql::lease_status, {options_.ledger.name, keys});
     std::vector<StatusOutcome> known(keys.size());
     std::vector<Digest> ended;
     std::vector<std::size_t> places;

@@ -128,8 +128,7 @@ std::pair<std::string, std::string> schema_and_name(const std::string& text) {
 }
 
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& name) {
-    const QueryResult relation =
-        connection.query(sql::sink_relation, Parameters{}.text(quoted(connection, name)));
+    const QueryResult relation = connection.query(sql::sink_relation, {quoted(connection, name)});
     if (relation.rows() == 0) return std::nullopt;
     CatalogTable table;
     table.oid = oid(relation, 0, 0);
@@ -138,8 +137,7 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.quoted_name =
         connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
     // Read before the columns: a change between this look and theirs then shows at the first write.
-    table.fingerprint =
-        connection.query(sql::sink_fingerprint, Parameters{}.text(table.quoted_name)).text(0, 0);
+    table.fingerprint = connection.query(sql::sink_fingerprint, {table.quoted_name}).text(0, 0);
     table.kind = letter(relation, 0, 3);
     table.persistence = letter(relation, 0, 4);
     table.has_rules = relation.boolean(0, 5);
@@ -148,7 +146,7 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.may_delete = relation.boolean(0, 8);
     table.row_array_type = oid(relation, 0, 9);
     table.row_type = oid(relation, 0, 10);
-    const Parameters table_oid = Parameters{}.integer(table.oid);
+    const Parameters table_oid{table.oid};
     read_columns(connection, table_oid, table);
     read_types(connection, table_oid, table);
     read_unique_keys(connection, table_oid, table);
@@ -162,14 +160,13 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
 }
 
 std::string table_state(Connection& connection, const std::string& table) {
-    const QueryResult state =
-        connection.query(sql::sink_state, Parameters{}.text(quoted(connection, table)));
+    const QueryResult state = connection.query(sql::sink_state, {quoted(connection, table)});
     return std::string(state.text(0, 0));
 }
 
 std::vector<std::string> table_names(Connection& connection, const std::string& table) {
     const QueryResult rows =
-        connection.query(sql::sink_table_names, Parameters{}.text(schema_and_name(table).first));
+        connection.query(sql::sink_table_names, {schema_and_name(table).first});
     std::vector<std::string> names;
     for (int row = 0; row < rows.rows(); ++row) names.emplace_back(rows.text(row, 0));
     return names;

@@ -85,24 +85,21 @@ void DeadLetterSink::write(Transaction& transaction, const BatchContext& context
     if (messages.empty()) return;
     Columns columns;
     for (const Message* message : messages) columns.add(*message);
-    transaction.prepared(sql::insert_dead_letters, Parameters{}
-                                                       .text(context.consumer_group)
-                                                       .text(context.topic)
-                                                       .small_integers(columns.partitions)
-                                                       .integers(columns.offsets)
-                                                       .texts(columns.milliseconds)
-                                                       .byte_strings(columns.keys)
-                                                       .texts(columns.headers)
-                                                       .byte_strings(columns.payloads)
-                                                       .byte_strings(columns.key_texts)
-                                                       .optional_digests(columns.digests)
-                                                       .texts(columns.classes)
-                                                       .texts(columns.states)
-                                                       .texts(columns.reasons)
-                                                       .small_integers(columns.attempts)
-                                                       .optional_digests(columns.fingerprints)
-                                                       .optional_digests(columns.first_fingerprints)
-                                                       .texts(columns.first_places));
+    transaction.prepared(sql::insert_dead_letters,
+                         Parameters{context.consumer_group, context.topic, columns.partitions,
+                                    columns.offsets, columns.milliseconds}
+                             .byte_strings(columns.keys)
+                             .texts(columns.headers)
+                             .byte_strings(columns.payloads)
+                             .byte_strings(columns.key_texts)
+                             .optional_digests(columns.digests)
+                             .texts(columns.classes)
+                             .texts(columns.states)
+                             .texts(columns.reasons)
+                             .small_integers(columns.attempts)
+                             .optional_digests(columns.fingerprints)
+                             .optional_digests(columns.first_fingerprints)
+                             .texts(columns.first_places));
 }
 
 std::string places_json(std::span<const ClaimPlace> places) {

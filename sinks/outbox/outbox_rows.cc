@@ -33,10 +33,7 @@ SinkStatement outbox_statement(const std::string& group, std::span<const OutboxR
         headers.emplace_back(row.headers);
         tenants.push_back(row.tenant);
     }
-    return {sql::outbox_insert, std::move(Parameters{}
-                                              .text(group)
-                                              .texts(topics)
-                                              .digests(ids)
+    return {sql::outbox_insert, std::move(Parameters{group, topics, ids}
                                               .byte_strings(order_keys)
                                               .byte_strings(keys)
                                               .byte_strings(payloads)

@@ -141,7 +141,7 @@ std::vector<SinkStatement> values_statements(const TablePlan& plan,
 void guard_table(Transaction& transaction, const TablePlan& plan,
                  const std::function<void()>& meanwhile) {
     const Parameters none;
-    const Parameters table = std::move(Parameters{}.text(plan.table));
+    const Parameters table{plan.table};
     // DANGER: the look is a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
     const QueryResult now = std::move(transaction.pipelined(
