@@ -14,7 +14,7 @@ constexpr microseconds epoch{epoch_days};
 constexpr microseconds earliest{-211'813'488'000'000'000};
 constexpr microseconds end{9'223'371'331'200'000'000};
 
-constexpr Misfit out_of_range = "is a time out of the type's range";
+constexpr Misfit time_out_of_range = "is a time out of the type's range";
 constexpr Misfit no_unit =
     "is a number whose unit (seconds, milliseconds, ...) is not known; send ISO 8601 text";
 
@@ -31,7 +31,7 @@ Misfit append_moment(microseconds since_1970, std::string& out) {
     std::int64_t value = 0;
     if (__builtin_sub_overflow(since_1970.count(), epoch.count(), &value) ||
         value < earliest.count() || value >= end.count()) {
-        return out_of_range;
+        return time_out_of_range;
     }
     binary::put64(out, static_cast<std::uint64_t>(value));
     return {};
