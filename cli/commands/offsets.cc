@@ -22,8 +22,13 @@ struct OffsetsOptions : OperatorOptions {
 
 QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
                     int partition) {
-    const auto number = partition < 0 ? std::nullopt : std::optional<std::int64_t>(partition);
-    return connection.query(sql::offsets_list, Parameters{group, unless_empty(topic), number});
+    Parameters parameters{group, unless_empty(topic)};
+    if (partition < 0) {
+        parameters.null();
+    } else {
+        parameters.integer(partition);
+    }
+    return connection.query(sql::offsets_list, parameters);
 }
 
 Partition partition_in(const QueryResult& list, int row) {
