@@ -47,8 +47,8 @@ const std::vector<OptionSpec> process_options = {
      "Longer finds slow servers, shorter fails over sooner."},
     {"postgres.statement_timeout", "60s",
      into([](To& to) { return &to.configuration.postgres.statement_timeout; }, {100, hour}),
-     "A statement that runs longer is cancelled and its batch tried again. Never applies to "
-     "COMMIT.",
+     "A statement that runs longer is cancelled and its batch tried again. Never applies "
+     "to COMMIT.",
      "If it is too short for a big batch on a slow disk, the same batch is tried again and again."},
     {"postgres.lock_timeout", "10s",
      into([](To& to) { return &to.configuration.postgres.lock_timeout; }, {100, hour}),

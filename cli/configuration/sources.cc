@@ -14,7 +14,7 @@ constexpr const char* key_source_help =
 
 const std::vector<std::string> plain_names = {"record_key", "cloudevents", "payload_sha256",
                                               "coordinates"};
-// Of each of these.
+// The kind that each name stands for.
 constexpr KeySource::Kind plain_kinds[] = {
     KeySource::Kind::record_key, KeySource::Kind::cloudevents, KeySource::Kind::payload_sha256,
     KeySource::Kind::coordinates};
