@@ -3,7 +3,6 @@
 #include <exception>
 #include <iostream>
 #include <streambuf>
-#include <string>
 #include <vector>
 
 #include "cli/configuration/load.h"

@@ -1,10 +1,10 @@
-#include "cli/admin/metrics.h"
-
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
 #include <limits>
 #include <map>
+
+#include "cli/admin/verdicts.h"
 
 namespace onceward {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a process lives and whether it does its work, and why not. Pure.
+// Whether a process lives and whether it does its work, and why not; and its metrics. Pure.
 //
 // Not alive: only what a restart may fix, a reader that no longer polls. Not ready: a message that
 // waits would not be applied now. A halted or stalled partition makes the process not ready, so
@@ -23,5 +23,9 @@ HealthVerdict readiness(const ProcessStatus& process);
 
 // {"status": "ok" | "unavailable", "reasons": [...]}
 std::string to_json(const HealthVerdict& verdict);
+
+// The process's state in Prometheus's text format (metrics.cc). Base units, the prefix `onceward_`,
+// the suffix `_total` for what only grows; labels never hold a key or an offset.
+std::string metrics_text(const ProcessStatus& process);
 
 }  // namespace onceward

@@ -26,7 +26,7 @@ void check_retention(BrokerView& log, const Configuration& configuration,
     const std::chrono::seconds claims = configuration.ledgers.at(topic.ledger).retention;
     std::string text;
     try {
-        text = rewind_warning(log.topic_properties(topic.name), claims);
+        text = rewind_warning(log.queries().topic_properties(topic.name), claims);
     } catch (const KafkaError& error) {
         if (!not_allowed(error)) throw;
         text =
@@ -40,9 +40,9 @@ void check_retention(BrokerView& log, const Configuration& configuration,
 
 void check_topic(BrokerView& log, const Configuration& configuration,
                  const TopicConfiguration& topic, ConnectResult& result) {
-    const int partitions = log.partition_count(topic.name);
+    const int partitions = log.queries().partition_count(topic.name);
     if (partitions == 0) {
-        const std::string hint = did_you_mean(topic.name, log.topic_names());
+        const std::string hint = did_you_mean(topic.name, log.queries().topic_names());
         result.error(topic.mark, topic.path + ".name",
                      "The brokers know no topic `" + topic.name + "`, or this user may not see it" +
                          (hint.empty() ? "." : hint) + " Create it, or allow Describe and Read.");
@@ -86,7 +86,7 @@ void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectRes
     for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);
     if (replies(topic)) wanted.push_back(topic.answers.reply.topic);
     for (const std::string& to : wanted) {
-        if (log.partition_count(to) > 0) {
+        if (log.queries().partition_count(to) > 0) {
             result.good.push_back("outbox of topic " + topic.name + ": there is a topic " + to);
             continue;
         }

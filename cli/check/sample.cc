@@ -17,7 +17,7 @@ constexpr std::chrono::seconds read_limit{30};
 
 // The newest `count` records, as evenly as can be from all partitions.
 std::vector<Stretch> newest(BrokerView& log, const std::string& topic, int count) {
-    const int partitions = log.partition_count(topic);
+    const int partitions = log.queries().partition_count(topic);
     std::vector<Stretch> stretches;
     int left = count;
     for (int number = 0; number < partitions && left > 0; ++number) {

@@ -28,9 +28,7 @@ struct CheckOptions {
     bool json = false;
 };
 
-struct CheckResult {
-    std::vector<Finding> findings;
-    std::vector<std::string> good;
+struct CheckResult : ConnectResult {
     std::vector<SampledRecord> samples;
 
     bool has_errors() const {

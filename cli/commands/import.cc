@@ -10,12 +10,10 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
-#include "cli/import/import_target.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
-#include "dedup/ledger/ledger.h"
 #include "dedup/once.h"
 #include "schemas/queries.h"
 

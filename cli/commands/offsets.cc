@@ -71,7 +71,7 @@ std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list)
 void require_partition(BrokerView& log, const TopicPartition& partition) {
     int count = 0;
     try {
-        count = log.partition_count(partition.topic);
+        count = log.queries().partition_count(partition.topic);
     } catch (const KafkaError&) {
         return;
     }

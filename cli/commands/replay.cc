@@ -127,7 +127,7 @@ Planned plan_all(Connection& connection, BrokerView& log, const OperatorSetup& s
     usage_error_if(by_offset && partitions.size() != 1,
                    "an offset needs its --partition: name it, or give times");
     if (partitions.empty()) {
-        partitions.resize(static_cast<std::size_t>(log.partition_count(arguments.topic)));
+        partitions.resize(static_cast<std::size_t>(log.queries().partition_count(arguments.topic)));
         std::iota(partitions.begin(), partitions.end(), 0);
     }
     Planned planned;

@@ -6,7 +6,6 @@
 #include "cli/admin/admin_server.h"
 #include "cli/commands/commands.h"
 #include "cli/configuration/load.h"
-#include "cli/process/run_workers.h"
 #include "cli/process/serve_routes.h"
 #include "cli/terminal/command.h"
 

@@ -5,20 +5,14 @@
 namespace onceward {
 namespace {
 
+// By the Format.
+constexpr const char* body_types[] = {"application/json", "application/x-protobuf", ""};
+
 std::optional<RateLimit> rate_of(RateLimit rate) {
     if (rate.per_second == 0) return std::nullopt;
     if (rate.burst == 0) rate.burst = rate.per_second;
     rate.burst = std::max(rate.burst, 1.0);
     return rate;
-}
-
-std::string body_type(Format format) {
-    switch (format) {
-        case Format::json: return "application/json";
-        case Format::protobuf: return "application/x-protobuf";
-        case Format::raw: return "";
-    }
-    return {};
 }
 
 }  // namespace
@@ -69,7 +63,7 @@ Contract contract_of(const Configuration& configuration, const std::string& vers
             route.retention = ledger.retention;
             route.lease = std::chrono::ceil<std::chrono::seconds>(ledger.lease);
             if (routes == &configuration.route_sinks) {
-                route.body_type = body_type(message->second.format.format);
+                route.body_type = body_types[static_cast<int>(message->second.format.format)];
             }
         }
     }

@@ -1,7 +1,6 @@
 #include "cli/configuration/databases.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>

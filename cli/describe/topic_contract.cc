@@ -38,18 +38,12 @@ std::string key_words(const KeyOptions& key) {
     return text;
 }
 
-std::string charset_words(KeyOptions::Charset charset) {
-    switch (charset) {
-        case KeyOptions::Charset::any: return "any but NUL";
-        case KeyOptions::Charset::ascii_printable: return "printable ASCII";
-        case KeyOptions::Charset::uuid: return "a UUID";
-    }
-    return {};
-}
+// By the KeyOptions::Charset.
+constexpr const char* charset_words[] = {"any but NUL", "printable ASCII", "a UUID"};
 
 std::string format_words(const KeyOptions& key) {
     return std::to_string(key.length_min) + " to " + std::to_string(key.length_max) + " bytes, " +
-           charset_words(key.charset) +
+           charset_words[static_cast<int>(key.charset)] +
            (key.pattern.empty() ? "" : ", all of it as `" + key.pattern + "` says") +
            "; taken as it is: nothing is trimmed or folded";
 }
@@ -68,14 +62,9 @@ std::string policy_words(KeyPolicy policy, const RejectPolicy& reject) {
     return {};
 }
 
-std::string conflict_words(const FingerprintOptions& fingerprint) {
-    switch (fingerprint.of) {
-        case FingerprintOptions::Of::none: return "";
-        case FingerprintOptions::Of::payload: return "another payload";
-        case FingerprintOptions::Of::fields: return "other values in the chosen fields";
-    }
-    return {};
-}
+// By the FingerprintOptions::Of; '' where nothing is compared.
+constexpr const char* conflict_words[] = {"", "another payload",
+                                          "other values in the chosen fields"};
 
 std::string conflict_end(RejectPolicy::OnConflict action) {
     switch (action) {
@@ -162,7 +151,7 @@ class TopicPage {
                               "`, at least once; a repeat gets the first one's result again, "
                               "marked `onceward-replayed: true`");
         }
-        const std::string other = conflict_words(topic_.key.fingerprint);
+        const std::string other = conflict_words[static_cast<int>(topic_.key.fingerprint.of)];
         line("conflict", other.empty() ? "none: any request under the same key is a repeat"
                                        : "the same key with " + other + " " +
                                              conflict_end(topic_.reject.conflict_action()));

@@ -1,8 +1,7 @@
-#include "cli/import/import_target.h"
-
 #include <memory>
 #include <regex>
 
+#include "cli/import/import.h"
 #include "cli/terminal/usage_error.h"
 #include "consumer/intake/key_options.h"
 #include "dedup/once.h"

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <thread>
 
-#include "consumer/kafka/kafka_error.h"
-
 namespace onceward {
 namespace {
 
@@ -26,55 +24,30 @@ auto ask(Question question) {
 
 }  // namespace
 
-// Nothing is ever assigned to a source without topics.
-struct BrokerView::Silent : SourceListener {
-    void assigned(const std::vector<TopicPartition>&) override {}
-    void revoked(const std::vector<TopicPartition>&, bool) override {}
-    void out_of_range(const TopicPartition&) override {}
-    void unreadable(const UnreadableRecords&) override {}
-    void partition_failed(const TopicPartition&, int, const std::string&) override {}
-};
-
-BrokerView::BrokerView(const KafkaOptions& options)
-    : listener_(std::make_unique<Silent>()),
-      source_(std::make_unique<KafkaSource>(options, 0, std::vector<std::string>{}, *listener_)) {}
-
-BrokerView::~BrokerView() = default;
-
-int BrokerView::partition_count(const std::string& topic) {
-    return source_->queries().partition_count(topic);
-}
-
-std::vector<std::string> BrokerView::topic_names() { return source_->queries().topic_names(); }
-
-std::map<std::string, std::string> BrokerView::topic_properties(const std::string& topic) {
-    return source_->queries().topic_properties(topic);
-}
-
 std::string BrokerView::topic_id(const std::string& topic) {
-    return source_->queries().identity(topic).topic_id;
+    return queries().identity(topic).topic_id;
 }
 
 std::optional<Offset> BrokerView::group_offset(const TopicPartition& partition) {
-    const auto found = ask([&] { return source_->queries().group_offset(partition); });
+    const auto found = ask([&] { return queries().group_offset(partition); });
     return found ? std::optional(found->offset) : std::nullopt;
 }
 
 std::optional<KafkaError> BrokerView::refusal() {
     try {
-        source_->serve();
+        source_.serve();
     } catch (const KafkaError& fatal) {
         return fatal;
     }
-    return source_->refusal();
+    return source_.refusal();
 }
 
 LogRange BrokerView::range(const TopicPartition& partition) {
-    return ask([&] { return source_->queries().range(partition); });
+    return ask([&] { return queries().range(partition); });
 }
 
 Offset BrokerView::offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) {
-    return ask([&] { return source_->queries().offset_at(partition, timestamp); });
+    return ask([&] { return queries().offset_at(partition, timestamp); });
 }
 
 }  // namespace onceward

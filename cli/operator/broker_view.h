@@ -2,11 +2,8 @@
 // What the brokers say of a partition's log, for the operator's commands. Joins no group. Used by
 // one thread; a broker that does not answer is a KafkaError.
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/kafka_source.h"
@@ -15,13 +12,9 @@ namespace onceward {
 
 class BrokerView {
   public:
-    explicit BrokerView(const KafkaOptions& options);
-    ~BrokerView();
-    // 0: there is no such topic, or it may not be seen.
-    int partition_count(const std::string& topic);
-    std::vector<std::string> topic_names();
-    // The topic's properties, the broker's defaults included.
-    std::map<std::string, std::string> topic_properties(const std::string& topic);
+    explicit BrokerView(const KafkaOptions& options) : source_(options, 0, {}, listener_) {}
+    // What is asked once.
+    BrokerQueries queries() const { return source_.queries(); }
     // '' where the broker knows none.
     std::string topic_id(const std::string& topic);
     std::optional<Offset> group_offset(const TopicPartition& partition);
@@ -33,9 +26,16 @@ class BrokerView {
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 
   private:
-    struct Silent;
-    std::unique_ptr<Silent> listener_;
-    std::unique_ptr<KafkaSource> source_;
+    // Nothing is ever assigned to a source without topics.
+    struct Silent : SourceListener {
+        void assigned(const std::vector<TopicPartition>&) override {}
+        void revoked(const std::vector<TopicPartition>&, bool) override {}
+        void out_of_range(const TopicPartition&) override {}
+        void unreadable(const UnreadableRecords&) override {}
+        void partition_failed(const TopicPartition&, int, const std::string&) override {}
+    };
+    Silent listener_;
+    KafkaSource source_;
 };
 
 }  // namespace onceward

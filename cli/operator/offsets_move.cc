@@ -1,6 +1,5 @@
 #include "cli/operator/offsets_move.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "cli/configuration/units.h"

@@ -1,6 +1,5 @@
 #include "cli/process/admin_port.h"
 
-#include "cli/admin/metrics.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {

@@ -1,5 +1,3 @@
-#include "cli/process/run_workers.h"
-
 #include <atomic>
 #include <chrono>
 #include <optional>

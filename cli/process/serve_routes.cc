@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <optional>
-#include <thread>
 
 #include "cli/composition/gateway_options.h"
 #include "cli/composition/keyed_routes.h"

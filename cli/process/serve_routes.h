@@ -1,6 +1,6 @@
 #pragma once
-// The front door of one process, from start to stop: the server and what its routes need. Used by
-// one thread. Throws ServerError where it cannot listen.
+// One process from start to stop: its workers, and its front door, which is the server and what its
+// routes need. Used by one thread. Throws ServerError where it cannot listen.
 
 #include <chrono>
 #include <cstdint>
@@ -34,6 +34,11 @@ class GatewayRun {
 // Serves the routes until stop_requested(), and answers then what is under way. `observer` may be
 // null.
 void serve_routes(const Configuration& configuration, StepObserver* observer);
+
+// The workers, with the routes and what runs for each PostgreSQL server, until stop_requested() or
+// until nothing works any more (run_workers.cc). Refuses a schema of another version, then runs.
+// The process's exit code. `observer` may be null.
+int run_workers(const Configuration& configuration, StepObserver* observer);
 
 // Begins a shutdown that may not take longer than the drain, a call to an upstream, a statement,
 // and what is neither: Kafka, joins. Unless the thread is destroyed before, the process ends at

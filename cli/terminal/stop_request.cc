@@ -6,7 +6,6 @@ namespace onceward {
 namespace {
 
 volatile std::sig_atomic_t requested = 0;
-
 volatile std::sig_atomic_t hung_up = 0;
 
 void request(int) { requested = 1; }

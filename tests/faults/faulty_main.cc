@@ -14,7 +14,6 @@
 #include <string>
 
 #include "cli/configuration/load.h"
-#include "cli/process/run_workers.h"
 #include "cli/process/serve_routes.h"
 #include "tests/faults/step_names.h"
 

@@ -2,7 +2,7 @@
 // in flight stays.
 
 #include "cli/admin/group_totals.h"
-#include "cli/admin/metrics.h"
+#include "cli/admin/verdicts.h"
 #include "tests/integration/gateway/route_scene.h"
 #include "tests/support/eventually.h"
 

@@ -1,10 +1,10 @@
-#include "cli/admin/metrics.h"
-
 #include <gmock/gmock.h>
 
 #include <regex>
 #include <set>
 #include <sstream>
+
+#include "cli/admin/verdicts.h"
 
 namespace onceward {
 namespace {
