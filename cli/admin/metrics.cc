@@ -222,6 +222,7 @@ void add_retention(Families& families, const RetentionState& state) {
 void add_relay(Families& families, const RelayState& state) {
     const Labels labels{{"database", state.database}};
     const RelayCounts& counts = state.counts;
+    const auto& [passing, record, topic] = counts.failed;
     families.gauge("onceward_outbox_leader",
                    "1 in the process whose relay sends the group's outbox.", counts.leads ? 1 : 0,
                    labels);
@@ -229,9 +230,7 @@ void add_relay(Families& families, const RelayState& state) {
                      "Records of the outbox that Kafka has acknowledged.", counts.sent, labels);
     families.counters("onceward_outbox_failures_total",
                       "Times that Kafka did not accept one; each is tried again.", labels, "kind",
-                      {{"passing", counts.failed_passing},
-                       {"record", counts.failed_record},
-                       {"topic", counts.failed_topic}});
+                      {{"passing", passing}, {"record", record}, {"topic", topic}});
     families.counter("onceward_outbox_restarts_total",
                      "Times that the relay restarted after a failure.", counts.restarts, labels);
     families.gauge("onceward_outbox_held_topics", "Topics that are held back for a while.",

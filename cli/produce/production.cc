@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <memory>
 #include <random>
 #include <unordered_map>
 #include <unordered_set>
@@ -81,7 +80,7 @@ class Production {
 
     // The next record; none at the end of the input. A bad one is an InputError with its line.
     std::optional<Prepared> prepare() {
-        std::optional<InputRecord> input = reader_->next();
+        std::optional<InputRecord> input = reader_();
         if (!input) return std::nullopt;
         const std::string place = "line " + std::to_string(input->line) + ": ";
         try {
@@ -113,14 +112,12 @@ class Production {
 
     void send(const Prepared& record, std::optional<Partition> partition, std::uint64_t tag) {
         const std::array<Header, 1> headers{Header{options_.key_header, record.key}};
-        OutgoingRecord outgoing;
-        outgoing.topic = options_.topic;
-        outgoing.partition = partition;
-        outgoing.key = record.record_key;
-        outgoing.payload = record.payload;
-        outgoing.headers = headers;
-        outgoing.tag = tag;
-        producer_.send(outgoing);
+        producer_.send({.topic = options_.topic,
+                        .partition = partition,
+                        .key = record.record_key,
+                        .payload = record.payload,
+                        .headers = headers,
+                        .tag = tag});
     }
 
     // Only what Kafka has is worth repeating; which partition it went to is known from now on.
@@ -162,7 +159,7 @@ class Production {
     const ProductionOptions& options_;
     RecordEncoder encoder_;
     Producer producer_;
-    std::unique_ptr<RecordReader> reader_;
+    RecordReader reader_;
     std::int32_t partitions_ = 0;
     std::uint64_t last_tag_ = 0;
     std::unordered_map<std::uint64_t, Prepared> under_way_;  // by tag

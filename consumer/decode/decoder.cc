@@ -104,16 +104,12 @@ Value metadata(std::string_view name, const Record& record, std::string_view top
     if (name == "partition") return integer(record.partition.raw());
     if (name == "offset") return integer(record.offset.raw());
     if (name == "topic") return text_or_bytes(keep(arena, topic));
-    Value value;
-    value.kind = Value::Kind::null;
-    if (record.timestamp) {
-        value.kind = Value::Kind::timestamp;
-        // A producer's nanoseconds, taken for milliseconds: no time at all, and refused as such.
-        if (__builtin_mul_overflow(record.timestamp->count(), 1000, &value.integer)) {
-            value.integer = record.timestamp->count() < 0
-                                ? std::numeric_limits<std::int64_t>::min() / 2
-                                : std::numeric_limits<std::int64_t>::max();
-        }
+    if (!record.timestamp) return {Value::Kind::null, {}, {}};
+    Value value{Value::Kind::timestamp, {}, {}};
+    // A producer's nanoseconds, taken for milliseconds: no time at all, and refused as such.
+    if (__builtin_mul_overflow(record.timestamp->count(), 1000, &value.integer)) {
+        value.integer = record.timestamp->count() < 0 ? std::numeric_limits<std::int64_t>::min() / 2
+                                                      : std::numeric_limits<std::int64_t>::max();
     }
     return value;
 }
@@ -161,12 +157,9 @@ std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
 Decoded Decoder::decode(const Record& record, std::span<Value> values,
                         std::pmr::memory_resource& arena) {
     expects(record.payload.has_value(), "a record that is decoded has a payload");
-    ConfluentFrame frame;
-    if (framing_ == Framing::none) {
-        frame.payload = *record.payload;
-    } else {
-        frame = read_confluent_frame(record, index_);
-    }
+    const ConfluentFrame frame = framing_ == Framing::none
+                                     ? ConfluentFrame{.payload = *record.payload}
+                                     : read_confluent_frame(record, index_);
     if (frame.fault != nullptr) return undecodable(frame.fault);
     return read(frame, values, arena);
 }

@@ -100,86 +100,81 @@ struct MessageType::Files {
     std::unique_ptr<proto::DescriptorPool> pool;
     std::vector<std::string> names;  // of the messages at hand, for the hint
 
-    const proto::Descriptor* find(const std::string& message);
-    void read_set(const std::string& path);
-    void read_sources(const FormatOptions& options);
-    void add_file(const std::string& name, const std::string& origin, const char* hint = "");
-};
-
-void MessageType::Files::add_file(const std::string& name, const std::string& origin,
-                                  const char* hint) {
-    const proto::FileDescriptor* file = pool->FindFileByName(name);
-    if (file == nullptr) {
-        throw FormatError(origin + " does not load: " + (error.text.empty() ? name : error.text) +
-                          hint);
-    }
-    for (int i = 0; i < file->message_type_count(); ++i) {
-        names.push_back(file->message_type(i)->full_name());
-    }
-}
-
-void MessageType::Files::read_set(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) {
-        throw FormatError("the descriptor set " + path + " cannot be read");
-    }
-    proto::FileDescriptorSet files;
-    if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
-        throw FormatError(path +
-                          " is not a descriptor set; make it with `protoc --include_imports "
-                          "--descriptor_set_out=FILE`, or name the .proto in proto_files");
-    }
-    for (const proto::FileDescriptorProto& file : files.file()) {
-        set.Add(file);
-    }
-    pool = std::make_unique<proto::DescriptorPool>(&set_and_well_known, &error);
-    for (const proto::FileDescriptorProto& file : files.file()) {
-        add_file(file.name(), path, " (was it made with --include_imports?)");
-    }
-}
-
-void MessageType::Files::read_sources(const FormatOptions& options) {
-    for (const std::string& path : options.proto_paths) {
-        tree.MapPath("", path);
-    }
-    for (const std::string& path : options.proto_files) {
-        const std::string folder = std::filesystem::path(path).parent_path().string();
-        tree.MapPath("", folder.empty() ? "." : folder);
-    }
-    sources = std::make_unique<proto::compiler::SourceTreeDescriptorDatabase>(&tree, &well_known);
-    sources->RecordErrorsTo(&error);
-    pool = std::make_unique<proto::DescriptorPool>(sources.get(),
-                                                   sources->GetValidationErrorCollector());
-    for (const std::string& path : options.proto_files) {
-        std::string name;
-        std::string shadowing;
-        switch (tree.DiskFileToVirtualFile(path, &name, &shadowing)) {
-            case proto::compiler::DiskSourceTree::SUCCESS: add_file(name, path); break;
-            case proto::compiler::DiskSourceTree::SHADOWED:
-                throw FormatError(path + " is hidden by " + shadowing +
-                                  ", which has the same name below another import root");
-            case proto::compiler::DiskSourceTree::CANNOT_OPEN:
-            case proto::compiler::DiskSourceTree::NO_MAPPING:
-                throw FormatError("the .proto file " + path + " cannot be read");
+    void add_file(const std::string& name, const std::string& origin, const char* hint = "") {
+        const proto::FileDescriptor* file = pool->FindFileByName(name);
+        if (file == nullptr) {
+            throw FormatError(origin +
+                              " does not load: " + (error.text.empty() ? name : error.text) + hint);
+        }
+        for (int i = 0; i < file->message_type_count(); ++i) {
+            names.push_back(file->message_type(i)->full_name());
         }
     }
-}
 
-const proto::Descriptor* MessageType::Files::find(const std::string& message) {
-    const proto::Descriptor* descriptor = pool->FindMessageTypeByName(message);
-    if (descriptor == nullptr) {
-        // Most often the package was left out, so names that end alike come first.
-        for (const std::string& name : names) {
-            if (name.ends_with("." + message)) {
-                throw FormatError("there is no message `" + message + "`; did you mean `" + name +
-                                  "`?");
+    void read_set(const std::string& path) {
+        std::ifstream stream(path, std::ios::binary);
+        if (!stream) {
+            throw FormatError("the descriptor set " + path + " cannot be read");
+        }
+        proto::FileDescriptorSet files;
+        if (!files.ParseFromIstream(&stream) || files.file_size() == 0) {
+            throw FormatError(path +
+                              " is not a descriptor set; make it with `protoc --include_imports "
+                              "--descriptor_set_out=FILE`, or name the .proto in proto_files");
+        }
+        for (const proto::FileDescriptorProto& file : files.file()) {
+            set.Add(file);
+        }
+        pool = std::make_unique<proto::DescriptorPool>(&set_and_well_known, &error);
+        for (const proto::FileDescriptorProto& file : files.file()) {
+            add_file(file.name(), path, " (was it made with --include_imports?)");
+        }
+    }
+
+    void read_sources(const FormatOptions& options) {
+        for (const std::string& path : options.proto_paths) {
+            tree.MapPath("", path);
+        }
+        for (const std::string& path : options.proto_files) {
+            const std::string folder = std::filesystem::path(path).parent_path().string();
+            tree.MapPath("", folder.empty() ? "." : folder);
+        }
+        sources =
+            std::make_unique<proto::compiler::SourceTreeDescriptorDatabase>(&tree, &well_known);
+        sources->RecordErrorsTo(&error);
+        pool = std::make_unique<proto::DescriptorPool>(sources.get(),
+                                                       sources->GetValidationErrorCollector());
+        for (const std::string& path : options.proto_files) {
+            std::string name;
+            std::string shadowing;
+            switch (tree.DiskFileToVirtualFile(path, &name, &shadowing)) {
+                case proto::compiler::DiskSourceTree::SUCCESS: add_file(name, path); break;
+                case proto::compiler::DiskSourceTree::SHADOWED:
+                    throw FormatError(path + " is hidden by " + shadowing +
+                                      ", which has the same name below another import root");
+                case proto::compiler::DiskSourceTree::CANNOT_OPEN:
+                case proto::compiler::DiskSourceTree::NO_MAPPING:
+                    throw FormatError("the .proto file " + path + " cannot be read");
             }
         }
-        throw FormatError("there is no message `" + message + "` in the descriptors" +
-                          did_you_mean(message, names));
     }
-    return descriptor;
-}
+
+    const proto::Descriptor* find(const std::string& message) {
+        const proto::Descriptor* descriptor = pool->FindMessageTypeByName(message);
+        if (descriptor == nullptr) {
+            // Most often the package was left out, so names that end alike come first.
+            for (const std::string& name : names) {
+                if (name.ends_with("." + message)) {
+                    throw FormatError("there is no message `" + message + "`; did you mean `" +
+                                      name + "`?");
+                }
+            }
+            throw FormatError("there is no message `" + message + "` in the descriptors" +
+                              did_you_mean(message, names));
+        }
+        return descriptor;
+    }
+};
 
 MessageType::MessageType(const FormatOptions& options) {
     load_well_known_types();

@@ -39,17 +39,13 @@ struct Wanted {
 
     bool literal(Place node, std::string_view token) {
         if (node == nullptr) return true;
-        Value value;
-        switch (token.front()) {
-            case 't':
-            case 'f':
-                value.kind = Value::Kind::boolean;
-                value.boolean = token.front() == 't';
-                break;
-            case 'n': value.kind = Value::Kind::null; break;
-            default: value.kind = Value::Kind::number; value.text = lasting(token);
+        if (token == "null") {
+            set(node, Value::Kind::null, {});
+        } else if (token == "true" || token == "false") {
+            set(node, {.kind = Value::Kind::boolean, .boolean = token == "true"});
+        } else {
+            set(node, Value::Kind::number, lasting(token));
         }
-        set(node, value);
         return true;
     }
 

@@ -3,7 +3,6 @@
 // Belongs to one decoder and its thread: the nodes remember what the walk in progress has met.
 // A pointer that breaks RFC 6901 throws FormatError.
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "consumer/decode/decoder.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 
@@ -99,15 +99,8 @@ class JsonTrie {
   private:
     // RFC 6901: digits without a leading zero.
     static std::optional<std::uint64_t> element_position(std::string_view name) {
-        if (name.empty() || (name.size() > 1 && name.front() == '0')) {
-            return std::nullopt;
-        }
-        std::uint64_t position = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), position);
-        if (error != std::errc{} || end != name.data() + name.size()) {
-            return std::nullopt;
-        }
-        return position;
+        if (name.size() > 1 && name.front() == '0') return std::nullopt;
+        return number_of<std::uint64_t>(name);
     }
 
     static std::string unescape(std::string_view step, std::string_view pointer) {

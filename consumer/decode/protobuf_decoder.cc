@@ -106,10 +106,8 @@ class ProtobufDecoder final : public Decoder {
         const proto::Descriptor* other = type_at(file, index);
         const std::string expected =
             ", the topic is configured for " + type_.descriptor().full_name();
-        if (other == nullptr) {
-            return "the frame's message index names no message of " + file.name() + expected;
-        }
-        return "the frame's message index names " + other->full_name() + expected;
+        return "the frame's message index names " +
+               (other == nullptr ? "no message of " + file.name() : other->full_name()) + expected;
     }
 
     MessageType type_;

@@ -69,15 +69,14 @@ const char* ProtobufFields::object(const proto::Message& message, Value& value,
         return fault;
     }
     std::string_view text = json_;
-    switch (message.GetDescriptor()->well_known_type()) {
-        case proto::Descriptor::WELLKNOWNTYPE_DURATION:
-        case proto::Descriptor::WELLKNOWNTYPE_FIELDMASK:
-            // A JSON string without escapes: `1.5s`, `a,b`.
-            value = text_value(Value::Kind::text, text.substr(1, text.size() - 2), arena);
-            break;
-        default:  // Protobuf's own list, which grows
-            value = text == "null" ? protobuf::of_kind(Value::Kind::null)
-                                   : text_value(Value::Kind::json, text, arena);
+    const auto type = message.GetDescriptor()->well_known_type();
+    if (type == proto::Descriptor::WELLKNOWNTYPE_DURATION ||
+        type == proto::Descriptor::WELLKNOWNTYPE_FIELDMASK) {
+        // A JSON string without escapes: `1.5s`, `a,b`.
+        value = text_value(Value::Kind::text, text.substr(1, text.size() - 2), arena);
+    } else {
+        value = text == "null" ? protobuf::of_kind(Value::Kind::null)
+                               : text_value(Value::Kind::json, text, arena);
     }
     return nullptr;
 }

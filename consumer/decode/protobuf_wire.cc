@@ -87,9 +87,7 @@ ProtobufWire::Place ProtobufWire::place(std::size_t node, const Field* field) {
     const auto found = std::ranges::find(slots, field, &Slot::field);
     const auto at = static_cast<std::size_t>(found - slots.begin());
     if (found == slots.end()) {
-        Slot made;
-        made.field = field;
-        made.type = wire_type(*field);
+        Slot made{.field = field, .type = wire_type(*field)};
         if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
             made.inner = add_node(*field->message_type());
         }

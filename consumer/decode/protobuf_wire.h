@@ -56,7 +56,7 @@ class ProtobufWire {
         WireType type = Wire::WIRETYPE_VARINT;
         std::size_t inner = 0;  // the message's place in `nodes_`
         bool seen = false;
-        Value value;
+        Value value{};
     };
     // A message with wanted fields; `nodes_[0]` is the payload.
     struct Node {

@@ -79,16 +79,12 @@ std::string kind_of(const KeySource& source) {
 // The source's length comes first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever
 // joins them.
 std::string cloudevents_key(std::string_view source, std::string_view id) {
-    std::string key = std::to_string(source.size());
-    key.append(":").append(source).append(" ").append(id);
-    return key;
+    return std::to_string(source.size()) + ":" + std::string(source) + " " + std::string(id);
 }
 
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset) {
-    std::string key(log);
-    key.append("-").append(std::to_string(partition.raw()));
-    key.append("-").append(std::to_string(offset.raw()));
-    return key;
+    return std::string(log) + "-" + std::to_string(partition.raw()) + "-" +
+           std::to_string(offset.raw());
 }
 
 KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {
@@ -121,10 +117,7 @@ std::string_view canonical_key_text(std::string_view text, const KeyOptions& opt
     if (options.charset != KeyOptions::Charset::uuid || std::ranges::none_of(text, capital)) {
         return text;
     }
-    auto* const copy = static_cast<char*>(arena.allocate(text.size(), 1));
-    std::ranges::transform(
-        text, copy, [&](char c) { return capital(c) ? static_cast<char>(c - 'A' + 'a') : c; });
-    return {copy, text.size()};
+    return keep(arena, lower_case(std::string(text)));
 }
 
 const char* key_fault(std::string_view text, const KeyOptions& options) {

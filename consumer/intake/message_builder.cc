@@ -96,7 +96,12 @@ struct MessageBuilder::State {
         message.fields = {fields, sources.size()};
     }
 
-    void encode(Message& message, std::pmr::memory_resource& arena);
+    void encode(Message& message, std::pmr::memory_resource& arena) {
+        fill_fields(message, arena);
+        if (std::optional<Rejection> misfit = sink.encode(message, arena)) {
+            message.rejection = std::move(misfit);
+        }
+    }
 };
 
 MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
@@ -128,13 +133,6 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 }
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
-
-void MessageBuilder::State::encode(Message& message, std::pmr::memory_resource& arena) {
-    fill_fields(message, arena);
-    if (std::optional<Rejection> misfit = sink.encode(message, arena)) {
-        message.rejection = std::move(misfit);
-    }
-}
 
 void MessageBuilder::take(Record record, Chunk& chunk) {
     State& state = *state_;

@@ -29,7 +29,6 @@ class ReadAttempts {
 
     // The records at `offset` could not be read. Failures elsewhere begin a new count.
     Verdict failed(Offset offset);
-    int tries() const { return tries_; }
 
   private:
     std::optional<Offset> offset_;

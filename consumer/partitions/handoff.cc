@@ -154,12 +154,10 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     left_.insert(partitions.begin(), partitions.end());
     wake_writer_.notify_all();
     wake_reader_.wait_for(lock, deadline, [&]() ONCEWARD_REQUIRES(mutex_) {
-        for (const TopicPartition& partition : partitions) {
-            if (partition.topic == in_flight_topic_ && in_flight_.contains(partition.partition)) {
-                return false;
-            }
-        }
-        return true;
+        return std::ranges::none_of(
+            partitions, [&](const TopicPartition& one) ONCEWARD_REQUIRES(mutex_) {
+                return one.topic == in_flight_topic_ && in_flight_.contains(one.partition);
+            });
     });
     std::vector<CommittedOffset> offsets;
     for (const TopicPartition& partition : partitions) {

@@ -14,22 +14,21 @@ std::string_view to_text(HaltReason reason) {
 }
 
 void log_halted(const HaltedPartition& halted) {
-    const auto& [partition, halt] = halted;
-    const LogField topic("topic", partition.topic);
-    const LogField number("partition", partition.partition.raw());
-    const LogField reason("reason", to_text(halt.reason));
-    const LogField error("error", halt.text);
+    const Halt& halt = halted.halt;
+    const auto report = [&](const auto&... more) {
+        log_error("partition.halted", {{"topic", halted.partition.topic},
+                                       {"partition", halted.partition.partition.raw()},
+                                       {"reason", to_text(halt.reason)},
+                                       more...,
+                                       {"error", halt.text}});
+    };
     if (halt.lost) {
-        log_error("partition.halted", {topic,
-                                       number,
-                                       reason,
-                                       {"lost_begin", halt.lost->begin.raw()},
-                                       {"lost_end", halt.lost->end.raw()},
-                                       error});
+        report(LogField("lost_begin", halt.lost->begin.raw()),
+               LogField("lost_end", halt.lost->end.raw()));
     } else if (halt.at) {
-        log_error("partition.halted", {topic, number, reason, {"offset", halt.at->raw()}, error});
+        report(LogField("offset", halt.at->raw()));
     } else {
-        log_error("partition.halted", {topic, number, reason, error});
+        report();
     }
 }
 

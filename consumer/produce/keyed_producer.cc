@@ -38,10 +38,6 @@ std::uint64_t KeyedSends::add(const OutgoingRecord& record, std::string key) {
     return last_;
 }
 
-const OutgoingRecord& KeyedSends::record(std::uint64_t number) const {
-    return messages_.at(number).record;
-}
-
 std::optional<KeyedDelivery> KeyedSends::ended(const Delivery& delivery, Clock::time_point now) {
     const auto found = messages_.find(delivery.tag);
     if (found == messages_.end()) return std::nullopt;
@@ -81,8 +77,6 @@ std::optional<KeyedSends::Clock::time_point> KeyedSends::next_due() const {
 
 using std::chrono::milliseconds;
 
-std::string mint_key() { return new_uuid(); }
-
 KeyedProducer::KeyedProducer(ProducerOptions producer, KeyedSendOptions options)
     : sends_(std::move(options)), producer_(std::move(producer)) {
     producer_.on_delivery([this](const Delivery& delivery) {
@@ -92,7 +86,7 @@ KeyedProducer::KeyedProducer(ProducerOptions producer, KeyedSendOptions options)
 }
 
 std::string KeyedProducer::send(const OutgoingRecord& record) {
-    std::string key = mint_key();
+    std::string key = new_uuid();
     send(record, key);
     return key;
 }
@@ -114,10 +108,7 @@ void KeyedProducer::send_due() {
         try {
             producer_.send(sends_.record(number));
         } catch (const RecordRefused& refused) {
-            Delivery delivery;
-            delivery.tag = number;
-            delivery.error = refused.what();
-            delivery.code = refused.code;
+            const Delivery delivery{.tag = number, .error = refused.what(), .code = refused.code};
             auto fate = sends_.ended(delivery, KeyedSends::Clock::now());
             if (fate) fates_.push_back(std::move(*fate));
         }

@@ -49,7 +49,7 @@ class KeyedSends {
     std::uint64_t add(const OutgoingRecord& record, std::string key);
     // To be sent: the record with its key, and the number as its tag. Valid until its outcome is
     // known.
-    const OutgoingRecord& record(std::uint64_t number) const;
+    const OutgoingRecord& record(std::uint64_t number) const { return messages_.at(number).record; }
     // One that was never sent.
     void drop(std::uint64_t number) { messages_.erase(number); }
     // The message's outcome; nullopt if it is to be sent again.
@@ -79,10 +79,6 @@ class KeyedSends {
     std::uint64_t last_ = 0;
     std::int64_t resent_ = 0;
 };
-
-// A key for a new operation: a random UUID (version 4, RFC 9562). Store it with the operation
-// before the first try, and never create another one for a retry.
-std::string mint_key();
 
 class KeyedProducer {
   public:

@@ -24,24 +24,7 @@ bool read_line(std::istream& input, std::string& line, std::int64_t& number) {
     return true;
 }
 
-class NdjsonReader final : public RecordReader {
-  public:
-    explicit NdjsonReader(std::istream& input) : input_(input) {}
-
-    std::optional<InputRecord> next() override {
-        for (InputRecord record; read_line(input_, record.json, line_);) {
-            record.line = line_;
-            if (record.json.find_first_not_of(" \t") != std::string::npos) return record;
-        }
-        return std::nullopt;
-    }
-
-  private:
-    std::istream& input_;
-    std::int64_t line_ = 0;
-};
-
-class CsvReader final : public RecordReader {
+class CsvReader {
   public:
     CsvReader(std::istream& input, char separator) : input_(input), separator_(separator) {
         const std::optional<Row> header = read_row();
@@ -55,7 +38,7 @@ class CsvReader final : public RecordReader {
         }
     }
 
-    std::optional<InputRecord> next() override {
+    std::optional<InputRecord> operator()() {
         const std::optional<Row> row = read_row();
         if (!row) return std::nullopt;
         if (row->fields.size() != columns_.size()) {
@@ -135,12 +118,16 @@ class CsvReader final : public RecordReader {
 
 }  // namespace
 
-std::unique_ptr<RecordReader> read_ndjson(std::istream& input) {
-    return std::make_unique<NdjsonReader>(input);
+RecordReader read_ndjson(std::istream& input) {
+    return [&input, line = std::int64_t{0}]() mutable -> std::optional<InputRecord> {
+        for (InputRecord record; read_line(input, record.json, line);) {
+            record.line = line;
+            if (record.json.find_first_not_of(" \t") != std::string::npos) return record;
+        }
+        return std::nullopt;
+    };
 }
 
-std::unique_ptr<RecordReader> read_csv(std::istream& input, char separator) {
-    return std::make_unique<CsvReader>(input, separator);
-}
+RecordReader read_csv(std::istream& input, char separator) { return CsvReader(input, separator); }
 
 }  // namespace onceward

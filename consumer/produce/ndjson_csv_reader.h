@@ -2,11 +2,11 @@
 // Reads records from text: JSON objects, one a line (NDJSON), or CSV (RFC 4180) with the columns'
 // names in its first line. Either way a record becomes the text of one JSON object. Used by one
 // thread; the stream outlives the reader. Unreadable text is an InputError that names the line.
-// After one, next() continues after the bad record.
+// After one, the next call continues after the bad record.
 
 #include <cstdint>
+#include <functional>
 #include <istream>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,17 +23,13 @@ struct InputRecord {
     std::int64_t line = 0;  // where it begins, from 1
 };
 
-class RecordReader {
-  public:
-    virtual ~RecordReader() = default;
-    // The next record; none at the end. Empty lines are passed over.
-    virtual std::optional<InputRecord> next() = 0;
-};
+// The next record; nullopt at the end. Empty lines are passed over.
+using RecordReader = std::function<std::optional<InputRecord>()>;
 
-std::unique_ptr<RecordReader> read_ndjson(std::istream& input);
+RecordReader read_ndjson(std::istream& input);
 // All values are JSON strings, so that `007` and `1.50` stay what they are; an empty field without
 // quotes is left out. The first line is read here: throws InputError where there is none, or a
 // column has no name or one that is there twice.
-std::unique_ptr<RecordReader> read_csv(std::istream& input, char separator = ',');
+RecordReader read_csv(std::istream& input, char separator = ',');
 
 }  // namespace onceward

@@ -11,12 +11,8 @@
 namespace onceward {
 
 std::string_view to_text(SendFailure failure) {
-    switch (failure) {
-        case SendFailure::passing: return "passing";
-        case SendFailure::record: return "record";
-        case SendFailure::topic: return "topic";
-    }
-    return "";
+    static constexpr std::array<std::string_view, 3> texts{"passing", "record", "topic"};
+    return texts.at(static_cast<std::size_t>(failure));
 }
 
 SendFailure send_failure(int code) {

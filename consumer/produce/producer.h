@@ -79,19 +79,19 @@ struct OutgoingRecord {
     std::string_view topic;
     // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no
     // key.
-    std::optional<Partition> partition;
-    std::optional<std::string_view> key;
-    std::optional<std::string_view> payload;  // none: a tombstone
-    std::span<const Header> headers;
-    std::optional<std::chrono::milliseconds> timestamp;  // none: now
-    std::uint64_t tag = 0;                               // comes back in the Delivery
+    std::optional<Partition> partition{};
+    std::optional<std::string_view> key{};
+    std::optional<std::string_view> payload{};  // none: a tombstone
+    std::span<const Header> headers{};
+    std::optional<std::chrono::milliseconds> timestamp{};  // none: now
+    std::uint64_t tag = 0;                                 // comes back in the Delivery
 };
 
 // What became of one record.
 struct Delivery {
     std::uint64_t tag = 0;
-    Partition partition;
-    Offset offset;      // meaningful only if there is no error
+    Partition partition{};
+    Offset offset{};    // meaningful only if there is no error
     std::string error;  // empty: Kafka has it
     int code = 0;       // librdkafka's, of the error
 };

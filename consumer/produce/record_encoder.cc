@@ -12,6 +12,8 @@
 namespace onceward {
 namespace {
 
+namespace proto_util = google::protobuf::util;
+
 constexpr const char* type_prefix = "type.googleapis.com";
 
 std::string pointer_of(const std::string& field) {
@@ -36,30 +38,21 @@ std::optional<std::string> text_of(const Value& value, const std::string& field)
     throw EncodeError("field " + field + " is not a string, a number or a boolean");
 }
 
-}  // namespace
-
 // JSON to a message's bytes, by Protobuf's own mapping.
-class RecordEncoder::ProtobufEncoder {
-  public:
-    explicit ProtobufEncoder(const FormatOptions& format)
-        : type_(format),
-          resolver_(
-              google::protobuf::util::NewTypeResolverForDescriptorPool(type_prefix, &type_.pool())),
-          url_(std::string(type_prefix) + "/" + std::string(type_.descriptor().full_name())) {}
-
-    std::string encode(const std::string& json) const {
+std::function<std::string(const std::string&)> protobuf_encoder(const FormatOptions& format) {
+    const auto type = std::make_shared<const MessageType>(format);
+    const std::shared_ptr<proto_util::TypeResolver> resolver(
+        proto_util::NewTypeResolverForDescriptorPool(type_prefix, &type->pool()));
+    const std::string url = type_prefix + ("/" + std::string(type->descriptor().full_name()));
+    return [type, resolver, url](const std::string& json) {
         std::string payload;
-        const auto status =
-            google::protobuf::util::JsonToBinaryString(resolver_.get(), url_, json, &payload);
+        const auto status = proto_util::JsonToBinaryString(resolver.get(), url, json, &payload);
         if (!status.ok()) throw EncodeError(status.ToString());
         return payload;
-    }
+    };
+}
 
-  private:
-    MessageType type_;
-    std::unique_ptr<google::protobuf::util::TypeResolver> resolver_;
-    std::string url_;
-};
+}  // namespace
 
 RecordEncoder::RecordEncoder(const FormatOptions& format, std::vector<std::string> fields)
     : fields_(std::move(fields)), values_(fields_.size()) {
@@ -68,10 +61,8 @@ RecordEncoder::RecordEncoder(const FormatOptions& format, std::vector<std::strin
     std::vector<std::string> pointers;
     for (const std::string& field : fields_) pointers.push_back(pointer_of(field));
     json_ = make_decoder(FormatOptions{}, std::move(pointers));
-    if (format.format == Format::protobuf) protobuf_ = std::make_unique<ProtobufEncoder>(format);
+    if (format.format == Format::protobuf) protobuf_ = protobuf_encoder(format);
 }
-
-RecordEncoder::~RecordEncoder() = default;
 
 RecordEncoder::Encoded RecordEncoder::encode(std::string_view json) {
     const std::size_t begin = json.find_first_not_of(" \t\r\n");
@@ -86,7 +77,7 @@ RecordEncoder::Encoded RecordEncoder::encode(std::string_view json) {
     Encoded encoded;
     for (std::size_t index = 0; index < fields_.size(); ++index)
         encoded.fields.push_back(text_of(values_[index], fields_[index]));
-    encoded.payload = protobuf_ ? protobuf_->encode(std::string(json)) : std::string(json);
+    encoded.payload = protobuf_ ? protobuf_(std::string(json)) : std::string(json);
     return encoded;
 }
 

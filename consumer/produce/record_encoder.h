@@ -3,6 +3,7 @@
 // it. Belongs to one thread. A format that cannot be set up is a FormatError, an object that does
 // not fit is an EncodeError.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -30,17 +31,14 @@ class RecordEncoder {
     // `fields`: JSON pointers (`/order/id`), or names of members of the object itself. JSON goes
     // out as it came in, Protobuf by Protobuf's own JSON mapping. Throws FormatError.
     explicit RecordEncoder(const FormatOptions& format, std::vector<std::string> fields = {});
-    ~RecordEncoder();
     // Throws EncodeError.
     Encoded encode(std::string_view json);
 
   private:
-    class ProtobufEncoder;
-
     std::vector<std::string> fields_;
     std::unique_ptr<Decoder> json_;  // the worker's own reader, so that both refuse the same text
     std::vector<Value> values_;
-    std::unique_ptr<ProtobufEncoder> protobuf_;
+    std::function<std::string(const std::string&)> protobuf_;  // empty: JSON goes out
 };
 
 }  // namespace onceward

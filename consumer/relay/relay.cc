@@ -102,13 +102,11 @@ class Relay::Leader {
         try {
             // The last one, which is the one that counts where a name is repeated.
             headers.push_back({outbox_id_header, id});
-            OutgoingRecord outgoing;
-            outgoing.topic = record.topic;
-            outgoing.key = record.key;
-            outgoing.payload = record.payload;
-            outgoing.headers = headers;
-            outgoing.tag = static_cast<std::uint64_t>(position);
-            producer_.send(outgoing);
+            producer_.send({.topic = record.topic,
+                            .key = record.key,
+                            .payload = record.payload,
+                            .headers = headers,
+                            .tag = static_cast<std::uint64_t>(position)});
             if (mutant(Mutant::row_deleted_before_kafkas_answer)) book_.delivered(position);
         } catch (const RecordRefused& refused) {
             fail(position, send_failure(refused.code), refused.what());
@@ -127,12 +125,7 @@ class Relay::Leader {
                                         {"for_ms", held->pause.count()}});
         }
         const MutexLock lock(relay_.mutex_);
-        RelayCounts& counts = relay_.counts_;
-        switch (failure) {
-            case SendFailure::passing: ++counts.failed_passing; break;
-            case SendFailure::record: ++counts.failed_record; break;
-            case SendFailure::topic: ++counts.failed_topic; break;
-        }
+        ++relay_.counts_.failed.at(static_cast<std::size_t>(failure));
     }
 
     void delete_sent() {

@@ -4,6 +4,7 @@
 // one session and one producer for each process; one process of a group leads, by an advisory lock
 // of its session. Failures inside run() are logged, and everything is started again.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
@@ -44,10 +45,8 @@ struct RelayOptions {
 struct RelayCounts {
     bool leads = false;
     std::int64_t sent = 0;  // records that Kafka has
-    // Records that it does not have, by the reason; each is tried again.
-    std::int64_t failed_passing = 0;
-    std::int64_t failed_record = 0;
-    std::int64_t failed_topic = 0;
+    // Records that it does not have, by the SendFailure; each is tried again.
+    std::array<std::int64_t, 3> failed{};
     std::int64_t restarts = 0;  // times that everything was started again after a failure
     std::int64_t held_topics = 0;
     std::int64_t held_keys = 0;

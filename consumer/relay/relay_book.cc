@@ -1,9 +1,6 @@
 #include "consumer/relay/relay_book.h"
 
-#include <librdkafka/rdkafka.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "dedup/base/backoff.h"
@@ -133,11 +130,7 @@ std::optional<RelayBook::Held> RelayBook::failed(std::int64_t position, SendFail
     under_way_.erase(entry);
     // DANGER: together with the rows after it, which would overtake it. All of them are read again.
     end(lanes_.find(lane));
-    switch (failure) {
-        case SendFailure::topic: return hold_topic(lane.topic, now);
-        case SendFailure::passing:
-        case SendFailure::record: break;
-    }
+    if (failure == SendFailure::topic) return hold_topic(lane.topic, now);
     const auto of_topic = std::ranges::count_if(
         held_lanes_, [&](const auto& held) { return held.first.topic == lane.topic; });
     const bool is_held = held_lanes_.contains(lane);

@@ -25,21 +25,10 @@ std::string with_cause(const std::string& what, const std::string& cause) {
 }
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 // What librdkafka fetches includes the log's end at no cost. This is for partitions that are not
 // fetched: halted ones, and those whose queues are full.
 constexpr auto ask_every = 10s;
-
-void tell(const PartitionStatus& stalled) {
-    log_warning(
-        "partition.stalled",
-        {{"topic", stalled.partition.topic},
-         {"partition", stalled.partition.partition.raw()},
-         {"lag", stalled.lag.value_or(-1)},
-         {"standing_s", std::chrono::duration_cast<std::chrono::seconds>(stalled.standing).count()},
-         {"reason", stalled.reason}});
-}
 
 }  // namespace
 
@@ -187,7 +176,14 @@ void LagObserver::tick() {
     const milliseconds wall = std::chrono::duration_cast<milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
     const StallDetector::News news = watch_.look(now, wall, seen, activity_.session(now));
-    for (const PartitionStatus& stalled : news.stalled) tell(stalled);
+    for (const PartitionStatus& stalled : news.stalled) {
+        const auto standing = std::chrono::duration_cast<std::chrono::seconds>(stalled.standing);
+        log_warning("partition.stalled", {{"topic", stalled.partition.topic},
+                                          {"partition", stalled.partition.partition.raw()},
+                                          {"lag", stalled.lag.value_or(-1)},
+                                          {"standing_s", standing.count()},
+                                          {"reason", stalled.reason}});
+    }
     for (const TopicPartition& moving : news.moving) {
         log_info("partition.moving",
                  {{"topic", moving.topic}, {"partition", moving.partition.raw()}});

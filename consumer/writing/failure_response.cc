@@ -202,20 +202,15 @@ void FailureResponse::outside_batch(const PostgresError& error, WriterTopic* top
             if (topic != nullptr && session_.topics().size() > 1 &&
                 tried > Clock::duration::zero()) {
                 ++topic->retries;
-                set_aside(*topic, error, tried);
-                return;
+                return set_aside(*topic, error, tried);
             }
             handoff_.pause(retries.after(++retries_, roll()));
             return;
-        case FailureAction::reconnect: session_.lost(error); return;
+        case FailureAction::reconnect: return session_.lost(error);
         case FailureAction::reject:
         case FailureAction::stop:
-            if (topic != nullptr) {
-                stop_topic(*topic, error.summary(), options_.first_retry);
-            } else {
-                session_.lost(error);
-            }
-            return;
+            if (topic == nullptr) return session_.lost(error);
+            return stop_topic(*topic, error.summary(), options_.first_retry);
     }
 }
 

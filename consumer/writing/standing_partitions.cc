@@ -69,8 +69,12 @@ void StandingPartitions::apply_pauses(const std::map<std::string, std::string>& 
 
 void StandingPartitions::check_halted() {
     if (!session_.connected()) return;
-    wake_due();
     const auto now = Clock::now();
+    handoff_.with([now](Assignment& assignment) {
+        for (const TopicPartition& partition : assignment.due_retries(now)) {
+            assignment.wake(partition);
+        }
+    });
     if (failures_.take_stopped()) next_halted_ = std::min(next_halted_, now + check_after_stop);
     if (now < next_halted_) return;
     next_halted_ = now + halted_every;
@@ -82,14 +86,6 @@ void StandingPartitions::check_halted() {
     } catch (const PostgresError& error) {
         failures_.outside_batch(error, nullptr);
     }
-}
-
-void StandingPartitions::wake_due() {
-    handoff_.with([now = Clock::now()](Assignment& assignment) {
-        for (const TopicPartition& partition : assignment.due_retries(now)) {
-            assignment.wake(partition);
-        }
-    });
 }
 
 void StandingPartitions::check_fence(const TopicPartition& partition) {
@@ -162,25 +158,17 @@ void StandingPartitions::try_again(const TopicPartition& partition) {
     const bool counts = *fence == *entry->unreadable;
     const auto verdict = counts ? handoff_.with(&Assignment::read_failed, partition, *fence)
                                 : ReadAttempts::Verdict::again;
-    switch (verdict) {
-        case ReadAttempts::Verdict::again:
-            log_warning("partition.unreadable", {{"topic", partition.topic},
-                                                 {"partition", partition.partition.raw()},
-                                                 {"offset", fence->raw()},
-                                                 {"error", why}});
-            handoff_.with(&Assignment::wait, partition, Clock::now() + read_again_after, "");
-            return;
-        case ReadAttempts::Verdict::halt:
-            failures_.halt(
-                partition,
-                {HaltReason::unreadable,
-                 "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " +
-                     why + ". `onceward offsets retry` tries again, `offsets skip` passes them",
-                 {},
-                 fence},
-                0ms);
-            return;
+    if (verdict == ReadAttempts::Verdict::halt) {
+        const std::string text =
+            "the records at offset " + std::to_string(fence->raw()) + " cannot be read: " + why +
+            ". `onceward offsets retry` tries again, `offsets skip` passes them";
+        return failures_.halt(partition, {HaltReason::unreadable, text, {}, fence}, 0ms);
     }
+    log_warning("partition.unreadable", {{"topic", partition.topic},
+                                         {"partition", partition.partition.raw()},
+                                         {"offset", fence->raw()},
+                                         {"error", why}});
+    handoff_.with(&Assignment::wait, partition, Clock::now() + read_again_after, "");
 }
 
 }  // namespace onceward

@@ -32,7 +32,6 @@ class StandingPartitions : private WriterStep {
 
   private:
     void apply_pauses(const std::map<std::string, std::string>& paused);
-    void wake_due();
     void check_targets(const std::vector<TopicPartition>& halted);
     void check_fence(const TopicPartition& partition);
     void try_again(const TopicPartition& partition);

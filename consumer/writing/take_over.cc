@@ -58,7 +58,13 @@ void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
     if (fence.suspected) {
         // The operator's command gives the row another owner, which is how it is noticed.
         handoff_.with(&Assignment::owned, partition, fence.owner);
-        return halt_suspect(partition, fence.next_offset);
+        // Reading these records again would end the process again.
+        const std::string text =
+            "a process ran out of memory, most likely over the records at offset " +
+            std::to_string(fence.next_offset.raw()) +
+            ". `onceward offsets retry` tries again, for example with more memory; `offsets skip` "
+            "passes them";
+        return failures_.halt(partition, {HaltReason::memory, text, {}, fence.next_offset}, 0ms);
     }
     const bool out_of_range = handoff_.with([&](Assignment& assignment) {
         const Assignment::Entry* entry = assignment.find(partition);
@@ -210,20 +216,6 @@ std::optional<Offset> TakeOver::beyond_the_gap(WriterTopic& topic, const TopicPa
                                   {"begin", fence.next_offset.raw()},
                                   {"end", plan.target.raw()}});
     return plan.target;
-}
-
-// Reading these records again would end the process again.
-void TakeOver::halt_suspect(const TopicPartition& partition, Offset fence) {
-    failures_.halt(
-        partition,
-        {HaltReason::memory,
-         "a process ran out of memory, most likely over the records at offset " +
-             std::to_string(fence.raw()) +
-             ". `onceward offsets retry` tries again, for example with more memory; `offsets "
-             "skip` passes them",
-         {},
-         fence},
-        0ms);
 }
 
 void TakeOver::other_log(WriterTopic& topic, const LogIdentity& now) {

@@ -38,7 +38,6 @@ class TakeOver : private WriterStep {
     // fence.
     std::optional<Offset> beyond_the_gap(WriterTopic& topic, const TopicPartition& partition,
                                          const FenceState& fence);
-    void halt_suspect(const TopicPartition& partition, Offset fence);
     void stop_for_other_log(WriterTopic& topic, const LogIdentity& before);
 
     TopicSetup& setup_;

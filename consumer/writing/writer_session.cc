@@ -38,7 +38,8 @@ WriterSession::WriterSession(const WorkerOptions& options, Handoff& handoff,
       watermarks_(options.kafka.group, options.watermark_every) {
     topics_.reserve(options.topics.size());
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
-        topics_.emplace_back(options.topics[i], parts[i]);
+        const auto& [sink, reading, finishing] = parts[i];
+        topics_.push_back({options.topics[i], *sink, *reading, *finishing});
     }
 }
 

@@ -29,9 +29,6 @@ struct TopicParts {
 
 // A topic as the writer knows it.
 struct WriterTopic {
-    WriterTopic(const WorkerTopic& from, const TopicParts& with)
-        : options(from), sink(*with.sink), reading(*with.reading), finishing(*with.finishing) {}
-
     const WorkerTopic& options;
     Sink& sink;
     MessageBuilder& reading;

@@ -1,12 +1,11 @@
 // What `onceward produce` reads: NDJSON and CSV, then the records' encoding as JSON and Protobuf.
 
-#include "consumer/produce/ndjson_csv_reader.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "consumer/decode/decoder.h"
+#include "consumer/produce/ndjson_csv_reader.h"
 #include "consumer/produce/record_encoder.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -31,13 +30,13 @@ void encode(const std::string& json) {
     }
 }
 
-void read(RecordReader& reader, bool csv, std::size_t lines) {
+void read(const RecordReader& reader, bool csv, std::size_t lines) {
     std::int64_t last = 0;
     // Each step takes a line at least.
     for (std::size_t step = 0;; ++step) {
         require(step <= lines + 1, "reading comes to an end");
         try {
-            const std::optional<InputRecord> record = reader.next();
+            const std::optional<InputRecord> record = reader();
             if (!record) return;
             require(record->line > last, "line numbers grow");
             last = record->line;
@@ -60,9 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::istringstream input(text);
     const bool csv = (choice & 1) != 0;
     try {
-        const std::unique_ptr<RecordReader> reader =
+        const RecordReader reader =
             csv ? read_csv(input, (choice & 2) != 0 ? ';' : ',') : read_ndjson(input);
-        fuzz::read(*reader, csv, lines);
+        fuzz::read(reader, csv, lines);
     } catch (const InputError&) {  // the first line of CSV names no columns
     }
     return 0;

@@ -283,7 +283,7 @@ TEST_F(RelayTest, ARecordThatItsTopicNeverTakesHoldsBackItsOwnKeyAlone) {
     EXPECT_EQ(by_key()["held"], numbered("other", 50));
     EXPECT_EQ(relay.counts().held_keys, 1);
     EXPECT_EQ(relay.counts().held_topics, 0);
-    EXPECT_GE(relay.counts().failed_record, 1);
+    EXPECT_GE(relay.counts().failed.at(1), 1);
     EXPECT_THAT(log.text(), HasSubstr("outbox.held"));
     EXPECT_THAT(log.text(), HasSubstr("what=\"record\""));
     // What an operator does who has seen to it otherwise.
@@ -300,7 +300,7 @@ TEST_F(RelayTest, ATopicThatIsNotThereHoldsBackItselfAloneUntilItIs) {
     ASSERT_TRUE(eventually(patience, [&] { return relay.counts().held_topics == 1; }));
     write(numbered("continues", 20), "b");
     ASSERT_TRUE(eventually(patience, [&] { return waiting() == 20; }));
-    EXPECT_GE(relay.counts().failed_topic, 1);
+    EXPECT_GE(relay.counts().failed.at(2), 1);
     scene_.kafka().create_topic(missing, partitions);
     EXPECT_TRUE(all_sent());
     EXPECT_EQ(by_key(missing)["a"], numbered("waits", 20));
@@ -332,7 +332,7 @@ TEST_F(RelayTest, WithoutABrokerItStopsInTimeAndLosesNothing) {
         ASSERT_TRUE(relay.leads());
         EXPECT_TRUE(stays(500ms, [&] { return waiting() == 10; }));
         relay.stop();
-        EXPECT_EQ(relay.counts().failed_passing, 0) << "it waited until Kafka's client gave up";
+        EXPECT_EQ(relay.counts().failed.at(0), 0) << "it waited until Kafka's client gave up";
     }
     EXPECT_EQ(waiting(), 10);
     RunningRelay relay(options());

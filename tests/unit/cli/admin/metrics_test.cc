@@ -186,7 +186,7 @@ TEST(Metrics, TheOutboxTellsWhatWaitsWhatWasSentAndWhatIsHeld) {
     ProcessStatus process = one_worker();
     EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_outbox"))) << "no topic has one";
     RelayState state;
-    state.counts = {.leads = true, .sent = 12, .failed_record = 3, .held_keys = 1};
+    state.counts = {.leads = true, .sent = 12, .failed = {0, 3, 0}, .held_keys = 1};
     process.relays = {state};
     process.durable.emplace();
     process.durable->outbox = {40, 7};

@@ -1,6 +1,6 @@
-#include "consumer/partitions/assignment.h"
-
 #include <gtest/gtest.h>
+
+#include "consumer/partitions/assignment.h"
 
 namespace onceward {
 namespace {
@@ -20,7 +20,8 @@ TEST(ReadAttempts, AFailureElsewhereBeginsANewCount) {
     tries.failed(Offset{7});
     tries.failed(Offset{7});
     EXPECT_EQ(tries.failed(Offset{9}), Verdict::again);
-    EXPECT_EQ(tries.tries(), 1);
+    EXPECT_EQ(tries.failed(Offset{9}), Verdict::again);
+    EXPECT_EQ(tries.failed(Offset{9}), Verdict::halt);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // An operation's message keeps its one key however often it is sent.
 
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "consumer/produce/keyed_producer.h"
+#include "dedup/message/digest.h"
 
 namespace onceward {
 namespace {
@@ -47,7 +47,7 @@ TEST(MintedKeys, AreRandomUuidsOfVersion4) {
     const std::regex uuid("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
     std::set<std::string> keys;
     for (int i = 0; i < 100; ++i) {
-        const std::string key = mint_key();
+        const std::string key = new_uuid();
         EXPECT_TRUE(std::regex_match(key, uuid)) << key;
         EXPECT_TRUE(keys.insert(key).second);
     }

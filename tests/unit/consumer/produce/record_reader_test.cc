@@ -1,10 +1,10 @@
-#include "consumer/produce/ndjson_csv_reader.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <vector>
+
+#include "consumer/produce/ndjson_csv_reader.h"
 
 namespace onceward {
 namespace {
@@ -12,21 +12,21 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> all(RecordReader& reader) {
+std::vector<std::string> all(const RecordReader& reader) {
     std::vector<std::string> records;
-    while (std::optional<InputRecord> record = reader.next()) records.push_back(record->json);
+    while (std::optional<InputRecord> record = reader()) records.push_back(record->json);
     return records;
 }
 
 std::vector<std::string> csv(const std::string& text) {
     std::istringstream input(text);
-    return all(*read_csv(input));
+    return all(read_csv(input));
 }
 
 std::string error_of(const std::string& text) {
     std::istringstream input(text);
     try {
-        all(*read_csv(input));
+        all(read_csv(input));
     } catch (const InputError& error) {
         return error.what();
     }
@@ -35,13 +35,13 @@ std::string error_of(const std::string& text) {
 
 TEST(Ndjson, EveryLineIsARecordAndEmptyOnesAreNone) {
     std::istringstream input("\xEF\xBB\xBF{\"a\":1}\r\n\n  \n{\"a\":2}");
-    EXPECT_THAT(all(*read_ndjson(input)), ElementsAre("{\"a\":1}", "{\"a\":2}"));
+    EXPECT_THAT(all(read_ndjson(input)), ElementsAre("{\"a\":1}", "{\"a\":2}"));
 }
 
 TEST(Ndjson, RecordsKnowTheirLine) {
     std::istringstream input("\n\n{}\n");
     const auto reader = read_ndjson(input);
-    EXPECT_EQ(reader->next()->line, 3);
+    EXPECT_EQ(reader()->line, 3);
 }
 
 TEST(Csv, FieldsAreNamedByTheFirstLine) {
@@ -65,8 +65,8 @@ TEST(Csv, BackslashesAndControlCharactersAreEscaped) {
 TEST(Csv, ALineBehindAQuotedLineBreakKeepsItsNumber) {
     std::istringstream input("a\n\"1\n2\"\n3\n");
     const auto reader = read_csv(input);
-    EXPECT_EQ(reader->next()->line, 2);
-    EXPECT_EQ(reader->next()->line, 4);
+    EXPECT_EQ(reader()->line, 2);
+    EXPECT_EQ(reader()->line, 4);
 }
 
 TEST(Csv, BadTextIsAnErrorWithItsLine) {
@@ -83,8 +83,8 @@ TEST(Csv, BadTextIsAnErrorWithItsLine) {
 TEST(Csv, TheReaderGoesOnBehindABadRecord) {
     std::istringstream input("a,b\n1\n2,3\n");
     const auto reader = read_csv(input);
-    EXPECT_THROW(reader->next(), InputError);
-    EXPECT_EQ(reader->next()->json, R"({"a":"2","b":"3"})");
+    EXPECT_THROW(reader(), InputError);
+    EXPECT_EQ(reader()->json, R"({"a":"2","b":"3"})");
 }
 
 }  // namespace
