@@ -2,10 +2,10 @@
 
 #include <libpq-fe.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 
 namespace onceward {
@@ -125,10 +125,7 @@ int QueryResult::rows() const { return PQntuples(result_.get()); }
 int QueryResult::columns() const { return PQnfields(result_.get()); }
 
 std::int64_t QueryResult::affected() const {
-    const char* text = PQcmdTuples(result_.get());
-    std::int64_t value = 0;
-    std::from_chars(text, text + std::strlen(text), value);
-    return value;
+    return number_of<std::int64_t>(PQcmdTuples(result_.get())).value_or(0);
 }
 
 std::string_view QueryResult::tag() const { return PQcmdStatus(result_.get()); }
@@ -154,11 +151,9 @@ std::optional<std::string_view> QueryResult::optional_text(int row, int column) 
 }
 
 std::int64_t QueryResult::integer(int row, int column) const {
-    const std::string_view digits = text(row, column);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size()) std::abort();
-    return value;
+    const auto value = number_of<std::int64_t>(text(row, column));
+    if (!value) std::abort();
+    return *value;
 }
 
 bool QueryResult::boolean(int row, int column) const { return text(row, column) == "t"; }
