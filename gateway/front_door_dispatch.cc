@@ -41,15 +41,8 @@ HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
 }  // namespace
 
 ProblemKind problem_of(KeyFault fault) {
-    switch (fault) {
-        case KeyFault::missing: return ProblemKind::key_missing;
-        case KeyFault::not_expected: return ProblemKind::key_not_expected;
-        case KeyFault::repeated:
-        case KeyFault::malformed:
-        case KeyFault::too_short:
-        case KeyFault::too_long:
-        case KeyFault::no_uuid: return ProblemKind::key_malformed;
-    }
+    if (fault == KeyFault::missing) return ProblemKind::key_missing;
+    if (fault == KeyFault::not_expected) return ProblemKind::key_not_expected;
     return ProblemKind::key_malformed;
 }
 

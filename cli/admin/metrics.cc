@@ -250,7 +250,7 @@ void add_route(Families& families, const RouteTraffic& route) {
     families.counter("onceward_http_replayed_total",
                      "Requests that got an earlier one's stored answer.", route.replayed, labels);
     families.counter("onceward_http_seconds_total",
-                     "Their duration, from their last byte to their answer.", route.seconds,
+                     "Their duration, from their last byte to their answer.", route.times.sum,
                      labels);
     families.histogram("onceward_http_request_seconds",
                        "Durations, from their last byte to their answer.", route.times, labels);

@@ -49,13 +49,7 @@ class WebUpstream final : public UpstreamClient {
     std::optional<UpstreamAnswer> wait(std::chrono::milliseconds most) override {
         std::vector<HttpAnswer> answers = client_.wait(most);
         if (answers.empty()) return std::nullopt;
-        HttpAnswer& answer = answers.front();
-        return UpstreamAnswer{.status = answer.status,
-                              .carried = answer.carried,
-                              .too_large = answer.too_large,
-                              .headers = std::move(answer.headers),
-                              .body = std::move(answer.body),
-                              .failure = std::move(answer.failure)};
+        return std::move(answers.front());
     }
 
   private:

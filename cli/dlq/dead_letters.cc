@@ -1,7 +1,5 @@
 #include "cli/dlq/dead_letters.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -26,14 +24,10 @@ std::optional<std::int64_t> count_of(const std::optional<std::chrono::millisecon
 }
 
 std::string from_base64(const std::string& text) {
-    std::string bytes(text.size() / 4 * 3, '\0');
-    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-    if (size < 0) throw std::runtime_error("a dead letter's header is not base64");
-    // OpenSSL counts the padding as bytes.
-    const auto padding = static_cast<std::size_t>(std::ranges::count(text, '='));
-    bytes.resize(static_cast<std::size_t>(size) - padding);
+    std::string bytes;
+    if (!append_base64(text, bytes)) {
+        throw std::runtime_error("a dead letter's header is not base64");
+    }
     return bytes;
 }
 

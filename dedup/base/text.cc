@@ -1,5 +1,8 @@
 #include "dedup/base/text.h"
 
+#include <openssl/evp.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -84,6 +87,23 @@ std::string hex(std::string_view bytes) {
     text.reserve(2 * bytes.size());
     for (const char c : bytes) append_byte(static_cast<unsigned char>(c), text);
     return text;
+}
+
+bool append_base64(std::string_view text, std::string& out) {
+    if (text.size() % 4 != 0) return false;
+    if (text.empty()) return true;
+    // OpenSSL trims blanks and counts padding as bytes; both are dealt with here.
+    const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    if (std::ranges::any_of(text, blank)) return false;
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+    const std::size_t start = out.size();
+    out.resize(start + text.size() / 4 * 3);
+    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data() + start),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+    if (size < 0) return false;
+    out.resize(start + static_cast<std::size_t>(size) - padding);
+    return true;
 }
 
 int hex_value(char digit) {

@@ -20,6 +20,10 @@ std::string hex(std::string_view bytes);
 // The value of a hexadecimal digit; -1 for any other character.
 int hex_value(char digit);
 
+// Appends the bytes of base64 with its padding and without blanks. False for anything else; what
+// was appended means nothing then.
+[[nodiscard]] bool append_base64(std::string_view text, std::string& out);
+
 // The whole text as a number; nullopt for anything else, also for what does not fit.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {

@@ -35,6 +35,19 @@ struct EffectOutcome {
     std::string reason;  // of failed and again, for people; holds no payload and no secret
 };
 
+// How an HTTP call ended.
+struct HttpAnswer {
+    // 0: no whole answer came. Then `failure` says why, without the request's own words.
+    int status = 0;
+    // Whether any of the request was sent: if not, it surely has had no effect.
+    bool carried = false;
+    bool too_large = false;  // the body was cut off and is not here
+    ResultHeaders headers{};
+    std::string body{};
+    std::string failure{};
+    std::uint64_t number = 0;  // the call's, where a client has several under way
+};
+
 class Effects {
   public:
     virtual ~Effects() = default;

@@ -3,7 +3,6 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "dedup/base/text.h"
 
@@ -18,7 +17,8 @@ struct Signed {
     std::vector<std::string_view> signatures;
 };
 
-std::optional<Signed> read_stripe(std::string_view value) {
+// Without a time where it is not well formed.
+Signed read_stripe(std::string_view value) {
     Signed found;
     while (!value.empty()) {
         std::string_view part = value.substr(0, value.find(','));
@@ -26,14 +26,13 @@ std::optional<Signed> read_stripe(std::string_view value) {
         while (part.starts_with(' ')) part.remove_prefix(1);
         if (part.starts_with("t=")) {
             // DANGER: with two times, one could be judged and the other signed.
-            if (!found.time.empty()) return std::nullopt;
+            if (!found.time.empty()) return {};
             found.time = part.substr(2);
         } else if (part.starts_with("v1=")) {
             found.signatures.push_back(part.substr(3));
         }
     }
-    if (found.time.empty() || found.signatures.empty()) return std::nullopt;
-    return found;
+    return found.signatures.empty() ? Signed{} : found;
 }
 
 std::string_view without_prefix(std::string_view value) {
@@ -49,20 +48,14 @@ bool equal(std::string_view expected, std::string_view given) {
     return CRYPTO_memcmp(expected.data(), lower.data(), expected.size()) == 0;
 }
 
-std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
-    std::int64_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error != std::errc{} || end != text.data() + text.size() || count < 0) return std::nullopt;
-    return std::chrono::seconds(count);
-}
-
 SignatureVerdict judge(const SignatureOptions& options, const Signed& found, std::string_view body,
                        std::chrono::seconds now) {
     std::optional<std::chrono::seconds> time;
     std::string text;
     if (!found.time.empty()) {
-        time = seconds_of(found.time);
-        if (!time) return SignatureVerdict::malformed;
+        const auto count = number_of<std::int64_t>(found.time);
+        if (!count || *count < 0) return SignatureVerdict::malformed;
+        time = std::chrono::seconds(*count);
         text = std::string(found.time) + ".";
     }
     text += body;
@@ -106,7 +99,7 @@ SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHea
     Signed found;
     switch (options.scheme) {
         case Scheme::stripe:
-            if (auto read = read_stripe(values.front())) found = std::move(*read);
+            found = read_stripe(values.front());
             if (found.time.empty()) return SignatureVerdict::malformed;
             break;
         case Scheme::github:

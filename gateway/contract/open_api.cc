@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
@@ -124,14 +125,8 @@ OrderedJson sentences(const std::vector<ContractSentence>& lines) {
     return made;
 }
 
-const char* format_name(KeyFormat format) {
-    switch (format) {
-        case KeyFormat::either: return "either";
-        case KeyFormat::structured: return "structured";
-        case KeyFormat::plain: return "plain";
-    }
-    return "";
-}
+// In the order of KeyFormat.
+constexpr std::array format_names{"either", "structured", "plain"};
 
 OrderedJson key_values(const RouteOptions& route) {
     const bool field = !route.key_field.empty();
@@ -141,7 +136,9 @@ OrderedJson key_values(const RouteOptions& route) {
     key["in"] = field ? "body" : takes_bulk(route) ? "item" : "header";
     key["name"] = field ? route.key_field : takes_bulk(route) ? "key" : route.key.header;
     key["required"] = route.key.use == KeyUse::required;
-    if (!field && !takes_bulk(route)) key["format"] = format_name(route.key.format);
+    if (!field && !takes_bulk(route)) {
+        key["format"] = format_names.at(static_cast<std::size_t>(route.key.format));
+    }
     if (route.key.uuid) {
         key["uuid"] = true;
     } else {

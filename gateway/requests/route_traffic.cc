@@ -52,13 +52,11 @@ void Traffic::end(std::size_t place) {
 void Traffic::count(std::optional<std::size_t> place, const HttpResponse& response,
                     std::chrono::steady_clock::duration took) {
     const bool replayed = only_value(response.headers, "Idempotent-Replayed").has_value();
-    const double seconds = std::chrono::duration<double>(took).count();
     const MutexLock lock(mutex_);
     RouteTraffic& route = routes_[place.value_or(routes_.size() - 1)];
     ++route.statuses[response.status];
     if (replayed) ++route.replayed;
-    route.seconds += seconds;
-    route.times.observe(seconds);
+    route.times.observe(std::chrono::duration<double>(took).count());
 }
 
 std::vector<RouteTraffic> Traffic::read() const {

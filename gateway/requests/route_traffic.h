@@ -63,8 +63,7 @@ struct RouteTraffic {
     std::string route;
     std::map<int, std::int64_t> statuses;  // requests, by the status of their answer
     std::int64_t replayed = 0;             // those that got an earlier request's answer
-    double seconds = 0;                    // from their last byte to their answer, in sum
-    RequestTimes times{};                  // the same, each
+    RequestTimes times{};                  // from their last byte to their answer
     std::int64_t under_way = 0;            // that have no answer yet
     std::int64_t full = 0;                 // refused, as too many were
 };

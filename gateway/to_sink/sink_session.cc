@@ -77,17 +77,9 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     }
 }
 
+// The claims are asked only of what has no result.
 std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Digest> keys) try {
     session_.open();
-    return told(keys);
-} catch (const std::exception& error) {
-    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
-    session_.end();
-    return std::nullopt;
-}
-
-// The claims are asked only of what has no result.
-std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
     results_->begin();
     std::vector<std::optional<MessageResult>> found = results_->get(*session_, keys);
     std::vector<StatusOutcome> outcomes(keys.size());  // unknown
@@ -115,6 +107,10 @@ std::vector<StatusOutcome> SinkSession::told(std::span<const Digest> keys) {
                                 .status = response_of(*found[i]).status};
     }
     return outcomes;
+} catch (const std::exception& error) {
+    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    session_.end();
+    return std::nullopt;
 }
 
 // What a record has; its views are of the request.
@@ -155,12 +151,6 @@ bool SinkSession::decode(WaitingRequest& waiting) {
     return false;
 }
 
-void SinkSession::decode_all(std::vector<WaitingRequest*>& part) {
-    std::erase_if(part, [this](WaitingRequest* waiting) {
-        return waiting->at.chunk.messages.empty() && !decode(*waiting);
-    });
-}
-
 void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(part, [&](WaitingRequest* waiting) {
@@ -176,7 +166,9 @@ void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
 SinkSession::Step SinkSession::attempt(Parts& parts) try {
     session_.open();
     // Only now: a sink encodes by what it has seen of its target.
-    decode_all(parts.front());
+    std::erase_if(parts.front(), [this](WaitingRequest* waiting) {
+        return waiting->at.chunk.messages.empty() && !decode(*waiting);
+    });
     if (parts.front().empty()) {
         parts.pop_front();
         return Step::next;

@@ -88,13 +88,11 @@ class SinkSession {
     std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);
 
   private:
-    std::vector<StatusOutcome> told(std::span<const Digest> keys);
     enum class Step : std::uint8_t { next, again };
     // What is still to be tried, in order; the front is the next transaction.
     using Parts = std::deque<std::vector<WaitingRequest*>>;
     Record record_of(KeyedRequest& request);
     bool decode(WaitingRequest& waiting);
-    void decode_all(std::vector<WaitingRequest*>& part);
     void give_up_overdue(std::vector<WaitingRequest*>& part) const;
     Step attempt(Parts& parts);
     Step failed(const PostgresError& error, Parts& parts);

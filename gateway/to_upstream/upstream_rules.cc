@@ -72,13 +72,8 @@ CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream) {
 }
 
 KeyFate fate_of(CallEnd end, const UpstreamTarget& upstream) {
-    switch (end) {
-        case CallEnd::final_answer: return KeyFate::stored;
-        case CallEnd::turned_down:
-        case CallEnd::never_sent: return KeyFate::released;
-        case CallEnd::in_doubt:
-        case CallEnd::unknown: break;
-    }
+    if (end == CallEnd::final_answer) return KeyFate::stored;
+    if (end == CallEnd::turned_down || end == CallEnd::never_sent) return KeyFate::released;
     // DANGER: it may have taken effect. Only an upstream that knows the downstream key makes one
     // effect of a second call.
     const bool release =

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "dedup/leases/leases.h"
+#include "dedup/sink/effects.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/route_options.h"
 
@@ -23,16 +24,7 @@ struct UpstreamCall {
     Digest key;  // what the downstream key is derived from: the same for each try
 };
 
-struct UpstreamAnswer {
-    // 0: no whole answer came.
-    int status = 0;
-    // Whether any of the request was sent: if not, it surely has had no effect.
-    bool carried = false;
-    bool too_large = false;  // the body was cut off and is not here
-    HttpHeaders headers{};
-    std::string body{};
-    std::string failure{};  // of status 0, for the log; without the request's own words
-};
+using UpstreamAnswer = HttpAnswer;
 
 // How an upstream is called. The gateway knows no HTTP client: the composition root implements this
 // with the webhook's. Used by one thread; what the other side does is in the answer.

@@ -306,14 +306,6 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::look(const std::vector
 std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(
     const std::vector<Digest>& keys) try {
     session_.open();
-    return statuses(keys);
-} catch (const std::exception& error) {
-    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
-    session_.end();
-    return std::nullopt;
-}
-
-std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& keys) {
     const QueryResult rows = session_->query(sql::lease_status, {options_.ledger.name, keys});
     std::vector<StatusOutcome> known(keys.size());
     std::vector<Digest> ended;
@@ -340,6 +332,10 @@ std::vector<StatusOutcome> UpstreamStatus::statuses(const std::vector<Digest>& k
         if (!answers[i]) known[places[i]] = Problem{.kind = ProblemKind::answer_gone};
     }
     return known;
+} catch (const std::exception& error) {
+    log_warning("http.look_failed", {{"route", options_.name}, {"error", error.what()}});
+    session_.end();
+    return std::nullopt;
 }
 
 }  // namespace onceward

@@ -117,7 +117,6 @@ class UpstreamStatus {
 
   private:
     std::optional<std::vector<StatusOutcome>> read(const std::vector<Digest>& keys);
-    std::vector<StatusOutcome> statuses(const std::vector<Digest>& keys);
 
     const UpstreamRequestOptions& options_;
     std::unique_ptr<ResultStore> results_;  // of the session

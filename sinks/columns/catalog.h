@@ -98,9 +98,6 @@ struct ColumnType {
     std::shared_ptr<const ColumnType> element;  // of an array
 };
 
-struct CatalogColumn;
-struct CatalogTable;
-
 // The column's type, with domains and arrays resolved; nullopt if this sink cannot write it.
 std::optional<ColumnType> supported_type(const CatalogTable& table, const CatalogColumn& column);
 

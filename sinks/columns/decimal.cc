@@ -1,8 +1,8 @@
 #include "sinks/columns/decimal.h"
 
-#include <charconv>
 #include <limits>
 
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 
 namespace onceward {
@@ -45,11 +45,11 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
     if (text[at] != 'e' && text[at] != 'E') return std::nullopt;
     text.remove_prefix(at + 1);
     if (text.size() > 1 && text[0] == '+' && is_digit(text[1])) text.remove_prefix(1);
-    int exponent = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    if (exponent > largest_exponent || exponent < -largest_exponent) return std::nullopt;
-    decimal.exponent += exponent;
+    const auto exponent = number_of<int>(text);
+    if (!exponent || *exponent > largest_exponent || *exponent < -largest_exponent) {
+        return std::nullopt;
+    }
+    decimal.exponent += *exponent;
     return decimal;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 #include "sinks/columns/column_encoder.h"
 #include "sinks/columns/decimal.h"
@@ -20,10 +21,7 @@ struct Whole {
 };
 
 Whole parse_whole(std::string_view text) {
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return {value};
+    if (const auto value = number_of<std::int64_t>(text)) return {*value};
     const auto decimal = parse_decimal(text);
     if (!decimal) return {0, no_number};
     const auto whole = whole_number(*decimal);  // 1e3 and 1.0 are whole as well

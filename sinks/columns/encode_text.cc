@@ -1,4 +1,3 @@
-#include <openssl/evp.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -37,23 +36,6 @@ bool append_hex(std::string_view digits, std::string& out) {
         out[begin + i] = static_cast<char>(high * 16 + low);
     }
     return all >= 0;
-}
-
-bool append_base64(std::string_view text, std::string& out) {
-    if (text.size() % 4 != 0) return false;
-    if (text.empty()) return true;
-    // OpenSSL trims blanks and counts padding as bytes; both are dealt with here.
-    const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-    if (std::ranges::any_of(text, blank)) return false;
-    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-    const std::size_t start = out.size();
-    out.resize(start + text.size() / 4 * 3);
-    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data() + start),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-    if (size < 0) return false;
-    out.resize(start + static_cast<std::size_t>(size) - padding);
-    return true;
 }
 
 std::size_t characters(std::string_view text) {

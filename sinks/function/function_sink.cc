@@ -1,11 +1,11 @@
 #include "sinks/function/function_sink.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
 #include "dedup/base/mutants.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/sink/http_header_rules.h"
 #include "schemas/queries.h"
@@ -85,17 +85,16 @@ bool flag_in(std::string_view text) {
 }
 
 int status_in(std::string_view text) {
-    int status = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
-    if (error != std::errc{} || end != text.data() + text.size()) {
+    const auto status = number_of<int>(text);
+    if (!status) {
         throw ResultMismatch("the function's column result_status is not an integer");
     }
     // Committed with it, a request would have no answer for ever.
-    if (status != 0 && (status < lowest_status || status > highest_status)) {
-        throw ResultMismatch("the function's column result_status is " + std::to_string(status) +
+    if (*status != 0 && (*status < lowest_status || *status > highest_status)) {
+        throw ResultMismatch("the function's column result_status is " + std::to_string(*status) +
                              "; it has to be 200 to 599, or 0 for none");
     }
-    return status;
+    return *status;
 }
 
 bool names_its_type(const ResultHeaders& headers) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dedup/base/secret.h"
+#include "dedup/sink/effects.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
@@ -35,18 +36,6 @@ struct HttpCall {
     std::string method;
     std::vector<std::pair<std::string, Secret>> headers;
     std::string body;
-};
-
-struct HttpAnswer {
-    std::uint64_t number = 0;
-    // 0: no status came. Then `failure` says why, without the request's own words.
-    int status = 0;
-    std::string failure;
-    // Whether any of the request was sent: if not, it surely has had no effect.
-    bool carried = false;
-    std::vector<std::pair<std::string, std::string>> headers;
-    std::string body;
-    bool too_large = false;  // the body was cut off and is not here
 };
 
 class HttpClient {

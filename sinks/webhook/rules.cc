@@ -12,6 +12,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "dedup/base/text.h"
+
 namespace onceward {
 namespace {
 
@@ -165,10 +167,9 @@ std::optional<Network> parse_network(const std::string& text) {
     }
     int bits = most;
     if (slash != std::string::npos) {
-        const char* begin = text.data() + slash + 1;
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(begin, end, bits);
-        if (error != std::errc{} || stop != end || bits < 0 || bits > most) return std::nullopt;
+        const auto given = number_of<int>(std::string_view(text).substr(slash + 1));
+        if (!given || *given < 0 || *given > most) return std::nullopt;
+        bits = *given;
     }
     network.bits = most == 32 ? v4_begin + bits : bits;
     return network;

@@ -229,11 +229,11 @@ TEST(Metrics, RoutesAreCountedByStatus) {
     orders.route = "POST /orders/{id}";
     orders.statuses = {{201, 5}, {409, 2}};
     orders.replayed = 3;
-    orders.seconds = 0.5;
     orders.under_way = 7;
     orders.full = 4;
     orders.times.observe(0.002);
     orders.times.observe(99);
+    orders.times.sum = 0.5;
     RouteTraffic none;
     none.statuses = {{404, 1}};
     process.routes = {orders, none};
