@@ -2,7 +2,6 @@
 
 #include "cli/replay/replay.h"
 
-#include <algorithm>
 #include <iostream>
 #include <numeric>
 

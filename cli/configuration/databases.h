@@ -3,7 +3,6 @@
 // different servers have nothing in common but the consumer group, so each server has a
 // configuration of its own here. Pure; thread-safe.
 
-#include <map>
 #include <string>
 #include <vector>
 

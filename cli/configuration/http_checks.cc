@@ -1,6 +1,5 @@
 #include <arpa/inet.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 

@@ -3,7 +3,6 @@
 // configuration may hold: the loader, the reference in docs/ and the JSON Schema are made from it.
 // Plain values.
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>

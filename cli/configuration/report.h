@@ -2,7 +2,6 @@
 // Collects what is wrong with a file while it is read, and the place of each option in it. Used by
 // one thread.
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>

@@ -2,9 +2,7 @@
 // What the operator's commands share: which database and schema, whose configuration, and the frame
 // that runs a command. Plain values.
 
-#include <algorithm>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,6 +1,5 @@
 #include "cli/produce/production.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <random>

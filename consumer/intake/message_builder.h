@@ -6,7 +6,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "consumer/decode/decoder.h"
 #include "consumer/intake/key_options.h"

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "consumer/kafka/kafka_source.h"

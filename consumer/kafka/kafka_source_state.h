@@ -1,10 +1,7 @@
 #pragma once
 // The inside of KafkaSource, shared by its .cc files. Include it there only.
 
-#include <array>
 #include <atomic>
-#include <cstring>
-#include <functional>
 #include <unordered_map>
 
 #include "consumer/kafka/kafka_requests.h"

@@ -1,7 +1,6 @@
 #include "consumer/kafka/range_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "consumer/kafka/kafka_requests.h"

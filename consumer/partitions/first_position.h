@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
-#include <string>
 
 #include "consumer/kafka/kafka_options.h"
 #include "consumer/kafka/kafka_source.h"

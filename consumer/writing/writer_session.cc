@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"

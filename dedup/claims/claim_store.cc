@@ -1,7 +1,6 @@
 #include "dedup/claims/claim_store.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"

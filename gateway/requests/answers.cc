@@ -1,6 +1,5 @@
 #include "gateway/requests/answers.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "dedup/sink/http_header_rules.h"

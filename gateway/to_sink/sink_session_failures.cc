@@ -1,7 +1,6 @@
 // What happens to the requests of a failed transaction: another try, a try without those that the
 // sink refuses, or smaller batches.
 
-#include <algorithm>
 #include <utility>
 
 #include "dedup/base/logging.h"
