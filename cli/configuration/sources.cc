@@ -22,13 +22,23 @@ constexpr KeySource::Kind plain_kinds[] = {
 const std::vector<std::string> metadata_names = {"topic",     "partition",  "offset",
                                                  "timestamp", "record_key", "payload"};
 
-// Whether the member of a mapping is known; else reports it.
-bool expect_known(const Written& at, const Node::Key& key, const std::vector<std::string>& known) {
-    if (std::ranges::find(known, key.name) != known.end()) return true;
-    at.report.error(key.mark, at.path,
-                    "`" + key.name + "` is not an option here" + guess(key.name, known) +
-                        " Known are " + one_of(known) + ".");
-    return false;
+// Whether all members of a mapping are known and `read` takes each; reports those that are not
+// known.
+template <class Read>
+bool read_members(const Written& at, const std::vector<std::string>& known, Read read) {
+    bool good = true;
+    for (std::size_t index = 0; index < at.node.items.size(); ++index) {
+        const auto& [name, mark] = at.node.keys[index];
+        if (std::ranges::find(known, name) != known.end()) {
+            good = read(name, at.part(at.node.items[index])) && good;
+            continue;
+        }
+        at.report.error(mark, at.path,
+                        "`" + name + "` is not an option here" + guess(name, known) +
+                            " Known are " + one_of(known) + ".");
+        good = false;
+    }
+    return good;
 }
 
 bool read_flag(const Written& at, bool& flag) {
@@ -59,14 +69,9 @@ std::optional<FieldSource> read_kind(const std::string& kind, const Written& at)
     return FieldSource{FieldSource::Kind::field, at.node.text};
 }
 
-// A source and, where it is allowed, `required`.
-struct ReadSource {
-    FieldSource source;
-    bool required = false;
-};
-
-std::optional<ReadSource> read_any_source(const Written& at, bool with_required) {
-    ReadSource result;
+// A source and, where it is allowed, `required`: a column without its name.
+std::optional<ColumnOptions> read_any_source(const Written& at, bool with_required) {
+    ColumnOptions result;
     if (at.node.kind == Node::Kind::scalar) {
         if (!at.scalar(source_help)) return std::nullopt;
         result.source.text = at.node.text;
@@ -77,23 +82,15 @@ std::optional<ReadSource> read_any_source(const Written& at, bool with_required)
     }
     std::vector<std::string> known = {"field", "header", "metadata", "constant"};
     if (with_required) known.emplace_back("required");
-    bool good = true;
     int kinds = 0;
-    for (std::size_t index = 0; index < at.node.items.size(); ++index) {
-        const Node::Key& key = at.node.keys[index];
-        const Written item = at.part(at.node.items[index]);
-        if (!expect_known(at, key, known)) {
-            good = false;
-        } else if (key.name == "required") {
-            good = read_flag(item, result.required) && good;
-        } else {
-            ++kinds;
-            const auto source = read_kind(key.name, item);
-            if (source) result.source = *source;
-            good = good && source;
-        }
-    }
-    if (!good) return std::nullopt;
+    const auto read = [&](const std::string& name, const Written& item) {
+        if (name == "required") return read_flag(item, result.required);
+        ++kinds;
+        const auto source = read_kind(name, item);
+        if (source) result.source = *source;
+        return source.has_value();
+    };
+    if (!read_members(at, known, read)) return std::nullopt;
     if (kinds == 1) return result;
     return at.error(std::string(kinds == 0 ? "The source is missing" : "There are two sources") +
                     ". Write exactly one of `field`, `header`, `metadata`, `constant`.");
@@ -104,30 +101,25 @@ std::optional<KeySource> read_named_key_source(const Written& at) {
                                             "kind"};
     KeySource source;
     int kinds = 0;
-    bool good = true;
-    for (std::size_t index = 0; index < at.node.items.size(); ++index) {
-        const std::string& name = at.node.keys[index].name;
-        const Written item = at.part(at.node.items[index]);
-        if (!expect_known(at, at.node.keys[index], known)) {
-            good = false;
-        } else if (name == "strip_quotes") {
-            good = read_flag(item, source.strip_quotes) && good;
-        } else if (!item.scalar("a text")) {
-            good = false;
-        } else if (item.node.text.empty()) {
+    const auto read = [&](const std::string& name, const Written& item) {
+        if (name == "strip_quotes") return read_flag(item, source.strip_quotes);
+        if (!item.scalar("a text")) return false;
+        if (item.node.text.empty()) {
             item.error("`" + name + "` is empty. Write its name.");
-            good = false;
-        } else if (name == "kind") {
-            source.kind_name = item.node.text;
-        } else {
-            ++kinds;
-            source.kind = name == "header"  ? KeySource::Kind::header
-                          : name == "field" ? KeySource::Kind::field
-                                            : KeySource::Kind::record_key;
-            if (source.kind != KeySource::Kind::record_key) source.name = item.node.text;
+            return false;
         }
-    }
-    if (!good) return std::nullopt;
+        if (name == "kind") {
+            source.kind_name = item.node.text;
+            return true;
+        }
+        ++kinds;
+        source.kind = name == "header"  ? KeySource::Kind::header
+                      : name == "field" ? KeySource::Kind::field
+                                        : KeySource::Kind::record_key;
+        if (source.kind != KeySource::Kind::record_key) source.name = item.node.text;
+        return true;
+    };
+    if (!read_members(at, known, read)) return std::nullopt;
     if (kinds == 1) return source;
     return at.error("A key source names one place. Write " + std::string(key_source_help) + ".");
 }
@@ -170,11 +162,12 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Written& at) {
             " is not a mapping of columns. Write a mapping from each column to its source, such as "
             "`amount: /amount`.");
     }
-    return read_entries(at, [&](std::size_t index) -> std::optional<ColumnOptions> {
-        const Node::Key& key = at.node.keys[index];
-        const auto read = read_any_source(at.entry(index), true);
-        if (!read) return std::nullopt;
-        return ColumnOptions{key.name, read->source, read->required, key.mark.line};
+    return read_entries(at, [&](std::size_t index) {
+        auto column = read_any_source(at.entry(index), true);
+        if (!column) return column;
+        column->name = at.node.keys[index].name;
+        column->line = at.node.keys[index].mark.line;
+        return column;
     });
 }
 
