@@ -40,7 +40,7 @@ int check_topic(Connection& connection, BrokerView& log, const Configuration& co
     const QueryResult fences =
         connection.query(sql::offsets_list, {configuration.group, topic.name, std::nullopt});
     if (fences.rows() == 0) return 0;
-    const std::string id = log.topic_id(topic.name);
+    const std::string id = log.queries().identity(topic.name).topic_id;
     int looked = 0;
     for (int row = 0; row < fences.rows(); ++row) {
         const bool retired = !fences.is_null(row, 8);

@@ -97,7 +97,7 @@ void sample_topic(const Configuration& configuration, const TopicConfiguration& 
     const Reach reach = configuration.ledgers.at(topic.ledger).reach;
     const std::unique_ptr<Sink> sink = make_sink(topic);
     MessageBuilder intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
-    intake.set_topic_id(log.topic_id(topic.name));
+    intake.set_topic_id(log.queries().identity(topic.name).topic_id);
     sink->prepare(connection);
     Chunk chunk;
     for (Record& record : sampler.read(newest(log, topic.name, count), read_limit)) {

@@ -48,17 +48,12 @@ std::string repeated(const std::string& fingerprint, const std::string& first) {
 }  // namespace
 
 void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& known, Reach reach) {
-    struct Seen {
-        std::string place;
-        std::string fingerprint;
-    };
-    std::map<std::pair<std::string, std::string>, Seen> seen;
+    std::map<std::pair<std::string, std::string>, const SampledRecord*> seen;
     for (SampledRecord& record : records) {
         if (record.digest.empty()) continue;
         const std::string within =
             reach == Reach::global ? "" : partition_text(record.topic, record.partition);
-        const auto [first, is_first] =
-            seen.emplace(std::pair(record.digest, within), Seen{place(record), record.fingerprint});
+        const auto [first, is_first] = seen.emplace(std::pair(record.digest, within), &record);
         const std::vector<const KnownClaim*> claims = found_claims(record, known, reach);
         if (!claims.empty()) {
             const auto own = std::ranges::find_if(
@@ -69,8 +64,8 @@ void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& kno
             record.reason =
                 (itself ? "" : "of " + place(claim) + ", ") + "applied at " + claim.time;
         } else if (!is_first) {
-            record.outcome = repeated(record.fingerprint, first->second.fingerprint);
-            record.reason = "of " + first->second.place + " in this sample";
+            record.outcome = repeated(record.fingerprint, first->second->fingerprint);
+            record.reason = "of " + place(*first->second) + " in this sample";
         }
     }
 }

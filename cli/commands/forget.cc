@@ -142,13 +142,8 @@ int forget_tenant(const ForgetOptions& options) {
     return answer;
 }
 
-// What becomes of a message that is redelivered.
-struct Repeated {
-    const char* what;
-    const char* effect;
-};
-
-Repeated repeated_of(const KeyQuestion& question) {
+// What may be redelivered, and what becomes of it then.
+std::pair<const char*, const char*> repeated_of(const KeyQuestion& question) {
     if (!question.route.empty()) {
         return {"repeated request with this key", "CARRIED OUT again"};
     }
@@ -194,13 +189,12 @@ int forget(const ForgetOptions& options) {
             "once it has ended");
         return answer;
     }
-    const Repeated repeated = repeated_of(question);
+    const auto [repeated, effect] = repeated_of(question);
     if (options.yes) {
-        std::cout << "taken out: " << evicted << ". A " << repeated.what << " is "
-                  << repeated.effect << '\n';
+        std::cout << "taken out: " << evicted << ". A " << repeated << " is " << effect << '\n';
     } else {
-        std::cout << "would be taken out; a " << repeated.what << " would then be "
-                  << repeated.effect << "\nnothing was changed; do it with --yes\n";
+        std::cout << "would be taken out; a " << repeated << " would then be " << effect
+                  << "\nnothing was changed; do it with --yes\n";
     }
     return answer;
 }

@@ -54,7 +54,6 @@ int retire(const GroupsOptions& options) {
     usage_error_if(options.partition >= 0 && (options.topic.empty() || !options.ledger.empty()),
                    "--partition needs --topic and goes without --ledger");
     Connection connection = writing_session(operator_setup(options, "groups", options.topic));
-    require_version(connection);
     const std::string verb =
         std::string(options.yes ? "" : "would be ") + (options.undo ? "restored" : "retired");
     nlohmann::json changed = nlohmann::json::array();

@@ -225,7 +225,7 @@ int replay(const ReplayArguments& arguments) {
     const TopicConfiguration& topic = topic_of(arguments, setup);
     Connection connection = writing_session(setup);
     BrokerView log(setup.configuration->kafka);
-    const LogIdentity identity{"", log.topic_id(topic.name)};
+    const LogIdentity identity{"", log.queries().identity(topic.name).topic_id};
     ReplayRequest request{setup.configuration->group, topic.name, describe(arguments),
                           arguments.reason,           {},         !arguments.without_dedup};
     std::optional<KnownReplay> known = find_replay(connection, request);

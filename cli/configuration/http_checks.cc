@@ -239,20 +239,16 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
 
 // Checks the routes and the paths where a key's status is queried.
 void check_ambiguity(const HttpConfiguration& http, Report& report) {
-    struct Taken {
-        RoutePattern pattern;
-        int line = 0;
-    };
-    std::vector<Taken> taken;
+    std::vector<std::pair<RoutePattern, int>> taken;  // each with its line
     const auto take = [&](RoutePattern pattern, const std::string& path, int line) {
         if (!fault_of(pattern).empty()) return;
-        for (const Taken& other : taken) {
-            if (!ambiguous(other.pattern, pattern)) continue;
+        for (const auto& [other, its_line] : taken) {
+            if (!ambiguous(other, pattern)) continue;
             report.error_at(path, "`" + operation_of(pattern) +
                                       "` takes the same requests as a route in line " +
-                                      std::to_string(other.line) + ". Keep one of them.");
+                                      std::to_string(its_line) + ". Keep one of them.");
         }
-        taken.push_back({std::move(pattern), line});
+        taken.emplace_back(std::move(pattern), line);
     };
     for (const RouteConfiguration& route : http.routes) {
         take(route.options.pattern, route.path + ".path", route.mark.line);

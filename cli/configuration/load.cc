@@ -104,10 +104,9 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
     if (stream && !folder) text.assign(std::istreambuf_iterator<char>(stream), {});
     if (!stream || folder) {
         const char* why = folder ? "it is a folder" : std::strerror(errno);
-        Finding finding;
-        finding.message = "The file cannot be read: " + std::string(why) +
-                          ". `onceward init > onceward.yaml` makes one to start from.";
-        return {.configuration = {}, .findings = {finding}};
+        const std::string text = "The file cannot be read: " + std::string(why) +
+                                 ". `onceward init > onceward.yaml` makes one to start from.";
+        return {.configuration = {}, .findings = {{Finding::Severity::error, Mark{}, "", text}}};
     }
     return load_configuration_text(text, file, options);
 }

@@ -11,10 +11,6 @@
 namespace onceward {
 namespace {
 
-std::string with_unit(const OptionSpec& spec) {
-    return "a value with its unit, such as " + spec.default_text;
-}
-
 // The number, if it is within the option's limits.
 template <class Number>
 std::optional<OptionValue> in_range(Number number, const OptionSpec& spec, const Written& at) {
@@ -42,18 +38,16 @@ std::optional<OptionValue> read_number(const std::string& kind, const OptionSpec
     return in_range(*number, spec, at);
 }
 
-std::optional<OptionValue> read_duration(const OptionSpec& spec, const Written& at) {
-    if (!at.scalar(with_unit(spec))) return std::nullopt;
-    const auto duration = parse_duration(at.node.text);
-    if (duration) return in_range(duration->count(), spec, at);
-    return at.refuse(" is not a duration. " + duration_advice(at.node.written));
-}
-
-std::optional<OptionValue> read_size(const OptionSpec& spec, const Written& at) {
-    if (!at.scalar(with_unit(spec))) return std::nullopt;
-    const auto size = parse_size(at.node.text);
-    if (size) return in_range(*size, spec, at);
-    return at.refuse(" is no size. " + size_advice(at.node.written));
+std::optional<OptionValue> read_with_unit(const OptionSpec& spec, const Written& at) {
+    if (!at.scalar("a value with its unit, such as " + spec.default_text)) return std::nullopt;
+    const bool size = spec.bind.type == OptionType::size;
+    const auto time = parse_duration(at.node.text);
+    const auto amount = size   ? parse_size(at.node.text)
+                        : time ? std::optional<std::int64_t>(time->count())
+                               : std::nullopt;
+    if (amount) return in_range(*amount, spec, at);
+    return at.refuse(size ? " is no size. " + size_advice(at.node.written)
+                          : " is not a duration. " + duration_advice(at.node.written));
 }
 
 std::optional<OptionValue> read_hours(const Written& at) {
@@ -213,8 +207,8 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
         case OptionType::secret: return read_text(at);
         case OptionType::integer: return read_number<std::int64_t>("whole number", spec, at);
         case OptionType::number: return read_number<double>("number", spec, at);
-        case OptionType::duration: return read_duration(spec, at);
-        case OptionType::size: return read_size(spec, at);
+        case OptionType::duration:
+        case OptionType::size: return read_with_unit(spec, at);
         case OptionType::hours: return read_hours(at);
         case OptionType::choice: return read_choice(spec, at);
         case OptionType::texts: return read_texts(at);

@@ -16,19 +16,6 @@
 namespace onceward {
 namespace {
 
-std::optional<Digest> digest_from_text(std::string text) {
-    std::erase(text, '-');
-    Digest digest;
-    if (text.size() != 2 * digest.bytes.size()) return std::nullopt;
-    for (std::size_t index = 0; index < digest.bytes.size(); ++index) {
-        const int high = hex_value(text[2 * index]);
-        const int low = hex_value(text[2 * index + 1]);
-        if (high < 0 || low < 0) return std::nullopt;
-        digest.bytes[index] = static_cast<std::uint8_t>(high * 16 + low);
-    }
-    return digest;
-}
-
 // For a key that no configuration describes; its kind needs none then.
 KeyScope scope_without_configuration(const KeyQuestion& question) {
     if (!question.route.empty()) {
@@ -143,7 +130,7 @@ const std::string& source_of(const KeyQuestion& question) {
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration) {
     if (question.is_digest) {
-        const auto digest = digest_from_text(question.key);
+        const auto digest = parse_uuid(question.key);
         if (!digest) throw UsageError("a digest is 32 hexadecimal digits, as in the logs");
         return {{"digest", *digest}};
     }

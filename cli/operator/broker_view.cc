@@ -24,10 +24,6 @@ auto ask(Question question) {
 
 }  // namespace
 
-std::string BrokerView::topic_id(const std::string& topic) {
-    return queries().identity(topic).topic_id;
-}
-
 std::optional<Offset> BrokerView::group_offset(const TopicPartition& partition) {
     const auto found = ask([&] { return queries().group_offset(partition); });
     return found ? std::optional(found->offset) : std::nullopt;

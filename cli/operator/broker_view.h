@@ -15,8 +15,6 @@ class BrokerView {
     explicit BrokerView(const KafkaOptions& options) : source_(options, 0, {}, listener_) {}
     // What is asked once.
     BrokerQueries queries() const { return source_.queries(); }
-    // '' where the broker knows none.
-    std::string topic_id(const std::string& topic);
     std::optional<Offset> group_offset(const TopicPartition& partition);
     // Logs what the client's connections complain of, and returns the last of it that says why no
     // broker would ever answer: a refused login, or TLS that fails. nullopt if there is none.

@@ -78,6 +78,19 @@ std::string uuid_text(const Digest& digest) {
     return text;
 }
 
+std::optional<Digest> parse_uuid(std::string_view text) {
+    Digest digest;
+    std::size_t digits = 0;
+    for (const char letter : text) {
+        if (letter == '-') continue;
+        const int value = hex_value(letter);
+        if (value < 0 || digits == 2 * digest.bytes.size()) return std::nullopt;
+        std::uint8_t& byte = digest.bytes[digits++ / 2];
+        byte = static_cast<std::uint8_t>(byte << 4 | value);
+    }
+    return digits == 2 * digest.bytes.size() ? std::optional(digest) : std::nullopt;
+}
+
 Digest random_digest() {
     Digest digest;
     if (RAND_bytes(digest.bytes.data(), static_cast<int>(digest.bytes.size())) != 1) {

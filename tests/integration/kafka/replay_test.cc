@@ -73,7 +73,7 @@ class ReplayTest : public testing::Test {
         options.worker = options_;
         options.worker.batch.messages = 7;
         options.worker.postgres.application_name = "replay";
-        options.identity = {"", BrokerView(options_.kafka).topic_id(scene_.topic())};
+        options.identity = {"", BrokerView(options_.kafka).queries().identity(scene_.topic()).topic_id};
         options.dedup = dedup;
         return options;
     }
