@@ -8,7 +8,6 @@
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "dedup/postgres/transaction.h"
-#include "dedup/server/migration.h"
 #include "schemas/queries.h"
 
 namespace onceward {

@@ -21,14 +21,11 @@ std::size_t take(char* data, std::size_t, std::size_t count, void* into) {
     return count;
 }
 
-struct Cleanup {
-    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-
 std::string fetch_address(const std::string& address, const std::string& ca_file) {
     static std::once_flag once;
     std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-    const std::unique_ptr<CURL, Cleanup> handle(curl_easy_init());
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
+                                                                     &curl_easy_cleanup);
     if (!handle) throw std::runtime_error("libcurl cannot be initialised");
     std::string text;
     CURL* raw = handle.get();

@@ -7,7 +7,6 @@
 
 #include "cli/terminal/output.h"
 #include "cli/terminal/usage_error.h"
-#include "dedup/base/text.h"
 #include "dedup/once.h"
 #include "dedup/operator/interventions.h"
 #include "gateway/requests/keyed_request.h"

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "dedup/base/mutants.h"
-#include "dedup/base/text.h"
 #include "schemas/queries.h"
 
 namespace onceward {
