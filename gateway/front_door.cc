@@ -1,6 +1,7 @@
 #include "gateway/front_door.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "dedup/sink/http_header_rules.h"
@@ -138,16 +139,11 @@ bool FrontDoor::check_signature(Visit& visit) const {
     if (!visit.options().signature) return true;
     const SignatureVerdict verdict = verify_signature(
         *visit.options().signature, visit.request.headers, visit.request.body, now());
-    std::string detail;
-    switch (verdict) {
-        case SignatureVerdict::good: return true;
-        case SignatureVerdict::missing: detail = "There is no signature."; break;
-        case SignatureVerdict::malformed: detail = "The signature is not well formed."; break;
-        case SignatureVerdict::stale:
-            detail = "The timestamp of the signature is outside the tolerance.";
-            break;
-        case SignatureVerdict::wrong: detail = "The signature is wrong."; break;
-    }
+    if (verdict == SignatureVerdict::good) return true;
+    static constexpr std::array<const char*, 5> details{
+        "", "There is no signature.", "The signature is not well formed.",
+        "The timestamp of the signature is outside the tolerance.", "The signature is wrong."};
+    const std::string detail = details.at(static_cast<std::size_t>(verdict));
     visit.unauthorized({.kind = ProblemKind::signature_refused, .detail = detail}, detail);
     return false;
 }
@@ -206,10 +202,8 @@ void FrontDoor::go_on(const VisitPointer& visit) {
         to_topic(visit, *topic);
     } else if (takes_bulk(visit->options())) {
         to_sink_in_bulk(visit);
-    } else if (std::holds_alternative<UpstreamTarget>(visit->options().target)) {
-        submit(visit, *parts_.upstreams);
     } else {
-        submit(visit, *parts_.sinks);
+        submit(visit);
     }
 }
 

@@ -22,8 +22,7 @@ class FrontDoor {
     // They outlive the front door, and what they are not asked for may be null.
     struct Parts {
         TopicWriter* topics = nullptr;
-        RequestTarget* sinks = nullptr;
-        RequestTarget* upstreams = nullptr;
+        RequestTarget* keyed = nullptr;  // of the routes to sinks and to upstreams
         KeySetCache* keys = nullptr;
     };
     // REQUIRES: the options were checked (cli/configuration/).
@@ -57,7 +56,7 @@ class FrontDoor {
                                                       const std::string& key);
     void to_topic(const VisitPointer& visit, const TopicTarget& target);
     // To a sink or an upstream.
-    void submit(const VisitPointer& visit, RequestTarget& target);
+    void submit(const VisitPointer& visit);
     void to_sink_in_bulk(const VisitPointer& visit);
     void to_status(const VisitPointer& visit);
 

@@ -78,21 +78,19 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     });
 }
 
-void FrontDoor::submit(const VisitPointer& visit, RequestTarget& target) {
+void FrontDoor::submit(const VisitPointer& visit) {
     std::vector<KeyedRequest> requests;
     const std::string key = visit->key ? visit->key->text : "";
     requests.push_back(keyed(*visit, key, std::move(visit->request)));
     requests.front().parameters = visit->parameters;
-    target.submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
+    parts_.keyed->submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
         visit->respond(response_to(std::move(outcome), visit->options()));
     });
 }
 
 void FrontDoor::to_status(const VisitPointer& visit) {
     const Digest key = request_digest(visit->options(), visit->tenant, visit->key->text);
-    const bool upstream = std::holds_alternative<UpstreamTarget>(visit->options().target);
-    RequestTarget& target = upstream ? *parts_.upstreams : *parts_.sinks;
-    target.look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
+    parts_.keyed->look(visit->route->place, key, [visit](const StatusOutcome& outcome) {
         visit->respond(status_response(outcome));
     });
 }
@@ -146,7 +144,7 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     }
     if (requests.empty()) return visit->respond(bulk_response(known));
     const auto answers = std::make_shared<BulkAnswers>(std::move(known), requests.size());
-    parts_.sinks->submit(std::move(requests), [visit, answers, places = std::move(places)](
+    parts_.keyed->submit(std::move(requests), [visit, answers, places = std::move(places)](
                                                   std::size_t place, KeyedOutcome outcome) {
         HttpResponse response = response_to(std::move(outcome), visit->options());
         const MutexLock lock(answers->mutex);

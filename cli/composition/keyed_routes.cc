@@ -26,21 +26,18 @@ MessageBuilderOptions intake_options(const Configuration& configuration,
     return intake;
 }
 
-// What routes to sinks and to upstreams have in common.
-template <class Options>
-Options options_of(const Configuration& configuration, std::size_t place,
-                   const TopicConfiguration& message, ServerUpkeep& upkeep,
-                   StepObserver* observer) {
-    Options options;
-    options.postgres = configuration.postgres;
-    options.ledger = configuration.ledgers.at(message.ledger);
+KeyedRouteOptions options_of(const Configuration& configuration, std::size_t place,
+                             const TopicConfiguration& message, ServerUpkeep& upkeep,
+                             StepObserver* observer) {
+    KeyedRouteOptions options{.postgres = configuration.postgres,
+                              .ledger = configuration.ledgers.at(message.ledger),
+                              .service = configuration.group,
+                              .name = message.name,
+                              .limits = message.answers.limits,
+                              .wait = configuration.http.routes[place].options.wait,
+                              .guard = &upkeep.guard(),
+                              .observer = observer};
     options.ledger.stores_results = true;
-    options.service = configuration.group;
-    options.name = message.name;
-    options.limits = message.answers.limits;
-    options.wait = configuration.http.routes[place].options.wait;
-    options.guard = &upkeep.guard();
-    options.observer = observer;
     return options;
 }
 
@@ -49,8 +46,7 @@ Options options_of(const Configuration& configuration, std::size_t place,
 KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkeep,
                          StepObserver* observer) {
     for (const auto& [place, message] : configuration.route_sinks) {
-        auto options =
-            options_of<SinkBatcherOptions>(configuration, place, message, upkeep, observer);
+        SinkBatcherOptions options{options_of(configuration, place, message, upkeep, observer)};
         options.intake = [message = message, intake = intake_options(configuration, message)] {
             return intake_of(message, intake);
         };
@@ -59,8 +55,7 @@ KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkee
         sinks_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
     }
     for (const auto& [place, message] : configuration.route_upstreams) {
-        auto options =
-            options_of<UpstreamRequestOptions>(configuration, place, message, upkeep, observer);
+        UpstreamRequestOptions options{options_of(configuration, place, message, upkeep, observer)};
         const RouteConfiguration& route = configuration.http.routes[place];
         options.key_header = route.options.key.header;
         options.upstream = route.upstream;

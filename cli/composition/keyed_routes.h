@@ -19,8 +19,7 @@ namespace onceward {
 // Calls an upstream with the webhook's HTTP client: TLS verified, private addresses refused, no
 // redirect followed, a connection for each call. Throws std::invalid_argument for options that the
 // configuration's checks refuse.
-std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstream,
-                                                     std::size_t answer_bytes);
+UpstreamClient make_upstream_client(const UpstreamTarget& upstream, std::size_t answer_bytes);
 
 class KeyedRoutes final : public RequestTarget {
   public:

@@ -23,45 +23,42 @@ HttpClientOptions call_options(const UpstreamTarget& upstream, std::size_t answe
     return options;
 }
 
-class WebUpstream final : public UpstreamClient {
-  public:
-    WebUpstream(const UpstreamTarget& upstream, std::size_t answer_bytes)
-        : upstream_(upstream), client_(call_options(upstream, answer_bytes)) {}
-
-    void begin(UpstreamCall call) override {
-        HttpCall request;
-        request.url = Secret(upstream_.url.reveal() + call.target);
-        request.method = std::move(call.method);
-        request.body = std::move(call.body);
-        for (auto& header : call.headers) {
-            const bool replaced = std::ranges::any_of(upstream_.headers, [&](const auto& own) {
-                return same_variable(own.first, header.first);
-            });
-            if (replaced || !valid_header_name(header.first)) continue;
-            request.headers.emplace_back(std::move(header.first), std::move(header.second));
-        }
-        request.headers.insert(request.headers.end(), upstream_.headers.begin(),
-                               upstream_.headers.end());
-        request.headers.emplace_back("Idempotency-Key", key_header_value(call.key));
-        client_.begin(1, std::move(request));
+HttpCall http_call(const UpstreamTarget& upstream, UpstreamCall call) {
+    HttpCall request;
+    request.url = Secret(upstream.url.reveal() + call.target);
+    request.method = std::move(call.method);
+    request.body = std::move(call.body);
+    for (auto& header : call.headers) {
+        const bool replaced = std::ranges::any_of(upstream.headers, [&](const auto& own) {
+            return same_variable(own.first, header.first);
+        });
+        if (replaced || !valid_header_name(header.first)) continue;
+        request.headers.emplace_back(std::move(header.first), std::move(header.second));
     }
-
-    std::optional<UpstreamAnswer> wait(std::chrono::milliseconds most) override {
-        std::vector<HttpAnswer> answers = client_.wait(most);
-        if (answers.empty()) return std::nullopt;
-        return std::move(answers.front());
-    }
-
-  private:
-    const UpstreamTarget upstream_;
-    HttpClient client_;
-};
+    request.headers.insert(request.headers.end(), upstream.headers.begin(), upstream.headers.end());
+    request.headers.emplace_back("Idempotency-Key", key_header_value(call.key));
+    return request;
+}
 
 }  // namespace
 
-std::unique_ptr<UpstreamClient> make_upstream_client(const UpstreamTarget& upstream,
-                                                     std::size_t answer_bytes) {
-    return std::make_unique<WebUpstream>(upstream, answer_bytes);
+UpstreamClient make_upstream_client(const UpstreamTarget& upstream, std::size_t answer_bytes) {
+    const auto client = std::make_shared<HttpClient>(call_options(upstream, answer_bytes));
+    return [upstream, client](UpstreamCall call, std::chrono::milliseconds every,
+                              const std::function<void()>& meanwhile) -> UpstreamAnswer {
+        try {
+            client->begin(1, http_call(upstream, std::move(call)));
+        } catch (const std::exception& error) {
+            // DANGER: only for what precedes the call. A failure after it would free the key of a
+            // call that may have been sent.
+            return {.failure = error.what()};
+        }
+        while (true) {
+            std::vector<HttpAnswer> answers = client->wait(every);
+            if (!answers.empty()) return std::move(answers.front());
+            meanwhile();
+        }
+    };
 }
 
 }  // namespace onceward

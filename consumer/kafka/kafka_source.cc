@@ -65,8 +65,8 @@ KafkaSource::~KafkaSource() {
         topic.positions.clear();
         topic.queue.reset();
     }
-    state_->ends.close();
-    state_->group_question.close();
+    state_->ends = {};
+    state_->group_question = {};
     state_->client.reset();
     ::close(state_->wake_read);
     ::close(state_->wake_write);

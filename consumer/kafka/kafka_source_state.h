@@ -16,8 +16,6 @@ class GroupQuestion {
     void ask(rd_kafka_t* client, const std::string& group, const std::vector<const char*>& topics);
     // The answer, once; nullopt if it is not there yet, or was an error.
     std::optional<GroupSight> told(rd_kafka_t* client);
-    // Before the client is destroyed.
-    void close() { answers_.reset(); }
 
   private:
     KafkaQueue answers_;
@@ -37,8 +35,6 @@ class LogEnds {
     void ask(rd_kafka_t* client, const std::vector<TopicPartition>& partitions);
     // What was answered since the last call.
     std::map<TopicPartition, Offset> told();
-    // Before the client is destroyed.
-    void close() { answers_.reset(); }
 
   private:
     KafkaQueue answers_;

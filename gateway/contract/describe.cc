@@ -13,12 +13,9 @@ std::string section(const std::string& heading, const std::vector<ContractSenten
 }
 
 std::string format_words(const KeyHeaderOptions& key) {
-    switch (key.format) {
-        case KeyFormat::either: return "plain text, or a string in double quotes (RFC 8941)";
-        case KeyFormat::structured: return "a string in double quotes (RFC 8941)";
-        case KeyFormat::plain: return "plain text";
-    }
-    return {};
+    if (key.format == KeyFormat::plain) return "plain text";
+    const std::string text = key.format == KeyFormat::either ? "plain text, or " : "";
+    return text + "a string in double quotes (RFC 8941)";
 }
 
 std::string length_words(const KeyHeaderOptions& key) {
@@ -51,14 +48,11 @@ std::string key_words(const RouteOptions& route) {
 
 std::string scope_words(const RouteOptions& route) {
     const std::string operation = "operation `" + operation_of(route.pattern) + "`";
-    switch (route.tenant.kind) {
-        case TenantSource::Kind::none: return operation;
-        case TenantSource::Kind::header:
-            return operation + ", tenant from the header " + route.tenant.name;
-        case TenantSource::Kind::claim:
-            return operation + ", tenant from the token's claim `" + route.tenant.name + "`";
-    }
-    return operation;
+    if (route.tenant.kind == TenantSource::Kind::none) return operation;
+    const bool header = route.tenant.kind == TenantSource::Kind::header;
+    const std::string& name = route.tenant.name;
+    return operation + ", tenant from the " +
+           (header ? "header " + name : "token's claim `" + name + "`");
 }
 
 std::string signature_words(const SignatureOptions& signature) {
@@ -194,13 +188,11 @@ std::string contract_text(const Contract& contract) {
 }
 
 std::string promise_of(const RouteOptions& route) {
-    switch (route.key.use) {
-        case KeyUse::required: return promise_with_key(route);
-        case KeyUse::optional:
-            return promise_with_key(route) + "; without a key each request is carried out";
-        case KeyUse::forbidden: return "none: there is no key, and each request is carried out";
-    }
-    return {};
+    const bool optional = route.key.use == KeyUse::optional;
+    return route.key.use == KeyUse::forbidden
+               ? "none: there is no key, and each request is carried out"
+               : promise_with_key(route) +
+                     (optional ? "; without a key each request is carried out" : "");
 }
 
 std::vector<ContractSentence> contract_sentences(const RouteContract& contract) {

@@ -13,11 +13,30 @@
 
 #include "dedup/base/logging.h"
 #include "dedup/base/state_machine.h"
+#include "dedup/base/step_observer.h"
+#include "dedup/ledger/ledger_options.h"
 #include "dedup/message/digest.h"
+#include "dedup/postgres/connection.h"
 #include "gateway/requests/answers.h"
 #include "gateway/requests/route_options.h"
 
 namespace onceward {
+
+class FrozenSessionGuard;
+
+// What routes to sinks and to upstreams have in common.
+struct KeyedRouteOptions {
+    ConnectionOptions postgres;
+    LedgerOptions ledger;
+    std::string service;  // takes the place of a consumer group: the configuration's `group`
+    std::string name;     // the route's operation
+    ResultLimits limits{};
+    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+    // Most that wait for a transaction, or a call; further ones get a 503 at once.
+    std::size_t waiting = 10'000;
+    FrozenSessionGuard* guard = nullptr;  // the process's; may be null
+    StepObserver* observer = nullptr;     // may be null
+};
 
 // A request that passed all checks, on its way to a sink.
 struct KeyedRequest {

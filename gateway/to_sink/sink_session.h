@@ -17,7 +17,6 @@
 
 #include "dedup/claims/log/log_window.h"
 #include "dedup/ledger/ledger.h"
-#include "dedup/ledger/ledger_options.h"
 #include "dedup/policy/failure.h"
 #include "dedup/server/server_session.h"
 #include "dedup/sink/message_result.h"
@@ -32,27 +31,18 @@ struct SinkIntake {
     std::function<void(Record, Chunk&)> take;
 };
 
-struct SinkBatcherOptions {
-    ConnectionOptions postgres;
-    LedgerOptions ledger;  // its reach is global
-    std::string service;   // takes the place of a consumer group: the configuration's `group`
-    std::string name;      // the route's operation
-    ResultLimits limits;
-    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+// The ledger's reach is global.
+struct SinkBatcherOptions : KeyedRouteOptions {
     // A request that is not carried out by then is answered with 503. Claims are kept longer by as
     // much.
     std::chrono::milliseconds longest_request{30'000};
     // Most requests in a transaction; more holds more locks. Fewer where they are slow.
     std::size_t batch = 500;
-    // Most that wait for one; further ones get a 503 at once.
-    std::size_t waiting = 10'000;
-    std::shared_ptr<LogWindows> log_windows;  // the process's
+    std::shared_ptr<LogWindows> log_windows{};  // the process's
     // Made in the batcher's thread, and used there.
-    std::function<SinkIntake()> intake;
-    FrozenSessionGuard* guard = nullptr;  // the process's; may be null
+    std::function<SinkIntake()> intake{};
     // A batch ran into statement_timeout.
     std::function<void()> timed_out = {};
-    StepObserver* observer = nullptr;  // may be null
     // The batcher's own: see SinkTransaction::Parts.
     std::function<void(std::span<const Digest>)> originals = {};
 };

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,16 +27,12 @@ struct UpstreamCall {
 
 using UpstreamAnswer = HttpAnswer;
 
-// How an upstream is called. The gateway knows no HTTP client: the composition root implements this
-// with the webhook's. Used by one thread; what the other side does is in the answer.
-class UpstreamClient {
-  public:
-    virtual ~UpstreamClient() = default;
-    // REQUIRES: none is under way.
-    virtual void begin(UpstreamCall call) = 0;
-    // Returns nullopt if it has not ended within `most`. It ends within the upstream's time-out.
-    virtual std::optional<UpstreamAnswer> wait(std::chrono::milliseconds most) = 0;
-};
+// How an upstream is called. The gateway knows no HTTP client: the composition root makes this of
+// the webhook's. Used by one thread; what the other side does is in the answer, which comes within
+// the upstream's time-out. Until then it calls `meanwhile` whenever `every` has passed. A call that
+// the client does not take was not sent, and is an answer too.
+using UpstreamClient = std::function<UpstreamAnswer(
+    UpstreamCall call, std::chrono::milliseconds every, const std::function<void()>& meanwhile)>;
 
 // How a call ended, as far as its effect goes.
 enum class CallEnd : std::uint8_t {

@@ -174,21 +174,15 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     ++*options_.calls;
     const CallUnderWay counted{*options_.calls};
     HttpRequest& request = attempt.request.request;
-    try {
-        client_->begin({.method = request.method,
-                        .target = request.target,
-                        .headers = forwarded_headers(request.headers, options_.key_header,
-                                                     options_.upstream.forwarded),
-                        .body = std::move(request.body),
-                        .key = attempt.request.digest});
-    } catch (const std::exception& error) {
-        // The client takes no such call: nothing was sent.
-        return {.failure = error.what()};
-    }
-    while (true) {
-        if (auto answer = client_->wait(options_.ledger.lease / 3)) return std::move(*answer);
-        if (!attempt.request.key.empty()) extend(attempt);
-    }
+    return client_({.method = request.method,
+                    .target = request.target,
+                    .headers = forwarded_headers(request.headers, options_.key_header,
+                                                 options_.upstream.forwarded),
+                    .body = std::move(request.body),
+                    .key = attempt.request.digest},
+                   options_.ledger.lease / 3, [&] {
+                       if (!attempt.request.key.empty()) extend(attempt);
+                   });
 }
 
 // The heartbeat. If it fails or waits, the call continues in the client's own thread: the lease

@@ -14,8 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "dedup/base/step_observer.h"
-#include "dedup/ledger/ledger_options.h"
 #include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_session.h"
@@ -23,25 +21,16 @@
 
 namespace onceward {
 
-struct UpstreamRequestOptions {
-    ConnectionOptions postgres;
-    LedgerOptions ledger;  // `lease`, with results
-    std::string service;   // takes the place of a consumer group: the configuration's `group`
-    std::string name;      // the route's operation
-    ResultLimits limits;
-    std::string key_header;
-    UpstreamTarget upstream;
-    std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
+// The ledger is one of leases, with results. The observer is called for each call: before its
+// claim, after the claim's COMMIT, with the upstream's answer at hand, and around the COMMIT of its
+// end.
+struct UpstreamRequestOptions : KeyedRouteOptions {
+    std::string key_header{};
+    UpstreamTarget upstream{};
     // How long PostgreSQL is waited for, to claim a key and again to write its end.
     std::chrono::milliseconds patience{30'000};
-    // Most that wait for a call; further ones get a 503 at once.
-    std::size_t waiting = 10'000;
     // Made in the thread that uses it.
-    std::function<std::unique_ptr<UpstreamClient>()> client;
-    FrozenSessionGuard* guard = nullptr;  // the process's; may be null
-    // May be null. Called for each call: before its claim, after the claim's COMMIT, with the
-    // upstream's answer at hand, and around the COMMIT of its end.
-    StepObserver* observer = nullptr;
+    std::function<UpstreamClient()> client{};
     // The requests' own. Called with a key whose call begins now, or that another process has in
     // flight.
     std::function<void(const Digest& key)> original = {};
@@ -98,7 +87,7 @@ class UpstreamSession {
 
     const UpstreamRequestOptions& options_;
     const std::stop_token& stop_;
-    std::unique_ptr<UpstreamClient> client_;
+    UpstreamClient client_;
     std::optional<RegisteredLedger> registered_;
     std::unique_ptr<ResultStore> results_;
     ServerSession session_;

@@ -44,6 +44,11 @@ Misfit append_present(const Value& value, const ColumnType& type, Provenance pro
 
 }  // namespace
 
+Rejection unmappable_value(std::string_view where, std::string_view misfit) {
+    return {.kind = Rejection::Kind::unmappable,
+            .reason = std::string(where) + ": the value " + std::string(misfit)};
+}
+
 Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
                     std::string& out) {
     if (value.kind == Value::Kind::absent || value.kind == Value::Kind::null) {

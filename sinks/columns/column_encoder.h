@@ -4,11 +4,15 @@
 // that quotes nothing of it.
 
 #include <array>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "dedup/message/value.h"
+#include "dedup/message/message.h"
 #include "sinks/columns/catalog.h"
+#include "sinks/columns/column_options.h"
 
 namespace onceward {
 
@@ -19,6 +23,9 @@ using Misfit = std::string_view;
 // a misfit the bytes after the old end of `out` mean nothing.
 [[nodiscard]] Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
                                   std::string& out);
+
+// `where`: the column, or the member or part of a document.
+Rejection unmappable_value(std::string_view where, std::string_view misfit);
 
 }  // namespace onceward
 
@@ -41,6 +48,34 @@ Misfit time_of_day(const Value& value, std::string& out);
 Misfit moment(const Value& value, TypeKind kind, std::string& out);
 
 Misfit array(const Value& value, const ColumnType& type, std::string& out);
+
+// Appends a JSON object with the members that have a value. `missing`: what a member lacks that is
+// marked `required`. `where`: a member's name in a rejection. `append`: appends the JSON of a value
+// that is not null.
+template <class Where, class Append>
+std::optional<Rejection> object(const std::vector<ColumnOptions>& members,
+                                std::span<const Value> values, std::string_view missing,
+                                Where where, Append append, std::string& out) {
+    const std::size_t start = out.size();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const ColumnOptions& member = members[i];
+        if (values[i].kind == Value::Kind::absent) {
+            if (!member.required) continue;
+            return unmappable_value(where(member), missing);
+        }
+        out.push_back(out.size() == start ? '{' : ',');
+        Misfit misfit = json({Value::Kind::text, {}, member.name}, Provenance::field, out);
+        out.push_back(':');
+        if (misfit.empty() && values[i].kind == Value::Kind::null) {
+            out.append("null");
+        } else if (misfit.empty()) {
+            misfit = append(member, values[i], out);
+        }
+        if (!misfit.empty()) return unmappable_value(where(member), misfit);
+    }
+    out.append(out.size() == start ? "{}" : "}");
+    return std::nullopt;
+}
 
 // Whether the bytes are text that PostgreSQL takes: UTF-8 without surrogates, and no NUL.
 Misfit check_text(std::string_view bytes);

@@ -51,7 +51,7 @@ std::string fault_of(const QueryResult& found, int row) {
     return "";
 }
 
-Misfit append_member(const ColumnOptions& column, Value value, std::string& out) {
+Misfit append_member(const ColumnOptions& column, const Value& value, std::string& out) {
     Provenance provenance = Provenance::field;
     switch (column.source.kind) {
         case FieldSource::Kind::field:
@@ -63,15 +63,6 @@ Misfit append_member(const ColumnOptions& column, Value value, std::string& out)
         case FieldSource::Kind::constant:
             if (value.kind == Value::Kind::bytes) return "is not valid UTF-8";
             break;
-    }
-    const Value name{Value::Kind::text, {}, column.name};
-    if (const Misfit misfit = encode::json(name, Provenance::field, out); !misfit.empty()) {
-        return misfit;
-    }
-    out.push_back(':');
-    if (value.kind == Value::Kind::null) {
-        out.append("null");
-        return {};
     }
     return encode::json(value, provenance, out);
 }
@@ -162,28 +153,19 @@ std::string FunctionSink::target_state(Connection& connection) {
 
 std::optional<Rejection> FunctionSink::encode(Message& message,
                                               std::pmr::memory_resource& arena) const {
-    const auto unmappable = [](std::string reason) {
-        return Rejection{.kind = Rejection::Kind::unmappable, .reason = std::move(reason)};
-    };
     if (message.operation == Operation::remove) {
-        return unmappable("a function does not receive removals; use another tombstone policy");
+        return Rejection{
+            .kind = Rejection::Kind::unmappable,
+            .reason = "a function does not receive removals; use another tombstone policy"};
     }
     thread_local std::string document;
     document.assign(1, jsonb_version);
-    for (std::size_t at = 0; at < options_.columns.size(); ++at) {
-        const ColumnOptions& column = options_.columns[at];
-        const Value& value = message.fields[at];
-        if (value.kind == Value::Kind::absent) {
-            if (!column.required) continue;
-            return unmappable("member `" + column.name +
-                              "`: the value is missing, and the column is marked `required`");
-        }
-        document.push_back(document.size() == 1 ? '{' : ',');
-        if (const Misfit misfit = append_member(column, value, document); !misfit.empty()) {
-            return unmappable("member `" + column.name + "`: the value " + std::string(misfit));
-        }
+    const auto where = [](const ColumnOptions& column) { return "member `" + column.name + "`"; };
+    if (auto rejection = encode::object(options_.columns, message.fields,
+                                        "is missing, and the column is marked `required`", where,
+                                        append_member, document)) {
+        return rejection;
     }
-    document.append(document.size() == 1 ? "{}" : "}");
     message.encoded = keep(arena, document);
     return std::nullopt;
 }

@@ -13,9 +13,10 @@ namespace {
 
 using Bytes = std::optional<std::string_view>;
 
+constexpr Misfit missing = "is missing, and is marked `required`";
+
 Rejection unmappable(std::string_view part, std::string_view what) {
-    return {.kind = Rejection::Kind::unmappable,
-            .reason = "outbox, " + std::string(part) + ": the value " + std::string(what)};
+    return unmappable_value("outbox, " + std::string(part), what);
 }
 
 bool nothing(const Value& value) {
@@ -34,41 +35,17 @@ Misfit append_json(const Value& value, std::string& out) {
 }
 
 // Text and bytes as they are, everything else as JSON. REQUIRES: there is something.
-Misfit raw_bytes(const Value& value, std::pmr::memory_resource& arena, Bytes& bytes) {
+std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
+                                   std::pmr::memory_resource& arena, Bytes& bytes) {
     if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
         bytes = value.text;
-        return {};
+        return std::nullopt;
     }
     std::string text;
-    const Misfit misfit = append_json(value, text);
-    bytes = keep(arena, text);
-    return misfit;
-}
-
-// The members of `fields`, as JSON.
-std::optional<Rejection> append_object(const std::vector<ColumnOptions>& members,
-                                       std::span<const Value> values, std::string& out) {
-    out += '{';
-    for (std::size_t i = 0; i < members.size(); ++i) {
-        if (values[i].kind == Value::Kind::absent) {
-            if (members[i].required) {
-                return unmappable(members[i].name, "is missing, and is marked `required`");
-            }
-            continue;
-        }
-        if (out.size() > 1) out += ',';
-        const Value name{Value::Kind::text, {}, members[i].name};
-        if (const Misfit misfit = append_json(name, out); !misfit.empty()) {
-            return unmappable(members[i].name, misfit);
-        }
-        out += ':';
-        if (values[i].kind == Value::Kind::null) {
-            out += "null";
-        } else if (const Misfit misfit = append_json(values[i], out); !misfit.empty()) {
-            return unmappable(members[i].name, misfit);
-        }
+    if (const Misfit misfit = append_json(value, text); !misfit.empty()) {
+        return unmappable(part, misfit);
     }
-    out += '}';
+    bytes = keep(arena, text);
     return std::nullopt;
 }
 
@@ -77,18 +54,14 @@ std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted
                                         std::pmr::memory_resource& arena, OutboxRow& row) {
     std::vector<Header> headers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const std::string part = "header " + wanted[i].name;
         if (values[i].kind == Value::Kind::absent) {
-            if (wanted[i].required) {
-                return unmappable("header " + wanted[i].name,
-                                  "is missing, and is marked `required`");
-            }
+            if (wanted[i].required) return unmappable(part, missing);
             continue;
         }
         Bytes value;
         if (values[i].kind != Value::Kind::null) {
-            if (const Misfit misfit = raw_bytes(values[i], arena, value); !misfit.empty()) {
-                return unmappable("header " + wanted[i].name, misfit);
-            }
+            if (auto rejection = raw_bytes(part, values[i], arena, value)) return rejection;
         }
         headers.push_back({wanted[i].name, value});
     }
@@ -109,9 +82,7 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
     const std::size_t payload_values = options_.fields.empty() ? 1 : options_.fields.size();
     row.topic = options_.topic;
     if (!nothing(values[0])) {
-        if (const Misfit misfit = raw_bytes(values[0], arena, row.key); !misfit.empty()) {
-            return unmappable("key", misfit);
-        }
+        if (auto rejection = raw_bytes("key", values[0], arena, row.key)) return rejection;
     } else if (removes) {
         return unmappable("key", "is missing, and a tombstone needs it to say what is removed");
     }
@@ -119,13 +90,15 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
     if (!removes && options_.fields.empty()) {
         // Without a payload the record would be a tombstone, which was not requested.
         if (nothing(values[1])) return unmappable("payload", "is missing");
-        if (const Misfit misfit = raw_bytes(values[1], arena, row.payload); !misfit.empty()) {
-            return unmappable("payload", misfit);
-        }
+        if (auto rejection = raw_bytes("payload", values[1], arena, row.payload)) return rejection;
     } else if (!removes) {
         std::string object;
-        if (auto rejection =
-                append_object(options_.fields, values.subspan(1, payload_values), object)) {
+        const auto where = [](const ColumnOptions& member) { return "outbox, " + member.name; };
+        const auto append = [](const ColumnOptions&, const Value& value, std::string& out) {
+            return append_json(value, out);
+        };
+        if (auto rejection = encode::object(options_.fields, values.subspan(1, payload_values),
+                                            missing, where, append, object)) {
             return rejection;
         }
         row.payload = keep(arena, object);

@@ -22,9 +22,7 @@ struct TableSink::Numbered {
 namespace {
 
 Rejection unmappable(const PlannedColumn& column, Misfit misfit) {
-    return {.kind = Rejection::Kind::unmappable,
-            .reason = "column `" + column.name + "` (" + column.type.name + "): the value " +
-                      std::string(misfit)};
+    return unmappable_value("column `" + column.name + "` (" + column.type.name + ")", misfit);
 }
 
 std::optional<Rejection> append_column(const PlannedColumn& column, const Message& message,

@@ -33,7 +33,7 @@ class SinkDraftTarget final : public DraftTarget {
   public:
     explicit SinkDraftTarget(StoreKind store);
     RouteTarget route() const override { return SinkTarget{}; }
-    FrontDoor::Parts parts() override { return {.sinks = batcher_.get()}; }
+    FrontDoor::Parts parts() override { return {.keyed = batcher_.get()}; }
     std::int64_t effects() override;
     void hold() override;
     bool one_is_held() override;
@@ -51,7 +51,7 @@ class UpstreamDraftTarget final : public DraftTarget {
     UpstreamDraftTarget();
     ~UpstreamDraftTarget() override;
     RouteTarget route() const override { return upstream_; }
-    FrontDoor::Parts parts() override { return {.upstreams = requests_.get()}; }
+    FrontDoor::Parts parts() override { return {.keyed = requests_.get()}; }
     std::int64_t effects() override;
     void hold() override;
     bool one_is_held() override;

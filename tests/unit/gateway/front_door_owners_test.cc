@@ -46,7 +46,7 @@ class TokenRouteTest : public FrontDoorTest {
 TEST_F(TokenRouteTest, TheTenantIsTheTokens) {
     open_with(test::key_set({key_.public_part()}));
     EXPECT_EQ(ask(key_.sign(claims("acme"), "ES256")).status, 201);
-    EXPECT_EQ(sinks_.requests.at(0).tenant, "acme");
+    EXPECT_EQ(keyed_.requests.at(0).tenant, "acme");
     EXPECT_EQ(type(ask(key_.sign(claims(nullptr), "ES256"))), "400 tenant-missing");
 }
 
@@ -58,7 +58,7 @@ TEST_F(TokenRouteTest, NoTokenAndABadOneAreA401AndSayHow) {
     const HttpResponse refused = ask(test::SigningKey::p256("e1").sign(claims("acme"), "ES256"));
     EXPECT_EQ(type(refused), "401 token-refused");
     EXPECT_EQ(only_value(refused.headers, "WWW-Authenticate"), "Bearer error=\"invalid_token\"");
-    EXPECT_TRUE(sinks_.requests.empty());
+    EXPECT_TRUE(keyed_.requests.empty());
 }
 
 TEST_F(TokenRouteTest, WithoutAKeySetNothingIsRefusedForGood) {
@@ -79,26 +79,25 @@ TEST_F(FrontDoorTest, AnOwnerAsksWhatBecameOfAKey) {
     EXPECT_EQ(response.status, 200);
     EXPECT_EQ(response.body, R"({"state":"completed","status":201})");
     EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "\"a\"");
-    ASSERT_EQ(sinks_.looks.size(), 1U);
-    EXPECT_EQ(sinks_.looks[0], std::pair(std::size_t{1}, request_digest(sink, "acme", "a")));
-    sinks_.status = KeyStatus{.state = KeyStatus::State::in_flight};
+    ASSERT_EQ(keyed_.looks.size(), 1U);
+    EXPECT_EQ(keyed_.looks[0], std::pair(std::size_t{1}, request_digest(sink, "acme", "a")));
+    keyed_.status = KeyStatus{.state = KeyStatus::State::in_flight};
     EXPECT_EQ(send("GET", "/keys", headers).body, R"({"state":"in-flight"})");
-    sinks_.status = KeyStatus{};
+    keyed_.status = KeyStatus{};
     EXPECT_EQ(type(send("GET", "/keys", headers)), "404 key-unknown");
-    sinks_.status = Problem{.kind = ProblemKind::unavailable};
+    keyed_.status = Problem{.kind = ProblemKind::unavailable};
     EXPECT_EQ(type(send("GET", "/keys", headers)), "503 unavailable");
     EXPECT_EQ(type(send("GET", "/keys", {{"X-Tenant", "acme"}})), "400 key-missing");
     EXPECT_EQ(type(send("GET", "/keys", {{"Idempotency-Key", "a"}})), "400 tenant-missing");
-    EXPECT_TRUE(sinks_.requests.empty()) << "asking carries nothing out";
+    EXPECT_TRUE(keyed_.requests.empty()) << "asking carries nothing out";
 }
 
 TEST_F(FrontDoorTest, OfAnUpstreamsKeyItsOwnRoutesAreAsked) {
     const RouteOptions& charges = route("POST", "/charges", UpstreamTarget{});
     options_.routes[0].status_path = "/keys";
     EXPECT_EQ(send("GET", "/keys", {{"Idempotency-Key", "a"}}).status, 200);
-    ASSERT_EQ(upstreams_.looks.size(), 1U);
-    EXPECT_EQ(upstreams_.looks[0], std::pair(std::size_t{0}, request_digest(charges, "", "a")));
-    EXPECT_TRUE(sinks_.looks.empty());
+    ASSERT_EQ(keyed_.looks.size(), 1U);
+    EXPECT_EQ(keyed_.looks[0], std::pair(std::size_t{0}, request_digest(charges, "", "a")));
 }
 
 TEST_F(FrontDoorTest, AConnectionThatNamesTheTenantOrACredentialOfAnUpstreamIsA400) {
@@ -112,14 +111,14 @@ TEST_F(FrontDoorTest, AConnectionThatNamesTheTenantOrACredentialOfAnUpstreamIsA4
     };
     EXPECT_EQ(type(ask("close, x-tenant")), "400 malformed-request");
     EXPECT_EQ(type(ask("AUTHORIZATION")), "400 malformed-request");
-    EXPECT_TRUE(upstreams_.requests.empty());
+    EXPECT_TRUE(keyed_.requests.empty());
     EXPECT_EQ(ask("keep-alive, X-Other").status, 201);
 }
 
 TEST_F(FrontDoorTest, WhatWasAnsweredIsCounted) {
     to_sink();
     send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
-    sinks_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
+    keyed_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
     send("POST", "/orders/1", {{"Idempotency-Key", "a"}});
     send("POST", "/orders/1", {});
     send("POST", "/other", {});
@@ -151,7 +150,7 @@ TEST_F(FrontDoorTest, QuestionsAfterAStatusAndWhatTheServerRefusesAreCountedApar
 TEST_F(FrontDoorTest, ARouteWithAsManyUnderWayAsItMayIsA503AtOnceAndTheOthersGoOn) {
     to_sink().at_once = 2;
     to_topic();
-    sinks_.holds = true;
+    keyed_.holds = true;
     const auto order = [&](const std::string& key) {
         return send("POST", "/orders/1", {{"Idempotency-Key", key}});
     };
@@ -166,14 +165,14 @@ TEST_F(FrontDoorTest, ARouteWithAsManyUnderWayAsItMayIsA503AtOnceAndTheOthersGoO
     const auto line = log.find("http.route_full");
     EXPECT_NE(line, std::string::npos);
     EXPECT_EQ(log.find("http.route_full", line + 1), std::string::npos) << "once in ten seconds";
-    EXPECT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(keyed_.requests.size(), 2U);
     EXPECT_EQ(send("POST", "/events", {{"Idempotency-Key", "c"}}).status, 202);
     EXPECT_EQ(door_->traffic()[0].under_way, 2);
     EXPECT_EQ(door_->traffic()[0].full, 2);
-    sinks_.answer_held();
+    keyed_.answer_held();
     EXPECT_EQ(door_->traffic()[0].under_way, 0);
     EXPECT_EQ(order("c").status, 0);
-    sinks_.answer_held();
+    keyed_.answer_held();
 }
 
 TEST_F(FrontDoorTest, AnAccessLogHasALineForEachRequestAndNoWordOfTheClients) {

@@ -69,10 +69,9 @@ class FrontDoorTest : public ::testing::Test {
     HttpResponse send(const std::string& method, const std::string& target, HttpHeaders headers,
                       const std::string& body = "{}") {
         if (!door_) {
-            door_ = std::make_unique<FrontDoor>(options_, FrontDoor::Parts{.topics = &topics_,
-                                                                           .sinks = &sinks_,
-                                                                           .upstreams = &upstreams_,
-                                                                           .keys = keys_.get()});
+            door_ = std::make_unique<FrontDoor>(
+                options_,
+                FrontDoor::Parts{.topics = &topics_, .keyed = &keyed_, .keys = keys_.get()});
         }
         // It outlives this call where the answer comes later.
         const auto answer = std::make_shared<std::optional<HttpResponse>>();
@@ -87,8 +86,7 @@ class FrontDoorTest : public ::testing::Test {
 
     GatewayOptions options_;
     FakeTopics topics_;
-    FakeSinks sinks_;
-    FakeSinks upstreams_;
+    FakeSinks keyed_;
     std::unique_ptr<KeySetCache> keys_;
     std::unique_ptr<FrontDoor> door_;
 };

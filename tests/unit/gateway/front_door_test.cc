@@ -130,9 +130,9 @@ TEST_F(FrontDoorTest, ARequestWithoutItsTenantIsRefused) {
               "400 tenant-missing");
     send("POST", "/orders/1", {{"Idempotency-Key", "a"}, {"X-Tenant", "one"}});
     send("POST", "/orders/1", {{"Idempotency-Key", "a"}, {"X-Tenant", "two"}});
-    ASSERT_EQ(sinks_.requests.size(), 2U);
-    EXPECT_EQ(sinks_.requests[0].tenant, "one");
-    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
+    ASSERT_EQ(keyed_.requests.size(), 2U);
+    EXPECT_EQ(keyed_.requests[0].tenant, "one");
+    EXPECT_NE(keyed_.requests[0].digest, keyed_.requests[1].digest);
 }
 
 TEST_F(FrontDoorTest, TheKeyIsOfTheRouteAndTheFingerprintOfTheRequest) {
@@ -143,7 +143,7 @@ TEST_F(FrontDoorTest, TheKeyIsOfTheRouteAndTheFingerprintOfTheRequest) {
         EXPECT_EQ(send("POST", target, key).status, 201);
     }
     send("POST", "/orders/1", {{"Idempotency-Key", "\"a\""}}, "{ }");
-    const auto& requests = sinks_.requests;
+    const auto& requests = keyed_.requests;
     ASSERT_EQ(requests.size(), 6U);
     EXPECT_EQ(requests[0].digest, requests[1].digest);
     EXPECT_EQ(requests[0].fingerprint, requests[1].fingerprint);
@@ -159,22 +159,22 @@ TEST_F(FrontDoorTest, WithoutAKeyEachRequestIsItsOwn) {
     to_sink().key.use = KeyUse::optional;
     send("POST", "/orders/1", {});
     send("POST", "/orders/1", {});
-    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
-    EXPECT_EQ(sinks_.requests[0].fingerprint, std::nullopt);
+    EXPECT_NE(keyed_.requests[0].digest, keyed_.requests[1].digest);
+    EXPECT_EQ(keyed_.requests[0].fingerprint, std::nullopt);
 }
 
 TEST_F(FrontDoorTest, WhatTheSinkSaysIsTheAnswer) {
     to_sink();
     const HttpHeaders key{{"Idempotency-Key", "a"}};
-    sinks_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
+    keyed_.outcome = KeyedAnswer{.state = KeyState::replayed, .result = {.status = 201}};
     const HttpResponse replayed = send("POST", "/orders/1", key);
     EXPECT_EQ(only_value(replayed.headers, "Idempotent-Replayed"), "true");
     EXPECT_EQ(values_of(replayed.headers, "Idempotency-Key").size(), 1U);
-    sinks_.outcome = KeyedAnswer{.state = KeyState::in_flight};
+    keyed_.outcome = KeyedAnswer{.state = KeyState::in_flight};
     EXPECT_EQ(type(send("POST", "/orders/1", key)), "409 key-in-flight");
-    sinks_.outcome = KeyedAnswer{.state = KeyState::conflict};
+    keyed_.outcome = KeyedAnswer{.state = KeyState::conflict};
     EXPECT_EQ(type(send("POST", "/orders/1", key)), "422 key-reused");
-    sinks_.outcome = Problem{.kind = ProblemKind::rejected};
+    keyed_.outcome = Problem{.kind = ProblemKind::rejected};
     EXPECT_EQ(type(send("POST", "/orders/1", key)), "422 rejected");
 }
 
@@ -193,7 +193,7 @@ TEST_F(FrontDoorTest, EachItemOfABulkCountsForItsOwnKeysRate) {
     EXPECT_THAT(states("[" + item + R"(,{"key":"b","body":1}])"), ElementsAre(201, 201));
     EXPECT_THAT(states("[" + item + "," + item + R"(,{"key":"b","body":1}])"),
                 ElementsAre(201, 429, 201));
-    EXPECT_EQ(sinks_.requests.size(), 4U) << "what is refused is not carried out";
+    EXPECT_EQ(keyed_.requests.size(), 4U) << "what is refused is not carried out";
     EXPECT_THAT(states("[" + item + "]"), ElementsAre(429));
 }
 
@@ -209,10 +209,10 @@ TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
     EXPECT_EQ(answers[1].at("body").at("type"), "/onceward/problems/key-missing");
     EXPECT_EQ(answers[1].at("body").at("detail"), "Each item needs a member `key`.");
     EXPECT_EQ(answers[2].at("key"), "b");
-    ASSERT_EQ(sinks_.requests.size(), 2U);
-    EXPECT_EQ(sinks_.requests[0].request.body, R"({"n":1})");
-    EXPECT_EQ(sinks_.requests[0].fingerprint, sinks_.requests[1].fingerprint);
-    EXPECT_NE(sinks_.requests[0].digest, sinks_.requests[1].digest);
+    ASSERT_EQ(keyed_.requests.size(), 2U);
+    EXPECT_EQ(keyed_.requests[0].request.body, R"({"n":1})");
+    EXPECT_EQ(keyed_.requests[0].fingerprint, keyed_.requests[1].fingerprint);
+    EXPECT_NE(keyed_.requests[0].digest, keyed_.requests[1].digest);
 }
 
 TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
@@ -223,7 +223,7 @@ TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {
     EXPECT_EQ(type(refused), "400 key-not-expected");
     EXPECT_THAT(refused.body, HasSubstr("The keys are in the body: each item's `key`."));
     EXPECT_EQ(send("POST", "/bulk", {}, R"([{"body":1}])").status, 207);
-    EXPECT_TRUE(sinks_.requests.empty());
+    EXPECT_TRUE(keyed_.requests.empty());
 }
 
 TEST_F(FrontDoorTest, EachItemOfABulkCountsForItsTenantsRate) {
@@ -231,7 +231,7 @@ TEST_F(FrontDoorTest, EachItemOfABulkCountsForItsTenantsRate) {
     const std::string body =
         R"([{"key":"a","body":{}},{"key":"b","body":{}},{"key":"c","body":{}}])";
     EXPECT_EQ(send("POST", "/bulk", {}, body).status, 207);
-    EXPECT_EQ(sinks_.requests.size(), 2U);
+    EXPECT_EQ(keyed_.requests.size(), 2U);
     EXPECT_EQ(type(send("POST", "/bulk", {}, body)), "429 too-many-requests");
 }
 
