@@ -17,8 +17,8 @@ void commit(OwnedTransaction& transaction, const Slice& slice,
     try {
         transaction.commit(meanwhile);
     } catch (const PostgresError& error) {
-        const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
-                          error.diagnosis().in_doubt && !slice.messages.empty();
+        const bool asks = mutant("select_to_resolve_a_lost_commit") && error.diagnosis().in_doubt &&
+                          !slice.messages.empty();
         if (!asks ||
             !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
             throw;
@@ -160,7 +160,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (settle(transaction) == Settlement::again) return Attempt::again;
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
-    if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
+    if (mutant("offset_before_commit")) committed_(sorted.moves);
     commit(transaction, slice, [&] {
         if (parts_.claims != nullptr) parts_.claims->committing();
     });
@@ -181,7 +181,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
     }
-    if (!mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
+    if (!mutant("offset_before_commit")) committed_(sorted.moves);
     return Attempt::committed;
 }
 

@@ -39,7 +39,7 @@ void LogStore::connection_lost() {
     ended();
     append_.clear();
     must_read_ = true;
-    if (mutant(Mutant::window_kept_over_a_reconnect)) return;
+    if (mutant("window_kept_over_a_reconnect")) return;
     if (window_) windows_->discard(window_);
     window_.reset();
     server_.clear();
@@ -173,7 +173,7 @@ LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at
     std::string_view lock_statement = sql::log_lock;
     std::string_view look_statement = sql::log_look;
 #ifdef ONCEWARD_MUTANTS
-    if (mutant(Mutant::news_read_with_the_lock)) {
+    if (mutant("news_read_with_the_lock")) {
         lock_statement = sql::log_evictions;
         look_statement = sql::log_look_with_the_lock;
     }
