@@ -26,11 +26,6 @@ void commit(OwnedTransaction& transaction, const Slice& slice,
     }
 }
 
-HotKeys::Time time_now() {
-    return std::chrono::duration_cast<HotKeys::Time>(
-        std::chrono::system_clock::now().time_since_epoch());
-}
-
 }  // namespace
 
 Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Committed committed)
@@ -96,7 +91,7 @@ std::set<Partition> Processor::run(Connection& connection) {
         std::set<Partition> missed;
         bool searched = false;
         try {
-            const HotMarks marks(hot_keys_, pending_.front(), time_now());
+            const HotMarks marks(hot_keys_, pending_.front(), since_1970<HotKeys::Time>());
             switch (attempt(connection, pending_.front(), missed)) {
                 case Attempt::committed: pending_.pop_front(); break;
                 case Attempt::missed:
@@ -173,7 +168,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (parts_.answers != nullptr) parts_.answers->committed();
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()), sorted.at_fault());
-    hot_keys_.passed(slice, time_now());
+    hot_keys_.passed(slice, since_1970<HotKeys::Time>());
     took(slice.messages.size(), std::chrono::steady_clock::now() - begun,
          connection.options().statement_timeout);
     tell(sorted);
