@@ -17,18 +17,13 @@ void commit(OwnedTransaction& transaction, const Slice& slice,
     try {
         transaction.commit(meanwhile);
     } catch (const PostgresError& error) {
-        const bool asks = mutant(Mutant::select_to_resolve_a_lost_commit) &&
-                          error.diagnosis().in_doubt && !slice.messages.empty();
+        const bool asks = mutant("select_to_resolve_a_lost_commit") && error.diagnosis().in_doubt &&
+                          !slice.messages.empty();
         if (!asks ||
             !select_says_committed(transaction.connection(), slice.messages.front()->digest)) {
             throw;
         }
     }
-}
-
-HotKeys::Time time_now() {
-    return std::chrono::duration_cast<HotKeys::Time>(
-        std::chrono::system_clock::now().time_since_epoch());
 }
 
 }  // namespace
@@ -96,7 +91,7 @@ std::set<Partition> Processor::run(Connection& connection) {
         std::set<Partition> missed;
         bool searched = false;
         try {
-            const HotMarks marks(hot_keys_, pending_.front(), time_now());
+            const HotMarks marks(hot_keys_, pending_.front(), since_1970<HotKeys::Time>());
             switch (attempt(connection, pending_.front(), missed)) {
                 case Attempt::committed: pending_.pop_front(); break;
                 case Attempt::missed:
@@ -160,7 +155,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (settle(transaction) == Settlement::again) return Attempt::again;
     reached(parts_.observer, Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
-    if (mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
+    if (mutant("offset_before_commit")) committed_(sorted.moves);
     commit(transaction, slice, [&] {
         if (parts_.claims != nullptr) parts_.claims->committing();
     });
@@ -173,7 +168,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     if (parts_.answers != nullptr) parts_.answers->committed();
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()), sorted.at_fault());
-    hot_keys_.passed(slice, time_now());
+    hot_keys_.passed(slice, since_1970<HotKeys::Time>());
     took(slice.messages.size(), std::chrono::steady_clock::now() - begun,
          connection.options().statement_timeout);
     tell(sorted);
@@ -181,7 +176,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
     }
-    if (!mutant(Mutant::offset_before_commit)) committed_(sorted.moves);
+    if (!mutant("offset_before_commit")) committed_(sorted.moves);
     return Attempt::committed;
 }
 

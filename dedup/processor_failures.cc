@@ -101,8 +101,7 @@ void Processor::failed(const PostgresError& error, Connection& connection) {
     const bool about_messages =
         action == FailureAction::reject ||
         (action == FailureAction::stop && origin_ == Origin::sink &&
-         may_be_about_one(error.diagnosis()) &&
-         !mutant(Mutant::own_sqlstate_stops_the_topic));
+         may_be_about_one(error.diagnosis()) && !mutant("own_sqlstate_stops_the_topic"));
     if (too_much(error)) {
         searching_ = false;
         return;

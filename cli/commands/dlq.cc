@@ -33,8 +33,7 @@ struct DlqOptions : OperatorOptions {
 
 std::optional<std::chrono::milliseconds> time_of(const char* option, const std::string& text) {
     if (text.empty()) return std::nullopt;
-    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::system_clock::now().time_since_epoch());
+    const auto now = since_1970<std::chrono::milliseconds>();
     if (const auto ago = parse_duration(text)) return now - *ago;
     const auto time = parse_timestamp(text);
     if (!time) {

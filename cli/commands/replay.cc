@@ -209,7 +209,7 @@ void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownRep
 
 // DANGER: a message whose claim is gone is fresh, and is applied a second time.
 void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
-    if (mutant(Mutant::replay_without_its_claims)) return;
+    if (mutant("replay_without_its_claims")) return;
     if (arguments.may_repeat || planned.repeats.empty()) return;
     throw UsageError(
         "messages of the range may be applied a SECOND time, as said above; --may-repeat does it "

@@ -44,7 +44,7 @@ bool absorb(Chunk& last, const Chunk& chunk) {
             at->end = span.end;
             // DANGER: an older epoch at a later offset makes librdkafka's next seek there look like
             // a seek into a truncated log, and the healthy partition halts until an operator comes.
-            if (!mutant(Mutant::absorbed_end_keeps_the_epoch)) at->leader_epoch = span.leader_epoch;
+            if (!mutant("absorbed_end_keeps_the_epoch")) at->leader_epoch = span.leader_epoch;
         } else {
             return false;
         }

@@ -107,7 +107,7 @@ class Relay::Leader {
                             .payload = record.payload,
                             .headers = headers,
                             .tag = static_cast<std::uint64_t>(position)});
-            if (mutant(Mutant::row_deleted_before_kafkas_answer)) book_.delivered(position);
+            if (mutant("row_deleted_before_kafkas_answer")) book_.delivered(position);
         } catch (const RecordRefused& refused) {
             fail(position, send_failure(refused.code), refused.what());
         }
@@ -235,7 +235,7 @@ RelayCounts Relay::counts() const {
 void Relay::serve(Connection& connection, const std::stop_token& stop) {
     const Parameters group{options_.group};
     while (!connection.query(sql::outbox_leader, group).boolean(0, 0) &&
-           !mutant(Mutant::relay_without_the_leader_lock)) {
+           !mutant("relay_without_the_leader_lock")) {
         sleep_unless(stop, options_.take_over_every);
         if (stop.stop_requested()) return;
     }

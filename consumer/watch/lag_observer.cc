@@ -173,9 +173,8 @@ void LagObserver::tick() {
         });
         source_.ask_for_ends(partitions);
     }
-    const milliseconds wall = std::chrono::duration_cast<milliseconds>(
-        std::chrono::system_clock::now().time_since_epoch());
-    const StallDetector::News news = watch_.look(now, wall, seen, activity_.session(now));
+    const StallDetector::News news =
+        watch_.look(now, since_1970<milliseconds>(), seen, activity_.session(now));
     for (const PartitionStatus& stalled : news.stalled) {
         const auto standing = std::chrono::duration_cast<std::chrono::seconds>(stalled.standing);
         log_warning("partition.stalled", {{"topic", stalled.partition.topic},

@@ -88,7 +88,7 @@ bool FailureResponse::retry(WriterTopic& topic, const ProcessingError& error,
     activity_.retried(topic.options.name, error);
     ++topic.retries;
     const auto tried = Clock::now() - begun;
-    const bool alone = session_.topics().size() == 1 || mutant(Mutant::a_topic_holds_up_the_others);
+    const bool alone = session_.topics().size() == 1 || mutant("a_topic_holds_up_the_others");
     if (!topic.processor->ends_while_leaving()) abandon_leaving(topic);
     // A call that has begun cannot be rolled back: what it answered would be lost with the batch.
     // A statement that timed out is tried in smaller parts, which would be lost as well.

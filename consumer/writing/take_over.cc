@@ -127,7 +127,7 @@ void TakeOver::create_fences(WriterTopic& topic, const TopicPartition& wanted) {
 
 FenceState TakeOver::take_fence(WriterTopic& topic, const TopicPartition& partition) {
     Connection& connection = session_.connection();
-    const bool too_early = mutant(Mutant::window_read_before_the_take_over);
+    const bool too_early = mutant("window_read_before_the_take_over");
     if (too_early && topic.claims) topic.claims->partitions_taken(connection, {&partition, 1});
     FenceState fence = session_.fences().take_over(
         connection, partition.topic, partition.partition, topic.identity, topic.registered.ledger,
@@ -169,7 +169,7 @@ void TakeOver::require_fixed_partitions(WriterTopic& topic) {
 // and a key that moved from its partition to another worker's would be applied again there.
 void TakeOver::check_partitions(WriterTopic& topic, int now) {
     if (!topic.fixed_partitions || now == 0 || now == *topic.fixed_partitions) return;
-    if (mutant(Mutant::added_partitions_seen_at_a_take_over_alone)) return;
+    if (mutant("added_partitions_seen_at_a_take_over_alone")) return;
     failures_.stop_topic(topic, moved_keys(now, *topic.fixed_partitions), options_.first_retry);
 }
 

@@ -2,6 +2,7 @@
 // Strong types for the numbers and names that must never be mixed up.
 // Plain values: freely copied, no locking needed, no errors. Conversion is explicit both ways.
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,12 @@ struct TopicPartition {
     Partition partition;
     friend auto operator<=>(const TopicPartition&, const TopicPartition&) = default;
 };
+
+// By the system's clock: since 1970-01-01 UTC.
+template <class Unit>
+Unit since_1970() {
+    return std::chrono::duration_cast<Unit>(std::chrono::system_clock::now().time_since_epoch());
+}
 
 }  // namespace onceward
 

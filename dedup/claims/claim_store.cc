@@ -27,7 +27,7 @@ bool in_claim_order(std::span<const Claim> claims) {
 }
 
 void expect_claim_order(std::span<const Claim> claims) {
-    expects(in_claim_order(claims) || mutant(Mutant::unsorted_batch),
+    expects(in_claim_order(claims) || mutant("unsorted_batch"),
             "claims are sorted by digest, and none is there twice");
 }
 

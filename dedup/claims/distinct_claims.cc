@@ -84,7 +84,7 @@ DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(m
         return compared != 0 ? compared < 0 : left.found < right.found;
     });
 #ifdef ONCEWARD_MUTANTS
-    if (mutant(Mutant::unsorted_batch)) by_first_place(found, places);
+    if (mutant("unsorted_batch")) by_first_place(found, places);
 #endif
     order_.reserve(places.size());
     claims_.reserve(places.size());

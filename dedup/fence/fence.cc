@@ -29,7 +29,7 @@ FenceState read_state(const QueryResult& result, Partition partition) {
 // Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
 // of the row.
 Offset start_of(const Span& span, const std::string& owner) {
-    return mutant(Mutant::start_from_memory) ? remembered_fence(owner, span.begin) : span.begin;
+    return mutant("start_from_memory") ? remembered_fence(owner, span.begin) : span.begin;
 }
 
 // What both statements on the fences of a batch compare, as columns.

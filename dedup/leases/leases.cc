@@ -151,13 +151,13 @@ void Leases::release_request(Connection& connection, const Digest& digest) {
 std::vector<Digest> Leases::extend(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
     return digests_of(connection.prepared(
-        without_owner(sql::lease_extend, Mutant::extended_by_a_stale_owner),
+        without_owner(sql::lease_extend, "extended_by_a_stale_owner"),
         {registered_.ledger, token_, lease_.count(), columns.digests, columns.tries}, {}, true));
 }
 
 void Leases::release(Connection& connection, std::span<const LeaseTries> mine) {
     const Tries columns(mine);
-    connection.prepared(without_owner(sql::lease_release, Mutant::released_by_a_stale_owner),
+    connection.prepared(without_owner(sql::lease_release, "released_by_a_stale_owner"),
                         {registered_.ledger, token_, columns.digests, columns.tries});
 }
 
@@ -175,7 +175,7 @@ std::vector<Digest> Leases::finish(Transaction& transaction, std::span<const Lea
         reasons.emplace_back(owned.emplace_back(plain(end.reason)));
     }
     return digests_of(
-        transaction.prepared(without_owner(sql::lease_finish, Mutant::ended_by_a_stale_owner),
+        transaction.prepared(without_owner(sql::lease_finish, "ended_by_a_stale_owner"),
                              {registered_.ledger, token_, digests, states, counted, statuses,
                               reasons, results_kept, passed},
                              {}, true));

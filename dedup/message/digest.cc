@@ -47,7 +47,7 @@ Digest digest_of(const IdempotencyKey& key) {
     hash.add_part(key.operation);
     hash.add_part(key.tenant);
     hash.add_part(key.kind);
-    if (mutant(Mutant::text_keys_cut_at_nul)) {
+    if (mutant("text_keys_cut_at_nul")) {
         hash.add_part(key.text.substr(0, key.text.find('\0')));
     } else {
         hash.add_part(key.text);

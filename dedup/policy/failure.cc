@@ -53,7 +53,7 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
     const std::string_view code_class = code.substr(0, 2);
     const bool raised = origin == Origin::sink && diagnosis.routine == raise_statement &&
                         !diagnosis.connection_lost && !diagnosis.in_doubt &&
-                        !mutant(Mutant::own_sqlstate_stops_the_topic);
+                        !mutant("own_sqlstate_stops_the_topic");
     if (raised && (!among(code, passing) || earlier >= raised_tries)) return FailureAction::reject;
     // A COPY that the server could not parse: the row layout is wrong, not the network.
     if (code == "08P01" && origin == Origin::sink && !diagnosis.connection_lost) {
@@ -78,7 +78,7 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
             return FailureAction::reject;
         }
         if (among(code_class, data_classes)) return FailureAction::reject;
-        if (of_the_user(code) && !mutant(Mutant::own_sqlstate_stops_the_topic)) {
+        if (of_the_user(code) && !mutant("own_sqlstate_stops_the_topic")) {
             return FailureAction::reject;
         }
     }

@@ -58,7 +58,7 @@ class Connection {
     QueryResult execute(std::string_view sql, Where where = Where::current());
     // One statement; `{schema}` and each {name} of `names` in it are replaced first (quoted as
     // needed by the caller).
-    using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+    using Names = std::vector<std::pair<std::string_view, std::string>>;
     QueryResult query(std::string_view sql, const Parameters& parameters, const Names& names = {},
                       Where where = Where::current());
     // The same, prepared once for each session and kept; answers in binary where `binary` says so.

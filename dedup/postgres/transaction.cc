@@ -36,7 +36,7 @@ void Transaction::commit_now(const std::function<void()>& meanwhile, Where where
     const QueryResult result = connection_.commit(meanwhile, where);
     // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
     // the offset of a transaction that never happened would be committed.
-    if (result.tag() != "COMMIT" && !mutant(Mutant::commit_tag_not_looked_at)) {
+    if (result.tag() != "COMMIT" && !mutant("commit_tag_not_looked_at")) {
         throw PostgresError({.sqlstate = "25P02",
                              .message = "COMMIT was answered with ROLLBACK: an error inside the "
                                         "transaction was swallowed"},

@@ -121,16 +121,15 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
         headers.emplace_back(header_texts.emplace_back(headers_json(stored.result.headers)));
         bodies.emplace_back(stored.result.body);
     }
-    const std::string ledger = std::to_string(ledger_);
-    const std::string generation = std::to_string(*state.open);
-    transaction.prepared(sql::results_insert,
-                         Parameters{digests, attempts}
-                             .byte_strings(tenants)
-                             .texts(kinds)
-                             .small_integers(statuses)
-                             .texts(headers)
-                             .byte_strings(bodies),
-                         {{"ledger", ledger}, {"generation", generation}});
+    transaction.prepared(
+        sql::results_insert,
+        Parameters{digests, attempts}
+            .byte_strings(tenants)
+            .texts(kinds)
+            .small_integers(statuses)
+            .texts(headers)
+            .byte_strings(bodies),
+        {{"ledger", std::to_string(ledger_)}, {"generation", std::to_string(*state.open)}});
     put_into_ = state.open;
     for (const Stored& stored : results) stored_.insert_or_assign(stored.digest, stored.result);
 }

@@ -23,12 +23,10 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
     if (bytes > largest_counted || store == StoreKind::lease) {
         return {estimated_claims(bytes, store), false};
     }
-    const std::string ledger_text = std::to_string(ledger);
-    const std::string generation_text = std::to_string(generation);
     try {
-        const QueryResult count =
-            connection.query(store == StoreKind::log ? sql::log_claims_count : sql::claims_count,
-                             {}, {{"ledger", ledger_text}, {"generation", generation_text}});
+        const QueryResult count = connection.query(
+            store == StoreKind::log ? sql::log_claims_count : sql::claims_count, {},
+            {{"ledger", std::to_string(ledger)}, {"generation", std::to_string(generation)}});
         return {count.integer(0, 0), true};
     } catch (const PostgresError& error) {
         if (error.sqlstate() != "42P01") throw;  // retention has dropped it meanwhile

@@ -128,7 +128,7 @@ struct Pass {
     }
 
     void expire() {
-        if (mutant(Mutant::purge_by_wall_clock)) pass_all_watermarks(connection);
+        if (mutant("purge_by_wall_clock")) pass_all_watermarks(connection);
         const QueryResult state = connection.query(sql::retention_state, {number});
         const bool known = state.rows() == 1;
         const bool expired = known && state.integer(0, 3) > 0;

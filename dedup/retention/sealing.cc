@@ -27,7 +27,7 @@ class Sealing {
           ledger_(ledger),
           generation_(generation),
           by_partition_(by_partition),
-          names_(ledger, generation),
+          names_(log_names(ledger, generation)),
           options_(options) {}
 
     SealingReport run() {
@@ -57,7 +57,7 @@ class Sealing {
     bool publish(std::int64_t evictions) {
         OwnedTransaction transaction(connection_);
         transaction.limit_lock_wait(options_.lock_timeout);
-        transaction.query(sql::segment_copy_batches, {}, names_.names());
+        transaction.query(sql::segment_copy_batches, {}, names_);
         if (!publish(transaction, evictions).boolean(0, 0)) return false;
         transaction.commit();
         return true;
@@ -77,14 +77,13 @@ class Sealing {
     }
 
     void measure() {
-        const QueryResult extent = connection_.query(sql::segment_extent, {}, names_.names());
+        const QueryResult extent = connection_.query(sql::segment_extent, {}, names_);
         first_seq_ = extent.integer(0, 1);
         if (!by_partition_) {
             parts_.push_back({.claims = extent.integer(0, 0)});
             return cut(parts_, 0, options_.shard_claims);
         }
-        const QueryResult rows =
-            connection_.query(sql::segment_extent_of_partitions, {}, names_.names());
+        const QueryResult rows = connection_.query(sql::segment_extent_of_partitions, {}, names_);
         for (int row = 0; row < rows.rows(); ++row) {
             const PartExtent part{.number = row + 1,
                                   .source = static_cast<int>(rows.integer(row, 0)),
@@ -102,8 +101,8 @@ class Sealing {
         claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
         std::int64_t last = 0;
         while (true) {
-            const QueryResult page = connection_.prepared(
-                sql::segment_read, {last, batches_at_once}, names_.names(), true);
+            const QueryResult page =
+                connection_.prepared(sql::segment_read, {last, batches_at_once}, names_, true);
             for (int row = 0; row < page.rows(); ++row) {
                 last = page.binary_integer(row, 0);
                 take(page, row, filters, claims);
@@ -137,7 +136,7 @@ class Sealing {
     void write(const FilterRange& filters, const std::vector<SealedClaim>& claims) {
         OwnedTransaction transaction(connection_);
         transaction.copy_begin(by_partition_ ? sql::segment_copy_of_partitions : sql::segment_copy,
-                               names_.names());
+                               names_);
         transaction.copy_send(binary::copy_header);
         constexpr std::size_t step = claims_at_once / block_digests * block_digests;
         std::span<const SealedClaim> rest = claims;
@@ -168,8 +167,7 @@ class Sealing {
                 claims = claims.subspan(1);
             }
             transaction.query(sql::segment_filter_insert,
-                              Parameters{filter}.bytes(FuseFilter(digests).stored()),
-                              names_.names());
+                              Parameters{filter}.bytes(FuseFilter(digests).stored()), names_);
         }
     }
 
@@ -201,7 +199,7 @@ class Sealing {
     int ledger_;
     std::int64_t generation_;
     bool by_partition_;
-    LogNames names_;
+    Connection::Names names_;
     const SealingOptions& options_;
     std::int64_t first_seq_ = 0;
     std::vector<PartExtent> parts_;

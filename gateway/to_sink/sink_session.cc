@@ -117,8 +117,7 @@ std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Dige
 Record SinkSession::record_of(KeyedRequest& request) {
     Record record;
     record.offset = Offset{++sequence_};
-    record.timestamp = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::system_clock::now().time_since_epoch());
+    record.timestamp = since_1970<std::chrono::milliseconds>();
     record.payload = request.request.body;
     if (!request.key.empty()) record.key = request.key;
     if (!request.head) {

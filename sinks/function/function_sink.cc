@@ -184,7 +184,7 @@ std::size_t FunctionSink::in_a_call(std::size_t messages) const {
     // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
     // would be stored and given under another message's key.
     const bool together =
-        numbers_its_rows_ || !options_.answers || mutant(Mutant::answers_by_the_order_of_rows);
+        numbers_its_rows_ || !options_.answers || mutant("answers_by_the_order_of_rows");
     return together ? messages : 1;
 }
 

@@ -78,15 +78,11 @@ struct EncodedRow {
 
 constexpr std::size_t piece_bytes = 64 * 1024;
 
-Connection::Names names_of(const TablePlan& plan) {
-    return {plan.pieces.begin(), plan.pieces.end()};
-}
-
 void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
     std::string buffer;
     buffer.reserve(piece_bytes + 4096);
     buffer.append(binary::copy_header);
-    transaction.copy_begin(sql::sink_copy, names_of(plan));
+    transaction.copy_begin(sql::sink_copy, plan.pieces);
     for (const EncodedRow& row : rows) {
         buffer.append(row.bytes);
         if (buffer.size() >= piece_bytes) {
@@ -143,8 +139,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
     // DANGER: the look is a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
     const QueryResult now = std::move(transaction.pipelined(
-        {{sql::sink_lock, none, names_of(plan)}, {sql::sink_fingerprint, table, {}}},
-        meanwhile)[1]);
+        {{sql::sink_lock, none, plan.pieces}, {sql::sink_fingerprint, table, {}}}, meanwhile)[1]);
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +
                            " was changed since it was read; it is read again");
@@ -154,7 +149,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
 // What write_rows() does as statements alone: rows that COPY would take are inserted by VALUES.
 std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows) {
     if (plan.copies) return values_statements(plan, rows);
-    const Connection::Names names = names_of(plan);
+    const Connection::Names& names = plan.pieces;
     std::vector<SinkStatement> statements;
     std::vector<std::optional<std::string_view>> values;
     values.reserve(rows.size());

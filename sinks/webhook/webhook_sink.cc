@@ -8,12 +8,6 @@
 namespace onceward {
 namespace {
 
-using std::chrono::seconds;
-
-seconds since_1970() {
-    return std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
-}
-
 HttpClientOptions client_options(const WebhookOptions& options) {
     return {.concurrency = options.concurrency,
             .timeout = options.timeout,
@@ -62,8 +56,9 @@ HttpCall WebhookSink::request_of(const Message& message) const {
         headers.emplace_back("traceparent", own_traceparent(message.digest));
     }
     if (!options_.sign_secret.empty()) {
-        headers.emplace_back(options_.sign_header,
-                             signature(options_.sign_secret, since_1970(), request.body));
+        headers.emplace_back(
+            options_.sign_header,
+            signature(options_.sign_secret, since_1970<std::chrono::seconds>(), request.body));
     }
     return request;
 }
@@ -90,7 +85,7 @@ EffectOutcome WebhookSink::outcome_of(HttpAnswer answer) const {
     if (outcome.kind == EffectOutcome::Kind::again) {
         for (const auto& [name, value] : answer.headers) {
             if (!same_header(name, "Retry-After")) continue;
-            outcome.not_before = retry_after(value, since_1970());
+            outcome.not_before = retry_after(value, since_1970<std::chrono::seconds>());
         }
     }
     // Which of them are kept is said where results are.

@@ -125,7 +125,7 @@ void CoreWorker::take_fences() {
             fences_.create(*connection_, options_.topic, {{partition, {Offset{0}}}}, ledger_);
         }
         const TopicPartition mine{options_.topic, partition};
-        const bool too_early = mutant(Mutant::window_read_before_the_take_over);
+        const bool too_early = mutant("window_read_before_the_take_over");
         if (too_early) claims_->partitions_taken(*connection_, {&mine, 1});
         const FenceState state = fences_.take_over(*connection_, options_.topic, partition, {},
                                                    ledger_, [] { return true; });

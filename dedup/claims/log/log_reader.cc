@@ -103,11 +103,11 @@ bool table_is_gone(const PostgresError& error) { return error.sqlstate() == "42P
 
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit) {
-    const LogNames names(scope.ledger, at.generation);
+    const auto names = log_names(scope.ledger, at.generation);
     Parameters parameters{scope.ledger, at.last, limit};
     if (scope.part) parameters.integer(scope.part->source).integer(scope.part->partition.raw());
     return LogLook(connection.prepared(scope.part ? sql::log_look_at_partition : sql::log_look,
-                                       parameters, names.names(), true));
+                                       parameters, names, true));
 }
 
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
@@ -155,13 +155,13 @@ void read_segments(Connection& connection, int ledger, std::span<const Published
                    LogWindow& window) {
     for (const PublishedSegment& segment : segments) {
         if (window.has_segment(segment.generation)) continue;
-        const LogNames names(ledger, segment.generation);
+        const auto names = log_names(ledger, segment.generation);
         std::vector<SegmentPart> parts;
         for (const PartExtent& part : segment.parts) {
             auto filter = std::make_shared<SegmentFilter>(part.shard_bits, part.claims);
             for (int number = part.first_filter; !filter->complete(); ++number) {
                 const QueryResult row =
-                    connection.prepared(sql::segment_filters, {number}, names.names(), true);
+                    connection.prepared(sql::segment_filters, {number}, names, true);
                 if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
                 filter->add(FuseFilter(row.text(0, 0)));
             }
@@ -193,13 +193,12 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
         }
         begin = end;
         if (digests.empty()) continue;
-        const LogNames names(ledger, generation);
+        const auto names = log_names(ledger, generation);
         const bool whole = parts.front() == 0;
         Parameters parameters{digests};
         if (!whole) parameters.small_integers(parts);
-        const QueryResult found =
-            transaction.prepared(whole ? sql::segment_find : sql::segment_find_in_parts, parameters,
-                                 names.names(), true);
+        const QueryResult found = transaction.prepared(
+            whole ? sql::segment_find : sql::segment_find_in_parts, parameters, names, true);
         for (int row = 0; row < found.rows(); ++row) {
             const std::size_t place =
                 places[static_cast<std::size_t>(found.binary_integer(row, 0) - 1)];

@@ -27,16 +27,9 @@ struct LogScope {
 };
 
 // A statement's names for one generation of a ledger.
-class LogNames {
-  public:
-    LogNames(int ledger, std::int64_t generation)
-        : ledger_(std::to_string(ledger)), generation_(std::to_string(generation)) {}
-    Connection::Names names() const { return {{"ledger", ledger_}, {"generation", generation_}}; }
-
-  private:
-    std::string ledger_;
-    std::string generation_;
-};
+inline Connection::Names log_names(int ledger, std::int64_t generation) {
+    return {{"ledger", std::to_string(ledger)}, {"generation", std::to_string(generation)}};
+}
 
 // Whose server the session is with; see LogWindows::join().
 std::string log_server(Connection& connection);

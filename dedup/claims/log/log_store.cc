@@ -39,7 +39,7 @@ void LogStore::connection_lost() {
     ended();
     append_.clear();
     must_read_ = true;
-    if (mutant(Mutant::window_kept_over_a_reconnect)) return;
+    if (mutant("window_kept_over_a_reconnect")) return;
     if (window_) windows_->discard(window_);
     window_.reset();
     server_.clear();
@@ -162,7 +162,7 @@ Settlement LogStore::settle_duplicates(Transaction& transaction) {
 }
 
 LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at) {
-    const LogNames names(ledger_, at.generation);
+    const auto names = log_names(ledger_, at.generation);
     const Parameters none;
     const Parameters lock{ledger_};
     const Parameters look{ledger_, at.last, most_news_};
@@ -173,16 +173,15 @@ LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at
     std::string_view lock_statement = sql::log_lock;
     std::string_view look_statement = sql::log_look;
 #ifdef ONCEWARD_MUTANTS
-    if (mutant(Mutant::news_read_with_the_lock)) {
+    if (mutant("news_read_with_the_lock")) {
         lock_statement = sql::log_evictions;
         look_statement = sql::log_look_with_the_lock;
     }
 #endif
-    std::vector<QueryResult> results =
-        transaction.pipelined({{{sql::log_lock_limits, none, names.names()},
-                                {lock_statement, lock, names.names()},
-                                {look_statement, look, names.names()},
-                                {sql::log_append, row, names.names()}}});
+    std::vector<QueryResult> results = transaction.pipelined({{{sql::log_lock_limits, none, names},
+                                                               {lock_statement, lock, names},
+                                                               {look_statement, look, names},
+                                                               {sql::log_append, row, names}}});
     seq_ = results[3].binary_integer(0, 0);
     generation_ = at.generation;
     return LogLook(std::move(results[2]));

@@ -169,7 +169,7 @@ bool PartitionLogStore::still_holds(const QueryResult& current) {
 
 Settlement PartitionLogStore::settle(Transaction& transaction) {
     if (open_.empty()) return Settlement::settled;
-    const LogNames names(ledger_, generation_);
+    const auto names = log_names(ledger_, generation_);
     const Parameters none;
     const Parameters ledger{ledger_};
     // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
@@ -185,7 +185,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
         if (part->append.empty()) continue;
         appended.push_back(part);
         statements.push_back(
-            {sql::log_append, rows.emplace_back(part->append.parameters(source_)), names.names()});
+            {sql::log_append, rows.emplace_back(part->append.parameters(source_)), names});
     }
     try {
         const std::vector<QueryResult> results = transaction.pipelined(statements);
