@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dedup/base/logging.h"
-#include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
 namespace onceward {

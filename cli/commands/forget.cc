@@ -8,7 +8,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/usage_error.h"
+#include "cli/terminal/exit_code.h"
 #include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 

@@ -13,7 +13,7 @@
 #include "cli/produce/production.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/stop_request.h"
-#include "cli/terminal/usage_error.h"
+#include "cli/terminal/exit_code.h"
 #include "consumer/decode/decoder.h"
 #include "consumer/produce/ndjson_csv_reader.h"
 

@@ -4,7 +4,6 @@
 #include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
 #include "dedup/sink/http_header_rules.h"
-#include "sinks/webhook/rules.h"
 
 namespace onceward {
 

@@ -3,7 +3,6 @@
 #include "cli/configuration/checks.h"
 #include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
-#include "cli/configuration/units.h"
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {

@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "cli/import/import.h"
-#include "cli/terminal/usage_error.h"
+#include "cli/terminal/exit_code.h"
 #include "consumer/intake/key_options.h"
 #include "dedup/once.h"
 #include "gateway/to_sink/sink_session.h"

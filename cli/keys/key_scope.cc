@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <memory_resource>
 
-#include "cli/terminal/usage_error.h"
+#include "cli/terminal/exit_code.h"
 #include "consumer/intake/key_options.h"
 #include "dedup/base/text.h"
-#include "gateway/http/http.h"
 #include "gateway/requests/keyed_request.h"
 
 namespace onceward {

@@ -12,7 +12,7 @@
 #include "cli/configuration/databases.h"
 #include "cli/keys/key_lookup.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/usage_error.h"
+#include "cli/terminal/exit_code.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {

@@ -1,5 +1,9 @@
 #pragma once
-// What the program's exit codes mean; the values from 64 on are those of sysexits(3).
+// What the program's exit codes mean, and the error that ends with exit_usage. The values from 64
+// on are those of sysexits(3).
+
+#include <stdexcept>
+#include <string>
 
 namespace onceward {
 
@@ -14,5 +18,16 @@ enum ExitCode : int {
     exit_config = 78,        // EX_CONFIG
     exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
 };
+
+// A command line that cannot be meant.
+class UsageError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// Throws it where the line is wrong, with this text.
+inline void usage_error_if(bool wrong, const std::string& text) {
+    if (wrong) throw UsageError(text);
+}
 
 }  // namespace onceward

@@ -1,7 +1,6 @@
 // The lease processor's other transaction: it records how effects ended, and moves the fence over
 // the leading ones. It also releases partitions.
 
-#include "dedup/base/logging.h"
 #include "dedup/leases/lease_processor.h"
 #include "schemas/queries.h"
 

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/sink/http_header_rules.h"
-#include "gateway/http/http.h"
 
 namespace onceward {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "dedup/base/text.h"
 #include "gateway/contract/open_api_responses.h"
-#include "gateway/http/http.h"
 #include "gateway/requests/bulk_request.h"
 
 namespace onceward {

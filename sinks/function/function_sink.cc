@@ -6,7 +6,6 @@
 
 #include "dedup/base/mutants.h"
 #include "dedup/base/text.h"
-#include "dedup/postgres/binary.h"
 #include "dedup/sink/http_header_rules.h"
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"

@@ -95,7 +95,7 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
                                std::string("}  // namespace onceward\n");
     EXPECT_THAT(
         types_hidden(
-            {{"cli/terminal/usage_error.h", header},
+            {{"cli/terminal/exit_code.h", header},
              {"cli/commands/produce.cc", open + "struct UsageError {\n};" + close},
              {"cli/alias.cc", open + "using UsageError = int;" + close},
              {"cli/own.cc", open + close + "class UsageError;\n"},
@@ -105,8 +105,8 @@ TEST(Layers, ATypeThatHidesOneOfTheProductIsFound) {
              {"dedup/below.cc", open + "class UsageError {\n};" + close},
              {"tests/a_test.cc", open + "class UsageError {\n};" + close}}),
         UnorderedElementsAre(
-            "cli/commands/produce.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h",
-            "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/usage_error.h"));
+            "cli/commands/produce.cc:4 hides onceward::UsageError of cli/terminal/exit_code.h",
+            "cli/alias.cc:4 hides onceward::UsageError of cli/terminal/exit_code.h"));
 }
 
 TEST(Layers, NoClassIsSpreadOverMoreThanThreeFiles) {
