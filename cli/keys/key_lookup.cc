@@ -201,10 +201,11 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
                                                 "topic",  "partition",  "offset"};
             if (generations.text(row, 5) != "table") names.push_back("last_offset");
             names.push_back("fingerprint?");
-            for (auto& claim : rows_json(
-                     connection.query(explain_statement(generations.text(row, 5)),
-                                      Parameters{digests}, {{"table", generations.text(row, 4)}}),
-                     names)) {
+            for (auto& claim :
+                 rows_json(connection.query(explain_statement(generations.text(row, 5)),
+                                            Parameters{digests},
+                                            {{"table", std::string(generations.text(row, 4))}}),
+                           names)) {
                 claim["kind"] = kind_name(candidates, json_text(claim["digest"]));
                 claim["ledger"] = generations.text(row, 0);
                 claim["generation"] = generations.integer(row, 1);
