@@ -40,7 +40,7 @@ KnownClaims known_claims(Connection& connection, const std::string& ledger,
         const bool has_ranges = generations.text(row, 5) != "table";
         const QueryResult claims =
             connection.query(explain_statement(generations.text(row, 5)), Parameters{digests},
-                             {{"table", generations.text(row, 4)}});
+                             {{"table", std::string(generations.text(row, 4))}});
         for (int found = 0; found < claims.rows(); ++found) {
             known.emplace(
                 claims.text(found, 0),

@@ -56,7 +56,7 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
         try {
             const QueryResult rows =
                 connection.prepared(sql::explain_results, Parameters{digests, whole},
-                                    {{"table", tables.text(table, 2)}}, true);
+                                    {{"table", std::string(tables.text(table, 2))}}, true);
             for (int row = 0; row < rows.rows(); ++row) {
                 list.push_back({{"ledger", tables.text(table, 0)},
                                 {"generation", tables.integer(table, 1)},

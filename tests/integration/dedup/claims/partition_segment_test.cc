@@ -219,7 +219,7 @@ TEST_F(PartitionSegmentTest, ExplainFindsTheKeyInEachOfItsPartitions) {
     const std::vector<Digest> keys{scripted_digest("k3")};
     const QueryResult found =
         leader_.query(explain_statement(generations.text(0, 5)), Parameters{}.digests(keys),
-                      {{"table", generations.text(0, 4)}});
+                      {{"table", std::string(generations.text(0, 4))}});
     ASSERT_EQ(found.rows(), 2);
     EXPECT_EQ(found.text(0, 3), "topic");
     EXPECT_EQ(found.integer(0, 4), 0);
