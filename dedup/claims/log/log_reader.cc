@@ -112,8 +112,8 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
     const auto now = LogWindow::Clock::now();
-    if (now < window.last_segments_look() + look_for_segments_every) return false;
-    window.segments_looked(now);
+    if (now < window.last_segments_look.load() + look_for_segments_every) return false;
+    window.last_segments_look = now;
     read_segments(connection, scope.ledger, generations_after(connection, scope, 0).segments,
                   window);
     return true;
@@ -125,7 +125,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
         if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
         // What has become a segment is below the floor, and older than what is still a log.
         read_segments(connection, scope.ledger, all.segments, window);
-        window.segments_looked(LogWindow::Clock::now());
+        window.last_segments_look = LogWindow::Clock::now();
         window.begin(all.oldest);
     }
     std::size_t limit = 64;
@@ -140,7 +140,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
             continue;
         }
         if (look.state.generation == at.generation) {
-            window.looked(LogWindow::Clock::now());
+            window.last_look = LogWindow::Clock::now();
             follow_segments(connection, scope, window);
             return true;
         }

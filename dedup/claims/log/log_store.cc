@@ -46,7 +46,7 @@ void LogStore::connection_lost() {
 }
 
 void LogStore::join(Connection& connection) {
-    if (window_ && !window_->discarded()) return;
+    if (window_ && !window_->discarded) return;
     if (server_.empty()) server_ = log_server(connection);
     window_ = windows_->join(server_, ledger_);
     must_read_ = true;
@@ -71,7 +71,7 @@ void LogStore::read_to_end(Connection& connection) {
 
 void LogStore::catch_up(Connection& connection) {
     join(connection);
-    if (!must_read_ && LogWindow::Clock::now() < window_->last_look() + read_every) return;
+    if (!must_read_ && LogWindow::Clock::now() < window_->last_look.load() + read_every) return;
     read_to_end(connection);
 }
 
@@ -233,7 +233,7 @@ Settlement LogStore::settle(Transaction& transaction) {
         try_again("the generation was dropped");
     }
     if (known_by_now()) return Settlement::again;
-    window_->looked(LogWindow::Clock::now());
+    window_->last_look = LogWindow::Clock::now();
     return Settlement::settled;
 }
 

@@ -234,7 +234,7 @@ std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledge
     const MutexLock lock(mutex_);
     std::weak_ptr<LogWindow>& known = windows_[{server, ledger}];
     std::shared_ptr<LogWindow> window = known.lock();
-    if (!window || window->discarded()) {
+    if (!window || window->discarded) {
         window = std::make_shared<LogWindow>();
         known = window;
         // Servers come and go; a window that is no longer used is forgotten.
@@ -245,7 +245,7 @@ std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledge
 
 void LogWindows::discard(const std::shared_ptr<LogWindow>& window) {
     const MutexLock lock(mutex_);
-    window->discard();
+    window->discarded = true;
 }
 
 }  // namespace onceward

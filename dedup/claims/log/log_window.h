@@ -120,16 +120,15 @@ class LogWindow {
     std::vector<Whereabouts> whereabouts(const Digest& digest) const;
     ClaimsUnderWay& under_way() { return under_way_; }
 
-    void discard() { discarded_ = true; }
-    bool discarded() const { return discarded_; }
-    // When somebody last read the log to its end.
-    void looked(Clock::time_point now) { looked_ = now; }
-    Clock::time_point last_look() const { return looked_; }
-    // When somebody last asked which generations have become segments.
-    void segments_looked(Clock::time_point now) { segments_looked_ = now; }
-    Clock::time_point last_segments_look() const { return segments_looked_; }
     std::size_t size() const;
     std::size_t bytes() const;
+
+    // See LogWindows::discard().
+    std::atomic<bool> discarded{false};
+    // When somebody last read the log to its end.
+    std::atomic<Clock::time_point> last_look{Clock::time_point{}};
+    // When somebody last asked which generations have become segments.
+    std::atomic<Clock::time_point> last_segments_look{Clock::time_point{}};
 
   private:
     struct Generation {
@@ -146,9 +145,6 @@ class LogWindow {
     // One table of digests for each of the log's, so that they go together.
     std::map<std::int64_t, Generation> generations_ ONCEWARD_GUARDED_BY(mutex_);
     ClaimsUnderWay under_way_;
-    std::atomic<bool> discarded_{false};
-    std::atomic<Clock::time_point> looked_{Clock::time_point{}};
-    std::atomic<Clock::time_point> segments_looked_{Clock::time_point{}};
 };
 
 // What a read under the ledger's lock says of a window's position.

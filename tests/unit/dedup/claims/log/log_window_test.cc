@@ -214,7 +214,7 @@ TEST(LogWindows, NobodyJoinsADiscardedOne) {
     LogWindows windows;
     const auto one = windows.join("server", 1);
     windows.discard(one);
-    EXPECT_TRUE(one->discarded());
+    EXPECT_TRUE(one->discarded.load());
     const auto next = windows.join("server", 1);
     EXPECT_NE(next, one);
     take_in(*one, 1, 1, digest(1));
