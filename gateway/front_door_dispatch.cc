@@ -63,13 +63,12 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     }
     record.payload = std::move(visit->request.body);
     parts_.topics->produce(std::move(record), [visit](EventFate fate) {
-        switch (fate) {
-            case EventFate::taken:
-                return visit->respond({.status = 202, .headers = {}, .body = {}});
-            case EventFate::too_large:
-                return visit->refuse({.kind = ProblemKind::body_too_large,
-                                      .detail = "The event is larger than its topic accepts."});
-            case EventFate::unknown: break;
+        if (fate == EventFate::taken) {
+            return visit->respond({.status = 202, .headers = {}, .body = {}});
+        }
+        if (fate == EventFate::too_large) {
+            return visit->refuse({.kind = ProblemKind::body_too_large,
+                                  .detail = "The event is larger than its topic accepts."});
         }
         visit->refuse({.kind = ProblemKind::unavailable,
                        .detail = "Whether the event was stored is not known; send it again with "

@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -141,8 +140,6 @@ std::string name_of(const std::string& group) { return hex(digest_of_bytes(group
 
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
                            std::chrono::milliseconds timeout) {
-    static std::once_flag once;
-    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
     // Who listens everywhere is reached here.
     const bool everywhere = address.host == "0.0.0.0" || address.host == "::";
     const ListenAddress asked{everywhere ? "127.0.0.1" : address.host, address.port};

@@ -3,7 +3,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 
 #include "cli/composition/gateway_options.h"
@@ -22,8 +21,6 @@ std::size_t take(char* data, std::size_t, std::size_t count, void* into) {
 }
 
 std::string fetch_address(const std::string& address, const std::string& ca_file) {
-    static std::once_flag once;
-    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
                                                                      &curl_easy_cleanup);
     if (!handle) throw std::runtime_error("libcurl cannot be initialised");

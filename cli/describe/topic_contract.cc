@@ -66,15 +66,9 @@ std::string policy_words(KeyPolicy policy, const RejectPolicy& reject) {
 constexpr const char* conflict_words[] = {"", "another payload",
                                           "other values in the chosen fields"};
 
-std::string conflict_end(RejectPolicy::OnConflict action) {
-    switch (action) {
-        case RejectPolicy::OnConflict::dead_letter:
-            return "is not applied: a dead letter of the class `conflict`";
-        case RejectPolicy::OnConflict::ignore: return "is not applied: counted, and lost";
-        case RejectPolicy::OnConflict::halt: return "is not applied: the topic halts before it";
-    }
-    return {};
-}
+// By the RejectPolicy::OnConflict.
+constexpr const char* conflict_ends[] = {"a dead letter of the class `conflict`",
+                                         "counted, and lost", "the topic halts before it"};
 
 class TopicPage {
   public:
@@ -152,9 +146,10 @@ class TopicPage {
                               "marked `onceward-replayed: true`");
         }
         const std::string other = conflict_words[static_cast<int>(topic_.key.fingerprint.of)];
-        line("conflict", other.empty() ? "none: any request under the same key is a repeat"
-                                       : "the same key with " + other + " " +
-                                             conflict_end(topic_.reject.conflict_action()));
+        line("conflict",
+             other.empty() ? "none: any request under the same key is a repeat"
+                           : "the same key with " + other + " is not applied: " +
+                                 conflict_ends[static_cast<int>(topic_.reject.conflict_action())]);
     }
 
     const TopicConfiguration& topic_;

@@ -24,14 +24,11 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
         kind = start.fallback == StartPosition::Fallback::latest ? StartPosition::Kind::latest
                                                                  : StartPosition::Kind::earliest;
     }
-    switch (kind) {
-        case StartPosition::Kind::latest: return {questions.range().latest, LeaderEpoch{-1}};
-        case StartPosition::Kind::timestamp:
-            return {questions.offset_at(start.timestamp), LeaderEpoch{-1}};
-        case StartPosition::Kind::committed:
-        case StartPosition::Kind::earliest: break;
+    if (kind == StartPosition::Kind::timestamp) {
+        return {questions.offset_at(start.timestamp), LeaderEpoch{-1}};
     }
-    return {questions.range().earliest, LeaderEpoch{-1}};
+    const bool latest = kind == StartPosition::Kind::latest;
+    return {latest ? questions.range().latest : questions.range().earliest, LeaderEpoch{-1}};
 }
 
 OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,

@@ -22,12 +22,8 @@ std::size_t OutboxRecord::bytes() const {
 }
 
 milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_over_every) {
-    switch (term) {
-        case RelayTerm::waited: return std::min(2 * last, take_over_every);
-        case RelayTerm::led: return std::min(2 * last, longest_relay_pause);
-        case RelayTerm::sent: return first_relay_pause;
-    }
-    return last;
+    if (term == RelayTerm::sent) return first_relay_pause;
+    return std::min(2 * last, term == RelayTerm::waited ? take_over_every : longest_relay_pause);
 }
 
 RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {

@@ -20,13 +20,9 @@ std::optional<std::string> plain_text(std::string_view value) {
 }
 
 std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
-    switch (format) {
-        case KeyFormat::structured: return structured_string(value);
-        case KeyFormat::plain: return plain_text(value);
-        case KeyFormat::either:
-            return value.starts_with('"') ? structured_string(value) : plain_text(value);
-    }
-    return std::nullopt;
+    const bool structured =
+        format == KeyFormat::structured || (format == KeyFormat::either && value.starts_with('"'));
+    return structured ? structured_string(value) : plain_text(value);
 }
 
 // How a fault is said of a key at its place. `elsewhere`: a header that came; where the keys are
