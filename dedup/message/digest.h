@@ -55,7 +55,7 @@ std::string hmac_sha256(std::string_view secret, std::string_view text);
 // 32 of them; the form in logs. uuid_text() is the form that PostgreSQL prints.
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);
-// Of either form; nullopt for anything else.
+// Reads either form; returns nullopt for anything else.
 std::optional<Digest> parse_uuid(std::string_view text);
 
 // Random bytes, unique to the caller. Throws std::runtime_error if OpenSSL has none.

@@ -73,7 +73,8 @@ class ReplayTest : public testing::Test {
         options.worker = options_;
         options.worker.batch.messages = 7;
         options.worker.postgres.application_name = "replay";
-        options.identity = {"", BrokerView(options_.kafka).queries().identity(scene_.topic()).topic_id};
+        options.identity = {"",
+                            BrokerView(options_.kafka).queries().identity(scene_.topic()).topic_id};
         options.dedup = dedup;
         return options;
     }
@@ -197,8 +198,9 @@ TEST_F(ReplayTest, ItBeginsBeforeOrAfterAnExpiryAndNeverBesideIt) {
     expiry.query("SELECT pg_advisory_xact_lock(1330524999, 1)", {});
     auto begin = std::async(std::launch::async, [&] { return begun(true).number; });
     EXPECT_TRUE(eventually(patience, [&] {
-        return number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
-                      "classid = 1330524999 AND objid = 1 AND NOT granted") == 1;
+        return number(
+                   "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND "
+                   "classid = 1330524999 AND objid = 1 AND NOT granted") == 1;
     }));
     EXPECT_EQ(number("SELECT count(*) FROM replays"), 0);
     expiry.commit();
