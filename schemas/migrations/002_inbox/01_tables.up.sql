@@ -1,0 +1,66 @@
+-- The inbox: any program claims keys in its own transaction, through SQL alone. The functions
+-- work on the tables of `table` and `lease` ledgers, so a key that a worker, a route or once()
+-- has claimed is known here, and the other way round. docs/inbox.md describes them.
+--
+-- SQLSTATEs of the inbox. None of them leaves a claim.
+--   OW001  the transaction's isolation level is not READ COMMITTED
+--   OW002  the ledger has no inbox, or its store does not fit the function
+--   OW003  the role may not use this ledger or operation
+--   OW004  an argument is missing or not valid
+--   OW005  COMMIT of a claim that has no result, in a ledger that stores results
+--   OW006  finish() of a key that this transaction has not claimed
+--   OW007  the result is larger than the ledger allows
+--   55P03  another transaction holds the key, or the ledger, for longer than the wait
+--   40001  try the transaction again
+
+ALTER TABLE {schema}.ledgers
+    ADD COLUMN max_result_bytes integer NOT NULL DEFAULT 65536,
+    ADD COLUMN memory_begins timestamptz NOT NULL DEFAULT '-infinity';
+COMMENT ON COLUMN {schema}.ledgers.max_result_bytes IS
+    'Most bytes of headers and body that finish() and end_lease() store for a key.';
+COMMENT ON COLUMN {schema}.ledgers.memory_begins IS
+    'A key that was minted before this time cannot be judged: its claim may have been dropped.';
+COMMENT ON COLUMN {schema}.claims.record_offset IS
+    'Of a claim by the inbox, whose partition is -1, the transaction that made it.';
+
+-- The ledger's memory begins when a generation is unlisted: at that generation's end, plus the
+-- minute by which clocks may differ. Runs under the ledger's lock, in the transaction that unlists.
+CREATE FUNCTION {schema}.move_memory() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE {schema}.ledgers l
+        SET memory_begins = greatest(l.memory_begins, OLD.sealed_at + interval '60 s')
+        WHERE l.ledger = OLD.ledger;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER generations_memory AFTER DELETE ON {schema}.generations
+    FOR EACH ROW EXECUTE FUNCTION {schema}.move_memory();
+
+CREATE TABLE {schema}.inbox_grants (
+    grantee name NOT NULL,
+    ledger text NOT NULL,
+    operation text NOT NULL DEFAULT '*',
+    granted_by text NOT NULL DEFAULT session_user,
+    granted_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT inbox_grants_key PRIMARY KEY (grantee, ledger, operation)
+);
+COMMENT ON TABLE {schema}.inbox_grants IS
+    'Which role may use the inbox of which ledger, for which operation (`*`: any).';
+
+CREATE TYPE {schema}.claim_answer AS (
+    outcome text,
+    digest uuid,
+    attempt uuid,
+    mine boolean,
+    status integer,
+    headers jsonb,
+    body bytea,
+    stored_at timestamptz
+);
+COMMENT ON TYPE {schema}.claim_answer IS
+    'outcome: fresh, duplicate, failed, conflict, unknown or expired. mine: the stored result is '
+    'of this attempt, whose COMMIT had no answer.';
+
+-- The version of these functions. Packages compare it with the one that they were written for.
+CREATE FUNCTION {schema}.inbox_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
