@@ -74,8 +74,9 @@ struct Pass {
         } catch (const PostgresError& error) {
             if (error.diagnosis().connection_lost || !is_busy(error)) throw;
             report.busy = true;
-            return false;
         }
+        warn_of_lock_holders();
+        return false;
     }
 
     // With a lock_timeout of its own.
@@ -114,12 +115,10 @@ struct Pass {
     void seal() {
         if (ledger.store != StoreKind::log) return;
         unless_busy([&] {
-            SealingOptions sealing = job.sealing;
-            sealing.lock_timeout = job.lock_timeout;
-            const SealingReport done = seal_oldest(connection, number, sealing);
+            const SealingReport done = seal_oldest(connection, number, job.sealing);
             report.sealed = done.sealed;
             // DANGER: in transactions after the one that published, as with what has expired.
-            drop_sealed_logs(connection, number, sealing);
+            drop_sealed_logs(connection, number, job.sealing);
             if (!done.sealed) return;
             log_info("ledger.sealed", {{"ledger", ledger.name},
                                        {"generation", done.generation},
@@ -190,6 +189,22 @@ struct Pass {
         }
     }
 
+    // A session or a prepared transaction that keeps the ledger's lock, whatever its role: as long
+    // as it does, nothing expires.
+    void warn_of_lock_holders() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_warning) return;
+        const QueryResult held = connection.query(sql::retention_lock_holders, {ledger.name});
+        for (int row = 0; row < held.rows(); ++row) {
+            log_warning("ledger.lock_held", {{"ledger", ledger.name},
+                                             {"holder", held.text(row, 0)},
+                                             {"role", held.text(row, 1)},
+                                             {"state", held.text(row, 2)},
+                                             {"seconds", held.integer(row, 3)}});
+            next_warning = now + std::chrono::minutes(10);
+        }
+    }
+
     void warn_of_holders() {
         const auto now = std::chrono::steady_clock::now();
         if (now < next_warning) return;
@@ -248,9 +263,11 @@ bool RetentionJob::connect(ServerSession& session) {
     return false;
 }
 
-bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger) {
+bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger, bool& busy) {
     try {
-        count(look(*session, ledger));
+        const RetentionReport report = look(*session, ledger);
+        busy = busy || report.busy;
+        count(report);
         return true;
     } catch (const PostgresError& error) {
         log_warning(
@@ -267,9 +284,10 @@ bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& led
     return false;
 }
 
-void RetentionJob::look_at_all(ServerSession& session) {
+bool RetentionJob::look_at_all(ServerSession& session) {
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
+    bool busy = false;
     for (const LedgerOptions& ledger : options_.ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
@@ -277,7 +295,7 @@ void RetentionJob::look_at_all(ServerSession& session) {
             failed = true;
             break;
         }
-        failed = !look_or_warn(session, ledger) || failed;
+        failed = !look_or_warn(session, ledger, busy) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const MutexLock lock(mutex_);
@@ -285,6 +303,7 @@ void RetentionJob::look_at_all(ServerSession& session) {
     counts_.failures += failed ? 1 : 0;
     counts_.seconds += took.count();
     if (!failed) counts_.last_success = std::chrono::system_clock::now();
+    return !busy;
 }
 
 void RetentionJob::run(std::stop_token stop) {
@@ -293,10 +312,17 @@ void RetentionJob::run(std::stop_token stop) {
         {.connection = options_.connection, .set_up = [idle](Connection& connection) {
              connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
          }});
+    // A try waits for a lock so shortly that one of many tries gets it.
+    const Backoff again{.first = std::min(options_.every, std::chrono::milliseconds(200)),
+                        .longest = options_.every,
+                        .least = 0.75,
+                        .most = 1.25};
+    int busy_in_a_row = 0;
     while (!stop.stop_requested()) {
-        look_at_all(session);
+        busy_in_a_row = look_at_all(session) ? 0 : busy_in_a_row + 1;
         // Processes that were started together do not check together.
-        sleep_unless(stop, spread(options_.every, 0.75, 1.25, roll()));
+        sleep_unless(stop, busy_in_a_row > 0 ? again.after(busy_in_a_row, roll())
+                                             : spread(options_.every, 0.75, 1.25, roll()));
     }
 }
 

@@ -42,7 +42,8 @@ struct RetentionOptions {
     std::chrono::milliseconds every{10'000};
     // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
     // while a rotation waits; a shorter time stalls them less, and may need more tries under load.
-    std::chrono::milliseconds lock_timeout{1'000};
+    // After a try that got no lock the next pass comes sooner: see run().
+    std::chrono::milliseconds lock_timeout{50};
     SealingOptions sealing{};
 };
 
@@ -73,8 +74,9 @@ class RetentionJob {
   private:
     bool connect(ServerSession& session);
     // False where it failed: that is logged and counted, and the session is given up.
-    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
-    void look_at_all(ServerSession& session);
+    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger, bool& busy);
+    // False if a lock was not to be had.
+    bool look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};

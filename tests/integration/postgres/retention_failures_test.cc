@@ -9,6 +9,8 @@
 
 #include "dedup/ledger/ledger.h"
 #include "dedup/retention/retention.h"
+#include "schemas/queries.h"
+#include "tests/support/database.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres.h"
 
@@ -67,6 +69,33 @@ TEST_F(RetentionFailures, ALookDropsSixteenTablesAtMostAndTheNextOneTheRest) {
     EXPECT_EQ(job.look(worker, ledger).dropped, 16);
     EXPECT_EQ(job.look(worker, ledger).dropped, 4);
     EXPECT_EQ(job.look(worker, ledger).dropped, 0);
+}
+
+// One try waits for 50 ms, so that claims do not queue: many tries have to follow.
+TEST_F(RetentionFailures, WhatIsInUseIsTriedAgainSoonerThanTheNextPass) {
+    const LedgerOptions ledger = ledger_with_table("a");
+    support::Database reader(schema_.server().dsn);
+    reader.execute("BEGIN; LOCK TABLE " + schema_.name() + "." + tables_.front() +
+                   " IN ACCESS SHARE MODE");
+    RetentionJob job({schema_.worker(), {ledger}, 60s});
+    std::jthread thread([&](std::stop_token stop) { job.run(stop); });
+    EXPECT_TRUE(support::eventually(10s, [&] { return job.counts().busy >= 3; }));
+    reader.execute("COMMIT");
+    EXPECT_TRUE(support::eventually(10s, [&] { return !is_there(tables_.front()); }));
+}
+
+// Whatever its role: the worker's may not see what another one's session runs, but who it is.
+TEST_F(RetentionFailures, TheHolderOfALedgersLockIsKnownToTheWorker) {
+    const LedgerOptions ledger = ledger_with_table("a");
+    support::Database holder(schema_.server().dsn);
+    holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
+    Connection worker(schema_.worker());
+    const auto held = [&] { return worker.query(sql::retention_lock_holders, {ledger.name}); };
+    EXPECT_TRUE(support::eventually(10s, [&] { return held().rows() == 1; }));
+    EXPECT_EQ(held().text(0, 0), "pid " + std::to_string(holder.pid()));
+    EXPECT_GE(held().integer(0, 3), 1);
+    holder.execute("COMMIT");
+    EXPECT_EQ(held().rows(), 0);
 }
 
 }  // namespace
