@@ -15,6 +15,9 @@ namespace {
 struct MigrateOptions : OperatorOptions {
     std::string grant_to;
     std::string grant_operator_to;
+    std::string grant_inbox_to;
+    std::string ledger;
+    std::string operation = "*";
     int target = -1;
     int after = 0;
 };
@@ -31,6 +34,9 @@ void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std:
     const std::vector<int> applied = migrate_up(connection);
     if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
     if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
+    if (!options.grant_inbox_to.empty()) {
+        grant_inbox(connection, options.grant_inbox_to, options.ledger, options.operation);
+    }
     std::cout << begin << "schema " << connection.schema() << " is at version "
               << expected_version()
               << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
@@ -41,6 +47,11 @@ void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std:
     if (!options.grant_operator_to.empty()) {
         std::cout << begin << "granted to " << options.grant_operator_to
                   << " what an operator needs\n";
+    }
+    if (!options.grant_inbox_to.empty()) {
+        std::cout << begin << "granted to " << options.grant_inbox_to << " the inbox of ledger "
+                  << options.ledger << " for "
+                  << (options.operation == "*" ? "all operations" : options.operation) << '\n';
     }
 }
 
@@ -128,6 +139,17 @@ void add_migrate(CLI::App& program, Commands& commands) {
     forward->add_option("--grant-operator-to", options->grant_operator_to,
                         "Grant this existing role what the operator's commands need, such as "
                         "pause, dlq, replay and retention, and nothing more");
+    CLI::Option* inbox = forward->add_option(
+        "--grant-inbox-to", options->grant_inbox_to,
+        "Grant this existing role the SQL functions of a ledger's inbox, and no table");
+    CLI::Option* ledger = forward->add_option("--ledger", options->ledger,
+                                              "The ledger that --grant-inbox-to is about");
+    inbox->needs(ledger);
+    ledger->needs(inbox);
+    forward
+        ->add_option("--operation", options->operation,
+                     "The only operation whose keys that role may claim; all without it")
+        ->needs(inbox);
     CLI::App* back = add("down", "Take migrations back", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()

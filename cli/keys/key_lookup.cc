@@ -46,10 +46,10 @@ KeyScope configured_scope(const KeyQuestion& question, const Configuration& conf
 
 KeyScope scope_of_question(const KeyQuestion& question, const Configuration* configuration) {
     if (of_operation_alone(question)) {
-        // No configuration knows what a service calls.
+        // No configuration knows what a service calls. Packages of the inbox use the kind `id`.
         return {.owner = "operation " + question.operation,
                 .operation = question.operation,
-                .kinds = {std::string(kind_of_calls)}};
+                .kinds = {std::string(kind_of_calls), "id"}};
     }
     return configuration == nullptr ? scope_without_configuration(question)
                                     : configured_scope(question, *configuration);
@@ -244,6 +244,7 @@ std::string place_text(const nlohmann::json& at) {
     if (at.contains("route")) return filled("a request to {route}", at);
     if (at["topic"].is_null() && at["group"] == "onceward import") return "an import";
     if (at["group"] == "once()") return "a call of once()";
+    if (at["group"] == "inbox") return filled("a call of the inbox in transaction {offset}", at);
     return (at["topic"].is_null() ? "a topic that is no longer known" : json_text(at["topic"])) +
            filled(" partition {partition}", at) +
            // A log knows its batches' places alone.

@@ -212,6 +212,13 @@ void grant_operator(Connection& connection, std::string_view role) {
     grant(connection, roles::operator_role, role);
 }
 
+void grant_inbox(Connection& connection, std::string_view role, std::string_view ledger,
+                 std::string_view operation) {
+    OwnedTransaction transaction(connection);
+    transaction.query(sql::inbox_grant, {role, ledger, operation});
+    transaction.commit();
+}
+
 void require_version(Connection& connection, NewerSchema newer, KnownMigrations known) {
     const std::string& schema = connection.schema();
     const std::string remedy = "; run `onceward migrate up` as the schema's owner";

@@ -66,6 +66,11 @@ void grant_worker(Connection& connection, std::string_view role);
 // (schemas/roles/operator_role.sql).
 void grant_operator(Connection& connection, std::string_view role);
 
+// Gives an existing role the SQL functions of a ledger's inbox, for one operation or for all (`*`),
+// and no right on any table. The ledger need not exist yet.
+void grant_inbox(Connection& connection, std::string_view role, std::string_view ledger,
+                 std::string_view operation);
+
 // Throws a MigrationError unless the schema has exactly the version that this program expects;
 // `newer`: or a later one, which a process meets that runs during an upgrade.
 enum class NewerSchema : std::uint8_t { refused, taken };
