@@ -1,0 +1,143 @@
+// once() under a lease.
+
+import assert from "node:assert/strict";
+import type { PoolClient } from "pg";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ConflictError, Failed, InFlightError, OutcomeUnknownError, once } from "../src/index.js";
+import { fresh, needsDatabase, prepare } from "./database.js";
+import { order, outside, pool, type Order } from "./orders.js";
+
+before(() => (needsDatabase.skip === undefined ? prepare(pool) : undefined));
+after(() => pool.end());
+
+test("outside: Failed is stored", needsDatabase, async () => {
+  const operation = fresh("charge");
+  let calls = 0;
+  const charge = once(outside(operation), (_: string, { id }: Order) => {
+    calls += 1;
+    throw new Failed(402, id);
+  });
+  for (let i = 0; i < 2; ++i) await assert.rejects(charge(order), { status: 402, body: "order-7" });
+  assert.equal(calls, 1);
+});
+
+test("outside: without honoursKey the outcome is unknown", needsDatabase, async () => {
+  const operation = fresh("charge");
+  let calls = 0;
+  const charge = once(
+    outside(operation, { hold: 20, honoursKey: false }),
+    (_: string, one: Order) => {
+      calls += 1;
+      throw new Error(`no answer for ${one.id}`);
+    },
+  );
+  await assert.rejects(charge(order), /no answer/);
+  await sleep(40);
+  await assert.rejects(charge(order), OutcomeUnknownError);
+  assert.equal(calls, 1);
+});
+
+test("outside: the lease is extended while the function runs", needsDatabase, async () => {
+  const operation = fresh("charge");
+  let calls = 0;
+  const options = outside(operation, { hold: 200 });
+  const work = async (_: string, { amount }: Order): Promise<number> => {
+    calls += 1;
+    await sleep(700);
+    return amount;
+  };
+  const first = once(options, work)(order);
+  await sleep(500);
+  await assert.rejects(once(options, work)(order), InFlightError);
+  assert.equal(await once({ ...options, wait: 5000 }, work)(order), 5);
+  assert.equal(await first, 5);
+  assert.equal(calls, 1);
+});
+
+test("outside: the COMMITs of lease and end are in doubt", needsDatabase, async () => {
+  const operation = fresh("charge");
+  let calls = 0;
+  // Each first COMMIT takes effect, and its answer is lost.
+  const lost = new Set<number>();
+  let commits = 0;
+  const lossy = {
+    async connect(): Promise<PoolClient> {
+      const client = await pool.connect();
+      const number = ++commits;
+      if (number % 2 === 0) return client;
+      return new Proxy(client, {
+        get(target, name): unknown {
+          const value: unknown = Reflect.get(target, name, target);
+          if (name !== "query") return typeof value === "function" ? value.bind(target) : value;
+          return async (...words: unknown[]) => {
+            const answer: unknown = await (target.query as (...all: unknown[]) => unknown)(
+              ...words,
+            );
+            if (words[0] !== "COMMIT") return answer;
+            lost.add(number);
+            throw new Error("Connection terminated unexpectedly");
+          };
+        },
+      });
+    },
+  };
+  const charge = once(outside(operation, { pool: lossy }), (_: string, { amount }: Order) => {
+    calls += 1;
+    return amount;
+  });
+  assert.equal(await charge(order), 5);
+  assert.equal(calls, 1);
+  assert.deepEqual([...lost], [1, 3]);
+});
+
+test(
+  "outside: a repeat gets the stored value, and the key is the downstream key",
+  needsDatabase,
+  async () => {
+    const operation = fresh("charge");
+    const keys: string[] = [];
+    const charge = once(outside(operation), (downstreamKey: string, { amount }: Order) => {
+      keys.push(downstreamKey);
+      return { charged: amount };
+    });
+    assert.deepEqual(await charge(order), { charged: 5 });
+    assert.deepEqual(await charge(order), { charged: 5 });
+    assert.equal(keys.length, 1);
+    assert.match(keys[0]!, /^[0-9a-f-]{36}$/);
+    await assert.rejects(charge({ ...order, amount: 6 }), ConflictError);
+  },
+);
+
+test(
+  "outside: an exception leaves the lease, and the next call has the same key",
+  needsDatabase,
+  async () => {
+    const operation = fresh("charge");
+    const keys: string[] = [];
+    const charge = once(
+      outside(operation, { hold: 150 }),
+      (downstreamKey: string, { amount }: Order) => {
+        keys.push(downstreamKey);
+        if (keys.length === 1) throw new Error("no answer");
+        return amount;
+      },
+    );
+    await assert.rejects(charge(order), /no answer/);
+    const error: unknown = await charge(order).catch((reason: unknown) => reason);
+    assert.ok(error instanceof InFlightError && error.remaining > 0 && error.remaining <= 150);
+    assert.equal(
+      await once(outside(operation, { hold: 150, wait: 5000 }), charge_(keys))(order),
+      5,
+    );
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], keys[1]);
+    function charge_(seen: string[]) {
+      return (downstreamKey: string, { amount }: Order): number => {
+        seen.push(downstreamKey);
+        return amount;
+      };
+    }
+  },
+);

@@ -1,0 +1,109 @@
+// What needs no database.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PoolClient } from "pg";
+
+import {
+  ArgumentError,
+  BusyError,
+  Failed,
+  Inbox,
+  InboxError,
+  LedgerError,
+  isRetryable,
+  mintedAtOfUuid7,
+  uuid7,
+  type Claim,
+} from "../src/index.js";
+import { translated } from "../src/errors.js";
+
+test("a UUID of version 7 has its time", () => {
+  const before = Date.now();
+  const keys = Array.from({ length: 100 }, uuid7);
+  assert.equal(new Set(keys).size, 100);
+  for (const key of keys) {
+    assert.match(key, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const minted = mintedAtOfUuid7(key)!.getTime();
+    assert.ok(minted >= before && minted <= Date.now());
+  }
+  // The example of RFC 9562, A.6.
+  const example = mintedAtOfUuid7("017F22E2-79B0-7CC3-98C4-DC0C0C07398F");
+  assert.equal(example?.toISOString(), "2022-02-22T19:22:22.000Z");
+  for (const other of ["", "k", "919108f7-52d1-4320-9bac-f847db4148a8", Buffer.from(uuid7())]) {
+    assert.equal(mintedAtOfUuid7(other), undefined);
+  }
+});
+
+test("which errors are retryable", () => {
+  const fromServer = (code: string): object => ({ code, severity: "ERROR" });
+  for (const code of ["40001", "40P01", "55P03", "57P01", "08006"]) {
+    assert.ok(isRetryable(fromServer(code)), code);
+    assert.ok(isRetryable(translated(fromServer(code))), code);
+  }
+  for (const code of ["23505", "OW001", "42501", "25P02", "25P03"]) {
+    assert.ok(!isRetryable(fromServer(code)), code);
+  }
+  assert.ok(isRetryable(new BusyError("busy", { sqlstate: "55P03" })));
+  assert.ok(isRetryable(Object.assign(new Error("reset"), { code: "ECONNRESET" })));
+  assert.ok(isRetryable(new Error("Connection terminated unexpectedly")));
+  for (const other of [new Error("other"), new Failed(402), undefined, null, "text", 5]) {
+    assert.ok(!isRetryable(other));
+  }
+});
+
+test("an error has its SQLSTATE and its cause", () => {
+  const cause = { code: "OW002", severity: "ERROR", message: "no inbox", hint: "Make it" };
+  const error = translated(cause);
+  assert.ok(error instanceof LedgerError && error instanceof InboxError);
+  assert.deepEqual(
+    [error.name, error.sqlstate, error.message, error.cause],
+    ["LedgerError", "OW002", "no inbox. Make it", cause],
+  );
+  const other = { code: "23505", severity: "ERROR" };
+  assert.equal(translated(other), other);
+});
+
+test("wrong types are refused before anything is sent", async () => {
+  const tx = { query: () => assert.fail("it was sent") } as unknown as PoolClient;
+  const inbox = new Inbox({ operation: "pay" });
+  const claim = { digest: "d", attempt: "a", fresh: true } as Claim;
+  const wrong: [string, () => Promise<unknown>][] = [
+    ["number", () => inbox.claim(tx, 7 as never)],
+    ["null", () => inbox.claim(tx, null as never)],
+    ["half a surrogate pair", () => inbox.claim(tx, "k\uD800")],
+    ["attempt", () => inbox.claim(tx, "k", { attempt: "x" })],
+    ["uuid", () => inbox.claim(tx, "k", { fingerprint: { uuid: "x" } })],
+    ["fingerprint", () => inbox.claim(tx, "k", { fingerprint: 5 as never })],
+    ["no time", () => inbox.claim(tx, "k", { mintedAt: new Date(NaN) })],
+    ["no offset", () => inbox.claim(tx, "k", { mintedAt: "2026-01-01T00:00:00" })],
+    ["keys", () => inbox.claimMany(tx, "k" as never)],
+    ["a key of many", () => inbox.claimMany(tx, ["k", undefined as never])],
+    ["hold", () => inbox.lease(tx, "k", { hold: 1.5 })],
+    ["status", () => inbox.finish(tx, claim, { status: "200" as never })],
+    ["headers", () => inbox.finish(tx, claim, { headers: { a: "b" } as never })],
+    ["body", () => inbox.finish(tx, claim, { body: {} as never })],
+    ["transaction", () => inbox.claim(undefined as never, "k")],
+  ];
+  for (const [name, call] of wrong) {
+    await assert.rejects(call(), (error) => error instanceof ArgumentError, name);
+  }
+  assert.throws(() => new Inbox({ operation: undefined as never }), ArgumentError);
+  assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
+});
+
+test("an inbox does not change", () => {
+  const inbox = new Inbox({ operation: "pay" });
+  assert.deepEqual(
+    { ...inbox },
+    {
+      operation: "pay",
+      kind: "id",
+      tenant: "",
+      ledger: "inbox",
+      schema: "onceward",
+    },
+  );
+  assert.throws(() => Object.assign(inbox, { tenant: "t" }), TypeError);
+  assert.deepEqual([inbox.with({ tenant: "t" }).tenant, inbox.tenant], ["t", ""]);
+});
