@@ -1,0 +1,115 @@
+package io.github.onceward.inbox.kafka;
+
+import io.github.onceward.inbox.Claim;
+import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.Key;
+import io.github.onceward.inbox.Outcome;
+import io.github.onceward.inbox.Transactions;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.springframework.kafka.KafkaException;
+import org.springframework.kafka.listener.BatchMessageListener;
+
+/**
+ * Filters the batches of a spring-kafka listener: all keys of a batch are claimed in one round
+ * trip, and the work gets the records whose keys are fresh. Claims, work and results are in one
+ * transaction, so the batch may come again at any time. Immutable.
+ *
+ * <p>A batch has at most 10,000 records ({@code max.poll.records}).
+ */
+public final class FreshRecords<K, V> {
+    /** What is done with the fresh records of a batch, in the batch's transaction. */
+    @FunctionalInterface
+    public interface Work<K, V, E extends Exception> {
+        void run(Connection tx, List<ConsumerRecord<K, V>> fresh) throws SQLException, E;
+    }
+
+    /** What becomes of a record whose key is refused, such as a row of a table of dead letters. */
+    @FunctionalInterface
+    public interface Refusal<K, V> {
+        void refused(Connection tx, ConsumerRecord<K, V> record, Claim claim) throws SQLException;
+    }
+
+    private final Inbox inbox;
+    private final Function<ConsumerRecord<K, V>, Key> key;
+    private final boolean storesResults;
+    private final Refusal<K, V> refusal;
+
+    private FreshRecords(Inbox inbox, Function<ConsumerRecord<K, V>, Key> key,
+            boolean storesResults, Refusal<K, V> refusal) {
+        this.inbox = inbox;
+        this.key = key;
+        this.storesResults = storesResults;
+        this.refusal = refusal;
+    }
+
+    /** A filter by the key of each record. A record that is refused fails its whole batch. */
+    public static <K, V> FreshRecords<K, V> of(Inbox inbox,
+            Function<ConsumerRecord<K, V>, Key> key) {
+        return new FreshRecords<>(inbox, key, true, (tx, record, claim) -> {
+            throw new IllegalStateException("the key of the record at " + record.topic() + "-"
+                + record.partition() + "@" + record.offset() + " is refused: " + claim.outcome());
+        });
+    }
+
+    /** The same, for a ledger that stores no results. */
+    public FreshRecords<K, V> withoutResults() {
+        return new FreshRecords<>(inbox, key, false, refusal);
+    }
+
+    /**
+     * The same, with what becomes of records whose keys are in conflict, expired or unknown.
+     * Without it such a record stops its partition, or goes where the container's error handler
+     * puts it.
+     */
+    public FreshRecords<K, V> onRefusal(Refusal<K, V> other) {
+        return new FreshRecords<>(inbox, key, storesResults, other);
+    }
+
+    /**
+     * Claims the keys of a batch, runs the work with the fresh records if there are any, and
+     * finishes them. Call it before the transaction locks rows of its own.
+     */
+    public <E extends Exception> void process(Connection tx, List<ConsumerRecord<K, V>> batch,
+            Work<K, V, E> work) throws SQLException, E {
+        List<Claim> claims = inbox.claimMany(tx, batch.stream().map(key).toList());
+        List<ConsumerRecord<K, V>> fresh = new ArrayList<>(batch.size());
+        for (int i = 0; i < batch.size(); ++i) {
+            Claim claim = claims.get(i);
+            if (claim.fresh()) {
+                fresh.add(batch.get(i));
+            } else if (claim.outcome() != Outcome.DUPLICATE && claim.outcome() != Outcome.FAILED) {
+                refusal.refused(tx, batch.get(i), claim);
+            }
+        }
+        if (fresh.isEmpty()) {
+            return;
+        }
+        work.run(tx, fresh);
+        if (storesResults) {
+            inbox.finishMany(tx, claims, 0);
+        }
+    }
+
+    /**
+     * A batch listener with a transaction for each batch. If the transaction fails, or its COMMIT
+     * has no answer, the container delivers the batch again, and the claims tell what happened.
+     */
+    public BatchMessageListener<K, V> listener(Transactions transactions,
+            Work<K, V, RuntimeException> work) {
+        return batch -> {
+            try {
+                transactions.run(tx -> {
+                    process(tx, batch, work);
+                    return null;
+                });
+            } catch (SQLException error) {
+                throw new KafkaException("the batch's transaction failed", error);
+            }
+        };
+    }
+}

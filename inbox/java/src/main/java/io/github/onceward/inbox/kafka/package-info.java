@@ -1,0 +1,2 @@
+/** Batches of Kafka, whose records take effect once for each key. */
+package io.github.onceward.inbox.kafka;

@@ -1,0 +1,183 @@
+package io.github.onceward.inbox.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.onceward.inbox.CuttingProxy;
+import io.github.onceward.inbox.Database;
+import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.InboxException;
+import io.github.onceward.inbox.Key;
+import io.github.onceward.inbox.Transactions;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.MockConsumer;
+import org.apache.kafka.clients.consumer.OffsetResetStrategy;
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.KafkaMessageListenerContainer;
+import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.util.backoff.FixedBackOff;
+
+class FreshRecordsTest {
+    private static final String TOPIC = "java";
+
+    private String operation;
+    private FreshRecords<String, String> filter;
+    private final List<String> seen = new CopyOnWriteArrayList<>();
+
+    @BeforeEach
+    void begin() throws SQLException {
+        Database.prepare();
+        operation = Database.operation();
+        filter = FreshRecords.of(Inbox.of(operation).kind("event").ledger("java"),
+            record -> Key.of(record.key()).fingerprint(record.value()));
+    }
+
+    private static List<ConsumerRecord<String, String>> batch(String... keys) {
+        return Stream.iterate(0, i -> i < keys.length, i -> i + 1)
+            .map(i -> new ConsumerRecord<>(TOPIC, 0, i, keys[i], "v")).toList();
+    }
+
+    private void insert(Connection tx, List<ConsumerRecord<String, String>> fresh)
+            throws SQLException {
+        for (ConsumerRecord<String, String> one : fresh) {
+            seen.add(one.key());
+            Database.effect(tx, operation, one.key());
+        }
+    }
+
+    private void process(List<ConsumerRecord<String, String>> batch) throws SQLException {
+        Transactions.of(Database.source()).run(tx -> {
+            filter.process(tx, batch, this::insert);
+            return null;
+        });
+    }
+
+    @Test
+    void aKeyTakesEffectOnceOverBatches() throws SQLException {
+        process(batch("a", "b", "a"));
+        process(batch("b", "c"));
+        process(batch("a", "c"));
+        process(batch());
+        assertEquals(List.of("a", "b", "c"), seen);
+        assertEquals(3, Database.effects(operation));
+    }
+
+    @Test
+    void aBatchThatFailsLeavesNothing() throws SQLException {
+        Transactions transactions = Transactions.of(Database.source());
+        assertThrows(IllegalStateException.class, () -> transactions.run(tx -> {
+            filter.process(tx, batch("a", "b"), (one, fresh) -> {
+                insert(one, fresh);
+                throw new IllegalStateException();
+            });
+            return null;
+        }));
+        assertEquals(0, Database.effects(operation));
+        process(batch("a", "b"));
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aLedgerWithoutResults() throws SQLException {
+        filter = FreshRecords.<String, String>of(Inbox.of(operation).ledger("java_bare"),
+            record -> Key.of(record.key())).withoutResults();
+        process(batch("a", "b"));
+        process(batch("b", "c"));
+        assertEquals(3, Database.effects(operation));
+    }
+
+    @Test
+    void aRefusedRecordFailsItsBatchOrGoesElsewhere() throws SQLException {
+        process(batch("a"));
+        List<ConsumerRecord<String, String>> other = List.of(
+            new ConsumerRecord<>(TOPIC, 0, 7, "b", "v"),
+            new ConsumerRecord<>(TOPIC, 0, 8, "a", "another value"));
+        assertEquals("the key of the record at java-0@8 is refused: CONFLICT",
+            assertThrows(IllegalStateException.class, () -> process(other)).getMessage());
+        assertEquals(1, Database.effects(operation));
+        filter = filter.onRefusal((tx, record, claim) ->
+            Database.effect(tx, operation, "dead: " + claim.outcome()));
+        process(other);
+        assertEquals(3, Database.effects(operation));
+        process(batch("a", "b"));
+        assertEquals(List.of("a", "b"), seen.stream().distinct().toList());
+    }
+
+    @Test
+    void aKeyThatIsNoneIsRefused() {
+        assertThrows(InboxException.Argument.class, () -> process(batch("a", null)));
+        assertThrows(InboxException.Argument.class, () -> process(batch("a", "")));
+    }
+
+    /** A container of spring-kafka reads `batch` from a consumer that needs no broker. */
+    @SuppressWarnings("deprecation") // Kafka 4 has another constructor, Kafka 3 this one alone
+    private MockConsumer<String, String> consume(Transactions transactions,
+            List<ConsumerRecord<String, String>> batch, BooleanSupplier until) throws Exception {
+        TopicPartition partition = new TopicPartition(TOPIC, 0);
+        MockConsumer<String, String> consumer = new MockConsumer<>(OffsetResetStrategy.EARLIEST);
+        consumer.schedulePollTask(() -> {
+            consumer.updateBeginningOffsets(Map.of(partition, 0L));
+            batch.forEach(consumer::addRecord);
+        });
+        ContainerProperties properties =
+            new ContainerProperties(new TopicPartitionOffset(TOPIC, 0, 0L));
+        properties.setMessageListener(filter.listener(transactions, this::insert));
+        properties.setGroupId("java");
+        properties.setPollTimeout(20);
+        var container = new KafkaMessageListenerContainer<>(
+            new DefaultKafkaConsumerFactory<String, String>(Map.of("bootstrap.servers", "none:1")) {
+                @Override
+                protected Consumer<String, String> createRawConsumer(Map<String, Object> all) {
+                    return consumer;
+                }
+            }, properties);
+        container.setCommonErrorHandler(new DefaultErrorHandler(new FixedBackOff(10, 5)));
+        container.start();
+        for (int i = 0; i < 500 && !until.getAsBoolean(); ++i) {
+            Thread.sleep(20);
+        }
+        container.stop();
+        assertTrue(until.getAsBoolean());
+        return consumer;
+    }
+
+    @Test
+    void aListenerInAContainer() throws Exception {
+        var batch = batch("a", "b", "a", "c");
+        consume(Transactions.of(Database.source()), batch, () -> seen.size() == 3);
+        assertEquals(3, Database.effects(operation));
+    }
+
+    @Test
+    void aCommitWithoutAnAnswerIsDeliveredAgain() throws Exception {
+        for (boolean happened : new boolean[] {true, false}) {
+            begin();
+            seen.clear();
+            try (CuttingProxy proxy = new CuttingProxy(Database.source(), 0, 1, happened)) {
+                consume(Transactions.of(proxy.source()), batch("a", "b"), () -> {
+                    try {
+                        return proxy.left() <= 0 && Database.effects(operation) == 2;
+                    } catch (SQLException error) {
+                        throw new IllegalStateException(error);
+                    }
+                });
+            }
+            assertEquals(happened ? 2 : 4, seen.size());
+            assertEquals(2, Database.effects(operation));
+        }
+    }
+}
