@@ -2,7 +2,8 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
-	campaign-core campaign-mutants bench bench-peers bench-http profile asan tsan format fuzz docs
+	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox profile asan tsan format \
+	fuzz docs test-inbox
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -37,6 +38,12 @@ test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIO
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release
 	@VERSIONS='$(VERSIONS)' scripts/test-postgres
+
+test-inbox: ## The inbox's packages in Python, TypeScript, Java and Go: LANGUAGES="go java"
+	@scripts/setup inbox
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@inbox/run-tests $(LANGUAGES)
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test
@@ -101,6 +108,12 @@ bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--
 # RATE, P99_MS, SECONDS_EACH and CONNECTIONS: see scripts/bench-http.
 bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
+
+bench-inbox: ## What a claim by SQL costs, beside an INSERT .. ON CONFLICT by hand: ROUNDS=5
+	@scripts/setup build
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@scripts/bench-inbox
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile

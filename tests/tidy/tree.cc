@@ -76,7 +76,8 @@ Tree read_tree(const std::filesystem::path& root) {
         }
         // What the clients' own tools leave there.
         static const std::set<std::string> left_behind{
-            "node_modules", "dist", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv"};
+            "node_modules",  "build",       "dist", "__pycache__",
+            ".pytest_cache", ".mypy_cache", ".venv"};
         if (entry->is_directory() && left_behind.contains(entry->path().filename())) {
             entry.disable_recursion_pending();
             continue;
