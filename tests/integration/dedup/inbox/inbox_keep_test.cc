@@ -57,6 +57,28 @@ TEST_F(InboxKeepTest, ASessionThatClaimedBeforeARotationClaimsInTheNewGeneration
     EXPECT_EQ(claims("1_3"), 1);
 }
 
+// A session may run the functions' texts of before a rotation for a moment. A claim in the sealed
+// generation would be seen by nobody, and its key would take effect twice.
+TEST_F(InboxKeepTest, TheTextOfAnOlderGenerationClaimsNothing) {
+    session_.database.execute("SELECT register_ledger('bare', stores_results => false)");
+    const auto text_of = [&](const std::string& name) {
+        return database().value("SELECT pg_get_functiondef('" + name + "'::regproc)");
+    };
+    const std::string claim = text_of("inbox_claim_2");
+    const std::string claims = text_of("inbox_claims_2");
+    database().execute("SELECT rotate_ledger(2, 1)");
+    database().execute(claim);
+    database().execute(claims);
+    EXPECT_EQ(sqlstate_of([&] { session_.claim("a", "ledger => 'bare'"); }), "40001");
+    EXPECT_EQ(sqlstate_of([&] {
+                  session_.database.execute(
+                      "SELECT claim_many('pay', '', 'id', ARRAY['a'], ledger => 'bare')");
+              }),
+              "40001");
+    EXPECT_EQ(InboxTest::claims("2_1"), 0);
+    EXPECT_EQ(InboxTest::claims("2_2"), 0);
+}
+
 TEST_F(InboxKeepTest, WhatHasExpiredIsUnlistedThenDroppedByALaterCall) {
     register_short();
     session_.once("a", "ledger => 'short'", "short");
