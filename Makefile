@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox profile asan tsan format \
-	fuzz docs test-inbox
+	fuzz docs test-inbox linearizable
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -44,6 +44,13 @@ test-inbox: ## The inbox's packages in Python, TypeScript, Java and Go: LANGUAGE
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@inbox/run-tests $(LANGUAGES)
+
+linearizable: ## Histories of clients under kills, judged by Porcupine: OPERATIONS=1000000 (Go)
+	@scripts/setup test
+	@scripts/setup inbox
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward onceward-once-calls
+	@OPERATIONS=$(or $(OPERATIONS),1000000) tests/linearizable/run $(ARGUMENTS)
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"sync"
+	"time"
+)
+
+// outcome is what a client knows of an operation when it ends.
+type outcome int
+
+const (
+	// The answer was lost: the operation takes effect at any later time, or never.
+	unknown outcome = iota
+	// The client's value is written.
+	fresh
+	// Another value was written before, and is the answer.
+	duplicate
+	// The operation certainly had no effect: no COMMIT was sent, or PostgreSQL refused it.
+	none
+)
+
+// operation is one claim-and-finish of a key. No two operations have the same value.
+type operation struct {
+	client  int
+	key     int64
+	value   int64
+	call    int64
+	ret     int64
+	outcome outcome
+	// The value that the answer names as stored.
+	stored int64
+}
+
+// history collects the operations of all clients of a target. Times are nanoseconds of the
+// monotonic clock of this process, so that they can be compared between clients.
+type history struct {
+	start time.Time
+	mutex sync.Mutex
+	// What no client may ever see, whatever the order of operations: an unexpected status, an
+	// answer that contradicts itself.
+	complaints []string
+	operations []operation
+}
+
+func newHistory() *history { return &history{start: time.Now()} }
+
+func (h *history) now() int64 { return int64(time.Since(h.start)) }
+
+func (h *history) add(done []operation) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.operations = append(h.operations, done...)
+}
+
+func (h *history) complain(text string) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.complaints = append(h.complaints, text)
+}
+
+// answered ends an operation with the value that is stored. Its own value means that it wrote it,
+// perhaps by an earlier try whose answer was lost.
+func (o *operation) answered(stored, now int64) {
+	o.stored = stored
+	o.ret = now
+	o.outcome = duplicate
+	if stored == o.value {
+		o.outcome = fresh
+	}
+}
+
+func tally(operations []operation) (counts [4]int, keys int) {
+	seen := map[int64]struct{}{}
+	for _, one := range operations {
+		counts[one.outcome]++
+		seen[one.key] = struct{}{}
+	}
+	return counts, len(seen)
+}
