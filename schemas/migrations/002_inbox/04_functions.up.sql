@@ -20,9 +20,10 @@ FROM {schema}.ledgers l JOIN {schema}.ledger_feeds f
 -- Takes the ledger's lock, shared, and bounds what this transaction may do to others: how long it
 -- may be idle until it ends, and how long this call waits for a lock.
 -- DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
--- older than the lock, and a rotation that the lock waited for would not be seen.
+-- older than the lock, and a rotation that the lock waited for would not be seen. This text and
+-- the one that contains it are VOLATILE, as all functions that name the lock have to be.
 CREATE FUNCTION {schema}.inbox_lock_text(led {schema}.inboxes) RETURNS text
-    LANGUAGE sql IMMUTABLE AS $$
+    LANGUAGE sql VOLATILE AS $$
     SELECT format($made$
     IF idle = '0' OR idle::interval > '%2$s ms' THEN
         idle := set_config('idle_in_transaction_session_timeout', '%2$s', true);
@@ -59,7 +60,7 @@ CREATE FUNCTION {schema}.inbox_open_text(led {schema}.inboxes) RETURNS text
 $$;
 
 CREATE FUNCTION {schema}.inbox_claim_text(led {schema}.inboxes) RETURNS text
-    LANGUAGE sql IMMUTABLE AS $$
+    LANGUAGE sql VOLATILE AS $$
     SELECT format($made$
 CREATE OR REPLACE FUNCTION {schema}.inbox_claim_%1$s(operation text, tenant text, kind text,
     key bytea, fingerprint uuid, attempt uuid, minted_at timestamptz, tries integer)
