@@ -1,4 +1,4 @@
-\set k random(1, 1000000000)
+\set k random(1, 1000000000000000)
 BEGIN;
 SELECT outcome, digest, attempt
     FROM onceward.claim('pay', '', 'id', 'key-' || :k, ledger => 'bench') \gset

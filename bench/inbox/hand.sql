@@ -1,5 +1,5 @@
 -- What people write by hand: a key table with the result in the same row.
-\set k random(1, 1000000000)
+\set k random(1, 1000000000000000)
 BEGIN;
 INSERT INTO hand_keys (operation, key) VALUES ('pay', 'key-' || :k)
     ON CONFLICT DO NOTHING RETURNING 1;
