@@ -116,7 +116,7 @@ bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--
 bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
 
-bench-inbox: ## What a claim by SQL costs, beside an INSERT .. ON CONFLICT by hand: ROUNDS=5
+bench-inbox: ## What a claim by SQL costs, compared with INSERT .. ON CONFLICT: ROUNDS=5
 	@scripts/setup build
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
