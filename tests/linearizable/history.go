@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -66,6 +67,42 @@ func (o *operation) answered(stored, now int64) {
 	o.outcome = duplicate
 	if stored == o.value {
 		o.outcome = fresh
+	}
+}
+
+// mostTries is how often an operation is tried with the same attempt.
+const mostTries = 8
+
+// tried is what came of one try of an operation.
+type tried int
+
+const (
+	decided tried = iota
+	noEffect
+	inDoubt
+)
+
+// pursue tries an operation until it is decided, or so often. `try` learns whether an earlier try
+// is in doubt.
+func pursue(made *operation, seen *history, random *rand.Rand, tries int, try func(bool) tried) {
+	doubt := false
+	for range tries {
+		switch try(doubt) {
+		case decided:
+			return
+		case inDoubt:
+			doubt = true
+			// Half of the clients want to know, and ask with the same attempt.
+			if random.IntN(2) == 0 {
+				made.outcome, made.ret = unknown, seen.now()
+				return
+			}
+		case noEffect:
+		}
+	}
+	made.outcome, made.ret = none, seen.now()
+	if doubt {
+		made.outcome = unknown
 	}
 }
 

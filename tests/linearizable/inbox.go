@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// How often an operation is tried with the same attempt.
-	mostTries = 8
 	tryWithin = 30 * time.Second
 	// How likely a fresh claim's COMMIT is met by the proxy, or by pg_terminate_backend.
 	proxyMeets  = 0.3
@@ -47,35 +45,8 @@ type inboxClient struct {
 	place int
 }
 
-// try's answers.
-type tried int
-
-const (
-	decided tried = iota
-	noEffect
-	inDoubt
-)
-
 func (c *inboxClient) do(made *operation) {
-	doubt := false
-	for range mostTries {
-		switch c.try(made, doubt) {
-		case decided:
-			return
-		case inDoubt:
-			doubt = true
-			// Half of the clients want to know, and ask with the same attempt.
-			if c.random.IntN(2) == 0 {
-				made.outcome, made.ret = unknown, c.seen.now()
-				return
-			}
-		case noEffect:
-		}
-	}
-	made.outcome, made.ret = none, c.seen.now()
-	if doubt {
-		made.outcome = unknown
-	}
+	pursue(made, c.seen, c.random, mostTries, func(doubt bool) tried { return c.try(made, doubt) })
 }
 
 func (c *inboxClient) try(made *operation, before bool) tried {

@@ -30,25 +30,13 @@ type onceClient struct {
 }
 
 func (c *onceClient) do(made *operation) {
-	doubt := false
-	for range mostTries {
-		switch c.try(made) {
-		case decided:
-			return
-		case inDoubt:
-			doubt = true
+	pursue(made, c.seen, c.random, mostTries, func(bool) tried {
+		result := c.try(made)
+		if result == inDoubt {
 			c.lost.Add(1)
-			if c.random.IntN(2) == 0 {
-				made.outcome, made.ret = unknown, c.seen.now()
-				return
-			}
-		case noEffect:
 		}
-	}
-	made.outcome, made.ret = none, c.seen.now()
-	if doubt {
-		made.outcome = unknown
-	}
+		return result
+	})
 }
 
 func (c *onceClient) try(made *operation) tried {

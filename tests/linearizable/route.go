@@ -40,25 +40,13 @@ func newRouteClient(doors []string, seen *history, seed uint64, lost *atomic.Int
 func (c *routeClient) close() { c.http.CloseIdleConnections() }
 
 func (c *routeClient) do(made *operation) {
-	doubt := false
-	for range mostSends {
-		switch c.try(made) {
-		case decided:
-			return
-		case inDoubt:
-			doubt = true
-			if c.random.IntN(2) == 0 {
-				made.outcome, made.ret = unknown, c.seen.now()
-				return
-			}
-		case noEffect:
+	pursue(made, c.seen, c.random, mostSends, func(bool) tried {
+		result := c.try(made)
+		if result == noEffect {
 			time.Sleep(5 * time.Millisecond)
 		}
-	}
-	made.outcome, made.ret = none, c.seen.now()
-	if doubt {
-		made.outcome = unknown
-	}
+		return result
+	})
 }
 
 func (c *routeClient) try(made *operation) tried {
