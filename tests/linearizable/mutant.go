@@ -19,7 +19,7 @@ var mutants = []mutant{
 		function: "onceward.inbox_claim_text(onceward.inboxes)",
 		text:     "AND NOT EXISTS (SELECT FROM onceward.claims_%s_%s k WHERE k.digest = wanted)"},
 	{name: "claims do not take the ledger's lock",
-		function: "onceward.inbox_lock_text(onceward.inboxes)",
+		function: "onceward.inbox_claim_text(onceward.inboxes)",
 		text: "IF NOT pg_try_advisory_xact_lock_shared(1330524999, %1$s) THEN\n" +
 			"        PERFORM pg_advisory_xact_lock_shared(1330524999, %1$s);\n    END IF;"},
 }

@@ -1,5 +1,11 @@
 -- Digests and fingerprints, as workers, routes and once() compute them.
 
+-- What can be a key. PostgreSQL puts the condition in the place of the call.
+CREATE FUNCTION {schema}.is_key(key bytea) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (octet_length(key) BETWEEN 1 AND 255 AND position('\x00'::bytea IN key) = 0) IS TRUE
+$$;
+
 -- SHA-256 of operation, tenant, kind and key, each after its length in eight bytes, cut to 16
 -- bytes.
 CREATE FUNCTION {schema}.key_digest(operation text, tenant text, kind text, key bytea) RETURNS uuid

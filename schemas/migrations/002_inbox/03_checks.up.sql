@@ -44,7 +44,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'OW004', MESSAGE =
             'operation and kind are missing, or tenant is NULL; write '''' if keys have no tenant';
     END IF;
-    IF (octet_length(key) BETWEEN 1 AND 255 AND position('\x00'::bytea IN key) = 0) IS NOT TRUE THEN
+    IF NOT {schema}.is_key(key) THEN
         RAISE EXCEPTION USING ERRCODE = 'OW004', MESSAGE =
             'a key has 1 to 255 bytes and no NUL byte; this one '
             || coalesce('has ' || octet_length(key) || ' bytes', 'is NULL');

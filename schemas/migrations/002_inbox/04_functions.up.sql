@@ -17,26 +17,6 @@ SELECT l.name, l.ledger, l.store, f.source, l.stores_results, l.max_result_bytes
 FROM {schema}.ledgers l JOIN {schema}.ledger_feeds f
     ON f.ledger = l.ledger AND f.consumer_group = 'inbox' AND f.topic = l.name;
 
--- Takes the ledger's lock, shared, and bounds what this transaction may do to others: how long it
--- may be idle until it ends, and how long this call waits for a lock.
--- DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
--- older than the lock, and a rotation that the lock waited for would not be seen. This text and
--- the one that contains it are VOLATILE, as all functions that name the lock have to be.
-CREATE FUNCTION {schema}.inbox_lock_text(led {schema}.inboxes) RETURNS text
-    LANGUAGE sql VOLATILE AS $$
-    SELECT format($made$
-    IF idle = '0' OR idle::interval > '%2$s ms' THEN
-        idle := set_config('idle_in_transaction_session_timeout', '%2$s', true);
-    END IF;
-    IF wait = '0' OR wait::interval > '10 s' THEN
-        idle := set_config('lock_timeout', '10s', true);
-    END IF;
-    IF NOT pg_try_advisory_xact_lock_shared(1330524999, %1$s) THEN
-        PERFORM pg_advisory_xact_lock_shared(1330524999, %1$s);
-    END IF;
-$made$, led.ledger, led.longest_ms)
-$$;
-
 -- Whether the calling role may use the ledger for the operation. SECURITY DEFINER changes
 -- current_user, but not the setting `role`: that, or else the login, is who called. Roles are
 -- named by number: a role that was dropped is nobody then, and not an error for everybody.
@@ -59,6 +39,7 @@ CREATE FUNCTION {schema}.inbox_open_text(led {schema}.inboxes) RETURNS text
         'AND g.generation = %s AND g.sealed_at IS NULL)', led.ledger, led.opened)
 $$;
 
+-- Claims one key. VOLATILE, as all functions that name the lock have to be, this one's text too.
 CREATE FUNCTION {schema}.inbox_claim_text(led {schema}.inboxes) RETURNS text
     LANGUAGE sql VOLATILE AS $$
     SELECT format($made$
@@ -72,18 +53,29 @@ DECLARE
     stamp uuid := fingerprint;
     answer {schema}.claim_answer;
 BEGIN
-    IF (octet_length(key) BETWEEN 1 AND 255 AND position('\x00'::bytea IN key) = 0
-            AND operation <> '' AND kind <> '' AND tenant IS NOT NULL
+    IF ({schema}.is_key(key) AND operation <> '' AND kind <> '' AND tenant IS NOT NULL
             AND current_setting('transaction_isolation') = 'read committed'
             AND %6$s) IS NOT TRUE THEN
         PERFORM {schema}.refuse_claim(%8$L, operation, tenant, kind, key);
     END IF;
+    -- key_digest() in full: PostgreSQL would call it, at the price of another statement.
     wanted := encode(substr(sha256(
         int8send(octet_length(operation)) || convert_to(operation, 'UTF8')
         || int8send(octet_length(tenant)) || convert_to(tenant, 'UTF8')
         || int8send(octet_length(kind)) || convert_to(kind, 'UTF8')
         || int8send(octet_length(key)) || key), 1, 16), 'hex')::uuid;
-    %7$s
+    -- What bound_waits() does, without a call.
+    IF idle = '0' OR idle::interval > '%7$s ms' THEN
+        idle := set_config('idle_in_transaction_session_timeout', '%7$s', true);
+    END IF;
+    IF wait = '0' OR wait::interval > '10 s' THEN
+        idle := set_config('lock_timeout', '10s', true);
+    END IF;
+    -- DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
+    -- older than the lock, and a rotation that the lock waited for would not be seen.
+    IF NOT pg_try_advisory_xact_lock_shared(1330524999, %1$s) THEN
+        PERFORM pg_advisory_xact_lock_shared(1330524999, %1$s);
+    END IF;
     -- Judged under the lock: what is dropped after this was sealed before the key was minted.
     IF minted_at IS NOT NULL THEN
         IF {schema}.is_late(%1$s, minted_at) THEN
@@ -121,7 +113,7 @@ $body$ $made$, led.ledger, led.opened, led.source,
             ' AND NOT EXISTS (SELECT FROM {schema}.claims_%s_%s k WHERE k.digest = wanted)',
             led.ledger, one), '') FROM unnest(led.sealed) AS one), ''),
         {schema}.inbox_open_text(led), {schema}.inbox_allowed_text(led.name),
-        {schema}.inbox_lock_text(led), led.name)
+        led.longest_ms, led.name)
 $$;
 -- The claim of a key and its result in one generation, as a SELECT. `here`: this transaction made
 -- it.

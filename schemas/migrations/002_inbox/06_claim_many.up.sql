@@ -1,6 +1,7 @@
 -- Many keys in one round trip.
 
--- Bounds what a claim may do to others, as the functions of inbox_lock_text() do.
+-- Bounds what a claim may do to others: how long its transaction may be idle until it ends, and
+-- how long this call waits for a lock.
 CREATE FUNCTION {schema}.bound_waits(longest_ms bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     idle text := current_setting('idle_in_transaction_session_timeout');
@@ -15,27 +16,35 @@ BEGIN
 END
 $$;
 
+-- The ledger, if it has an inbox with that store (and with results, if one is to be stored).
+CREATE FUNCTION {schema}.inbox_of(wanted_ledger text, wanted_store text,
+    for_result boolean DEFAULT false) RETURNS {schema}.inboxes LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    led {schema}.inboxes;
+BEGIN
+    SELECT i.* INTO led FROM {schema}.inboxes i WHERE i.name = wanted_ledger
+        AND i.store = wanted_store AND (i.stores_results OR NOT for_result);
+    IF led.ledger IS NULL THEN
+        PERFORM {schema}.refuse_ledger(wanted_ledger, wanted_store, for_result);
+    END IF;
+    RETURN led;
+END
+$$;
+
 -- Checks a call of claim_many() or lease() and answers with the ledger. The caller takes its lock.
 CREATE FUNCTION {schema}.require_ledger(wanted_ledger text, wanted_store text, operation text,
     tenant text, kind text, keys bytea[]) RETURNS {schema}.inboxes LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    led {schema}.inboxes;
     one bytea;
 BEGIN
     -- It checks all, and returns if all is well.
     PERFORM {schema}.refuse_claim(wanted_ledger, operation, tenant, kind, 'any'::bytea);
     FOREACH one IN ARRAY keys LOOP
-        IF (octet_length(one) BETWEEN 1 AND 255 AND position('\x00'::bytea IN one) = 0) IS NOT TRUE
-        THEN
+        IF NOT {schema}.is_key(one) THEN
             PERFORM {schema}.refuse_claim(wanted_ledger, operation, tenant, kind, one);
         END IF;
     END LOOP;
-    SELECT i.* INTO led FROM {schema}.inboxes i
-        WHERE i.name = wanted_ledger AND i.store = wanted_store;
-    IF led.ledger IS NULL THEN
-        PERFORM {schema}.refuse_ledger(wanted_ledger, wanted_store);
-    END IF;
-    RETURN led;
+    RETURN {schema}.inbox_of(wanted_ledger, wanted_store);
 END
 $$;
 
@@ -153,14 +162,9 @@ CREATE FUNCTION {schema}.finish_many(digests uuid[], attempt uuid, status intege
     tenant text DEFAULT '', ledger text DEFAULT 'inbox') RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    led {schema}.inboxes;
+    led {schema}.inboxes := {schema}.inbox_of(ledger, 'table', true);
     finished bigint;
 BEGIN
-    SELECT i.* INTO led FROM {schema}.inboxes i
-        WHERE i.name = finish_many.ledger AND i.store = 'table' AND i.stores_results;
-    IF led.ledger IS NULL THEN
-        PERFORM {schema}.refuse_ledger(ledger, 'table', true);
-    END IF;
     IF digests IS NULL OR attempt IS NULL OR status IS NULL OR tenant IS NULL THEN
         PERFORM {schema}.refuse_result(ledger, NULL, led.max_result_bytes);
     END IF;

@@ -138,7 +138,7 @@ CREATE FUNCTION {schema}.end_lease(digest uuid, attempt uuid, status integer DEF
     tenant text DEFAULT '', ledger text DEFAULT 'inbox_leases') RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    led {schema}.inboxes := {schema}.lease_ledger(ledger);
+    led {schema}.inboxes := {schema}.inbox_of(ledger, 'lease');
     size bigint := {schema}.result_size(digest, attempt, status, headers, body, failed, tenant);
 BEGIN
     IF (size <= led.max_result_bytes) IS NOT TRUE THEN
@@ -146,7 +146,7 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock_shared(1330524999, led.ledger);
     -- The open generation may be another one than before the lock.
-    led := {schema}.lease_ledger(ledger);
+    led := {schema}.inbox_of(ledger, 'lease');
     UPDATE {schema}.leases l SET state = CASE WHEN failed THEN 'failed' ELSE 'done' END,
             ended_at = clock_timestamp(), counted = true, status = nullif(end_lease.status, 0),
             result_kept = led.stores_results
@@ -167,25 +167,13 @@ BEGIN
     RETURN true;
 END
 $$;
-CREATE FUNCTION {schema}.lease_ledger(wanted_ledger text) RETURNS {schema}.inboxes
-    LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    led {schema}.inboxes;
-BEGIN
-    SELECT i.* INTO led FROM {schema}.inboxes i WHERE i.name = wanted_ledger AND i.store = 'lease';
-    IF led.ledger IS NULL THEN
-        PERFORM {schema}.refuse_ledger(wanted_ledger, 'lease');
-    END IF;
-    RETURN led;
-END
-$$;
 
 -- Holds a lease for longer. Answers with false if it is no longer this attempt's.
 CREATE FUNCTION {schema}.extend_lease(digest uuid, attempt uuid, hold interval DEFAULT '60 s',
     ledger text DEFAULT 'inbox_leases') RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    led {schema}.inboxes := {schema}.lease_ledger(ledger);
+    led {schema}.inboxes := {schema}.inbox_of(ledger, 'lease');
 BEGIN
     IF (hold BETWEEN interval '1 ms' AND interval '1 day') IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'OW004',
@@ -204,7 +192,7 @@ CREATE FUNCTION {schema}.release_lease(digest uuid, attempt uuid,
     ledger text DEFAULT 'inbox_leases') RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    led {schema}.inboxes := {schema}.lease_ledger(ledger);
+    led {schema}.inboxes := {schema}.inbox_of(ledger, 'lease');
 BEGIN
     UPDATE {schema}.leases l SET owner_token = '00000000-0000-0000-0000-000000000000',
             lease_until = least(l.lease_until, clock_timestamp()), state = 'failed',
