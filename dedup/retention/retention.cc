@@ -263,11 +263,9 @@ bool RetentionJob::connect(ServerSession& session) {
     return false;
 }
 
-bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger, bool& busy) {
+bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger) {
     try {
-        const RetentionReport report = look(*session, ledger);
-        busy = busy || report.busy;
-        count(report);
+        count(look(*session, ledger));
         return true;
     } catch (const PostgresError& error) {
         log_warning(
@@ -284,10 +282,9 @@ bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& led
     return false;
 }
 
-bool RetentionJob::look_at_all(ServerSession& session) {
+void RetentionJob::look_at_all(ServerSession& session) {
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
-    bool busy = false;
     for (const LedgerOptions& ledger : options_.ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
@@ -295,7 +292,7 @@ bool RetentionJob::look_at_all(ServerSession& session) {
             failed = true;
             break;
         }
-        failed = !look_or_warn(session, ledger, busy) || failed;
+        failed = !look_or_warn(session, ledger) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const MutexLock lock(mutex_);
@@ -303,7 +300,6 @@ bool RetentionJob::look_at_all(ServerSession& session) {
     counts_.failures += failed ? 1 : 0;
     counts_.seconds += took.count();
     if (!failed) counts_.last_success = std::chrono::system_clock::now();
-    return !busy;
 }
 
 void RetentionJob::run(std::stop_token stop) {
@@ -312,14 +308,16 @@ void RetentionJob::run(std::stop_token stop) {
         {.connection = options_.connection, .set_up = [idle](Connection& connection) {
              connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
          }});
-    // A try waits for a lock so shortly that one of many tries gets it.
+    // A try waits for a lock for so short a time that many may be needed.
     const Backoff again{.first = std::min(options_.every, std::chrono::milliseconds(200)),
                         .longest = options_.every,
                         .least = 0.75,
                         .most = 1.25};
     int busy_in_a_row = 0;
     while (!stop.stop_requested()) {
-        busy_in_a_row = look_at_all(session) ? 0 : busy_in_a_row + 1;
+        const std::int64_t busy_before = counts().busy;
+        look_at_all(session);
+        busy_in_a_row = counts().busy == busy_before ? 0 : busy_in_a_row + 1;
         // Processes that were started together do not check together.
         sleep_unless(stop, busy_in_a_row > 0 ? again.after(busy_in_a_row, roll())
                                              : spread(options_.every, 0.75, 1.25, roll()));

@@ -74,9 +74,8 @@ class RetentionJob {
   private:
     bool connect(ServerSession& session);
     // False where it failed: that is logged and counted, and the session is given up.
-    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger, bool& busy);
-    // False if a lock was not to be had.
-    bool look_at_all(ServerSession& session);
+    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
+    void look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
     RetentionOptions options_;
     std::chrono::steady_clock::time_point next_warning_{};
