@@ -15,8 +15,9 @@ using Bytes = std::optional<std::string_view>;
 
 constexpr Misfit missing = "is missing, and is marked `required`";
 
-Rejection unmappable(std::string_view part, std::string_view what) {
-    return unmappable_value("outbox, " + std::string(part), what);
+// `name`: the header's, if the part is one of several.
+Rejection unmappable(std::string_view part, std::string_view what, std::string_view name = "") {
+    return unmappable_value("outbox, " + std::string(part) + std::string(name), what);
 }
 
 bool nothing(const Value& value) {
@@ -36,14 +37,15 @@ Misfit append_json(const Value& value, std::string& out) {
 
 // Text and bytes as they are, everything else as JSON. REQUIRES: there is something.
 std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
-                                   std::pmr::memory_resource& arena, Bytes& bytes) {
+                                   std::pmr::memory_resource& arena, Bytes& bytes,
+                                   std::string_view name = "") {
     if (value.kind == Value::Kind::text || value.kind == Value::Kind::bytes) {
         bytes = value.text;
         return std::nullopt;
     }
     std::string text;
     if (const Misfit misfit = append_json(value, text); !misfit.empty()) {
-        return unmappable(part, misfit);
+        return unmappable(part, misfit, name);
     }
     bytes = keep(arena, text);
     return std::nullopt;
@@ -54,16 +56,18 @@ std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted
                                         std::pmr::memory_resource& arena, OutboxRow& row) {
     std::vector<Header> headers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const std::string part = "header " + wanted[i].name;
+        const std::string_view name = wanted[i].name;
         if (values[i].kind == Value::Kind::absent) {
-            if (wanted[i].required) return unmappable(part, missing);
+            if (wanted[i].required) return unmappable("header ", missing, name);
             continue;
         }
         Bytes value;
         if (values[i].kind != Value::Kind::null) {
-            if (auto rejection = raw_bytes(part, values[i], arena, value)) return rejection;
+            if (auto rejection = raw_bytes("header ", values[i], arena, value, name)) {
+                return rejection;
+            }
         }
-        headers.push_back({wanted[i].name, value});
+        headers.push_back({name, value});
     }
     if (!headers.empty()) row.headers = keep(arena, header_bytes(headers));
     return std::nullopt;
