@@ -17,6 +17,10 @@ public class InboxException extends RuntimeException {
         this.sqlState = sqlState;
     }
 
+    InboxException(SQLException cause) {
+        this(cause.getMessage(), cause.getSQLState(), cause);
+    }
+
     /** The SQLSTATE, which is the same in every language; null if the database sent no error. */
     public String sqlState() {
         return sqlState;
@@ -25,28 +29,28 @@ public class InboxException extends RuntimeException {
     /** OW001: the transaction is not READ COMMITTED. */
     public static final class Isolation extends InboxException {
         Isolation(SQLException cause) {
-            super(cause.getMessage(), "OW001", cause);
+            super(cause);
         }
     }
 
     /** OW002: the ledger has no inbox, or its store does not fit the function. */
     public static final class Ledger extends InboxException {
         Ledger(SQLException cause) {
-            super(cause.getMessage(), "OW002", cause);
+            super(cause);
         }
     }
 
     /** OW003: the role may not use the ledger or the operation. */
     public static final class NotAllowed extends InboxException {
         NotAllowed(SQLException cause) {
-            super(cause.getMessage(), "OW003", cause);
+            super(cause);
         }
     }
 
     /** OW004: an argument is missing or not valid. Without a cause, nothing was sent. */
     public static final class Argument extends InboxException {
         Argument(SQLException cause) {
-            super(cause.getMessage(), "OW004", cause);
+            super(cause);
         }
 
         public Argument(String message) {
@@ -57,28 +61,28 @@ public class InboxException extends RuntimeException {
     /** OW005: COMMIT of a claim without a result. */
     public static final class Unfinished extends InboxException {
         Unfinished(SQLException cause) {
-            super(cause.getMessage(), "OW005", cause);
+            super(cause);
         }
     }
 
     /** OW006: this transaction has not claimed the key. */
     public static final class NotClaimed extends InboxException {
         NotClaimed(SQLException cause) {
-            super(cause.getMessage(), "OW006", cause);
+            super(cause);
         }
     }
 
     /** OW007: the result is larger than the ledger allows. */
     public static final class ResultTooLarge extends InboxException {
         ResultTooLarge(SQLException cause) {
-            super(cause.getMessage(), "OW007", cause);
+            super(cause);
         }
     }
 
     /** 55P03: another transaction holds the key, or the ledger, for longer than the wait. */
     public static final class Busy extends InboxException {
         Busy(SQLException cause) {
-            super(cause.getMessage(), "55P03", cause);
+            super(cause);
         }
     }
 
