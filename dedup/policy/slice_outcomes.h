@@ -50,8 +50,9 @@ class KeyOrder {
 // As the dead letter says it.
 Rejection behind(const KeyOrder::Place& first);
 
-// Takes an earlier attempt's verdict `behind`. Returns true if it no longer holds because the dead
-// letter was resolved meanwhile. Otherwise the reason names the dead letter that is the first now.
+// Removes the rejection that an earlier attempt gave because of a dead letter of the same key.
+// Returns true if that dead letter was resolved meanwhile. Otherwise the message is rejected again,
+// and the reason names the dead letter that is the first now.
 bool stood_behind(Message& message, const KeyOrder& order);
 
 struct SliceOutcomes {

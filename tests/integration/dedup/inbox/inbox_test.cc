@@ -129,7 +129,7 @@ TEST_F(InboxTest, TheSameKeyTwiceInATransactionIsFreshOnce) {
     session_.commit();
 }
 
-// The COMMIT's answer was lost: the same attempt asks again, and is told that the result is its
+// The COMMIT's answer was lost: the same attempt claims again and learns that the result is its
 // own.
 TEST_F(InboxTest, ACommitInDoubtIsResolvedByTheAttempt) {
     const std::string attempt = "attempt => '5b2c1b4e-8f0e-4b76-9f8f-0d5e0f4d8b11'";
