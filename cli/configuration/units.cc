@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dedup/base/text.h"
-#include "sinks/columns/iso_time.h"
+#include "dedup/base/iso_time.h"
 
 namespace onceward {
 namespace {

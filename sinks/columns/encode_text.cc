@@ -7,7 +7,7 @@
 
 #include "dedup/base/text.h"
 #include "sinks/columns/column_encoder.h"
-#include "sinks/columns/iso_time.h"
+#include "dedup/base/iso_time.h"
 
 namespace onceward::encode {
 namespace {

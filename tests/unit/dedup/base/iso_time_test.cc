@@ -1,4 +1,4 @@
-#include "sinks/columns/iso_time.h"
+#include "dedup/base/iso_time.h"
 
 #include <gtest/gtest.h>
 
