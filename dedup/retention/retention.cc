@@ -179,8 +179,11 @@ struct Pass {
     void delete_leases() {
         if (ledger.store != StoreKind::lease) return;
         for (int step = 0; step < steps_in_one_look; ++step) {
-            const std::int64_t gone =
-                connection.query(sql::retention_leases, {number, leases_in_one_step}).integer(0, 0);
+            std::int64_t gone = 0;
+            in_short_transaction([&](Transaction& transaction) {
+                gone = transaction.query(sql::retention_leases, {number, leases_in_one_step})
+                           .integer(0, 0);
+            });
             report.leases += gone;
             if (gone < leases_in_one_step) break;
         }

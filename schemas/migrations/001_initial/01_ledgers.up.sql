@@ -12,6 +12,7 @@ CREATE TABLE {schema}.ledgers (
     evictions bigint NOT NULL DEFAULT 0,
     stores_results boolean NOT NULL DEFAULT false,
     erasures bigint NOT NULL DEFAULT 0,
+    memory_begins timestamptz NOT NULL DEFAULT '-infinity',
     CONSTRAINT ledgers_key PRIMARY KEY (ledger),
     CONSTRAINT ledgers_name_unique UNIQUE (name),
     CONSTRAINT ledgers_store_known CHECK (store IN ('table', 'log', 'lease')),
@@ -19,6 +20,9 @@ CREATE TABLE {schema}.ledgers (
 );
 COMMENT ON COLUMN {schema}.ledgers.log_floor IS
     'What the log held up to this `seq` may be gone. Moves under the exclusive lock only.';
+COMMENT ON COLUMN {schema}.ledgers.memory_begins IS
+    'A key that was minted before this time cannot be judged: its claim may have been dropped. '
+    'Moves under the exclusive lock only.';
 COMMENT ON COLUMN {schema}.ledgers.evictions IS
     'How often a claim was taken out by hand. Grows under the exclusive lock only.';
 COMMENT ON COLUMN {schema}.ledgers.erasures IS

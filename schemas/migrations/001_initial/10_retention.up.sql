@@ -35,22 +35,27 @@ $$;
 -- Unlists the ledger's sealed generations that are older than watermark - retention, under the
 -- lock. Returns them, for drop_generation() in a later transaction: a reader that waits for the
 -- lock would deadlock with a DROP in this one. A log's floor moves in the same transaction: from
--- `seq > last` alone a reader cannot know that what it had not read is gone.
+-- `seq > last` alone a reader cannot know that what it had not read is gone. The ledger's memory
+-- begins at the end of the last of them, plus the minute by which clocks may differ.
 CREATE FUNCTION {schema}.unlist_expired(wanted_ledger integer) RETURNS SETOF bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     gone bigint;
+    ended timestamptz;
     is_log boolean;
     newest_seq bigint;
 BEGIN
     PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
     SELECT store = 'log' INTO is_log FROM {schema}.ledgers WHERE ledger = wanted_ledger;
-    FOR gone IN
+    FOR gone, ended IN
         DELETE FROM {schema}.generations g USING {schema}.ledgers l
         WHERE g.ledger = wanted_ledger AND l.ledger = g.ledger
             AND g.sealed_at + l.retention < {schema}.ledger_watermark(wanted_ledger)
-        RETURNING g.generation
+        RETURNING g.generation, g.sealed_at
     LOOP
+        UPDATE {schema}.ledgers l SET memory_begins = greatest(memory_begins,
+                ended + interval '60 s')
+            WHERE l.ledger = wanted_ledger;
         -- The log of a segment is gone, and was below the floor before.
         IF is_log AND to_regclass(format('{schema}.claims_%s_%s', wanted_ledger, gone)) IS NOT NULL
         THEN
@@ -109,6 +114,16 @@ BEGIN
     SELECT {schema}.ledger_watermark(wanted_ledger) - l.retention INTO beyond
         FROM {schema}.ledgers l WHERE l.ledger = wanted_ledger;
     -- DANGER: null if something holds the retention back; nothing is older than null.
+    IF NOT EXISTS (SELECT FROM {schema}.leases old
+            WHERE old.ledger = wanted_ledger AND old.ended_at < beyond) THEN
+        RETURN 0;
+    END IF;
+    -- DANGER: under the lock, which everybody holds who judges a key by its time. Without it a key
+    -- would be judged by the memory of before, and called again after its lease is gone.
+    PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
+    UPDATE {schema}.ledgers l SET memory_begins = greatest(l.memory_begins,
+            beyond + interval '60 s')
+        WHERE l.ledger = wanted_ledger;
     WITH taken AS (
         DELETE FROM {schema}.leases WHERE ledger = wanted_ledger AND digest = ANY (ARRAY(
             SELECT old.digest FROM {schema}.leases old

@@ -14,28 +14,11 @@
 --   40001  try the transaction again
 
 ALTER TABLE {schema}.ledgers
-    ADD COLUMN max_result_bytes integer NOT NULL DEFAULT 65536,
-    ADD COLUMN memory_begins timestamptz NOT NULL DEFAULT '-infinity';
+    ADD COLUMN max_result_bytes integer NOT NULL DEFAULT 65536;
 COMMENT ON COLUMN {schema}.ledgers.max_result_bytes IS
     'Most bytes of headers and body that finish() and end_lease() store for a key.';
-COMMENT ON COLUMN {schema}.ledgers.memory_begins IS
-    'A key that was minted before this time cannot be judged: its claim may have been dropped.';
 COMMENT ON COLUMN {schema}.claims.record_offset IS
     'Of a claim by the inbox, whose partition is -1, the transaction that made it.';
-
--- The ledger's memory begins when a generation is unlisted: at that generation's end, plus the
--- minute by which clocks may differ. Runs under the ledger's lock, in the transaction that unlists.
-CREATE FUNCTION {schema}.move_memory() RETURNS trigger
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    UPDATE {schema}.ledgers l
-        SET memory_begins = greatest(l.memory_begins, OLD.sealed_at + interval '60 s')
-        WHERE l.ledger = OLD.ledger;
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER generations_memory AFTER DELETE ON {schema}.generations
-    FOR EACH ROW EXECUTE FUNCTION {schema}.move_memory();
 
 CREATE TABLE {schema}.inbox_grants (
     grantee name NOT NULL,

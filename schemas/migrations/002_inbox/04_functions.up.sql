@@ -78,12 +78,17 @@ BEGIN
     END IF;
     -- Judged under the lock: what is dropped after this was sealed before the key was minted.
     IF minted_at IS NOT NULL THEN
+        stamp := {schema}.stamped(fingerprint, minted_at);
         IF {schema}.is_late(%1$s, minted_at) THEN
             wait := set_config('lock_timeout', wait, true);
-            RETURN ROW('expired', wanted, attempt, false, NULL, NULL, NULL, NULL)
-                ::{schema}.claim_answer;
+            -- A claim is kept for longer than its key's own time says, so it may be there.
+            answer := {schema}.inbox_earlier_%1$s(wanted, stamp, attempt);
+            IF answer.outcome IS NULL THEN
+                answer := ROW('expired', wanted, attempt, false, NULL, NULL, NULL, NULL)
+                    ::{schema}.claim_answer;
+            END IF;
+            RETURN answer;
         END IF;
-        stamp := {schema}.stamped(fingerprint, minted_at);
     END IF;
     INSERT INTO {schema}.claims_%1$s_%2$s (digest, fingerprint, record_offset, partition, source)
         SELECT wanted, stamp, pg_current_xact_id()::text::bigint, -1, %3$s

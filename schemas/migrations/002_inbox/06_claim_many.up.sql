@@ -125,13 +125,15 @@ BEGIN
         ORDER BY k.place
     LOOP
         place := one.place;
-        answer := ROW(CASE WHEN one.late THEN 'expired' WHEN one.nth = 1 THEN 'fresh'
+        answer := ROW(CASE WHEN one.nth = 1 THEN 'fresh'
                 WHEN one.first_stamp <> one.stamp THEN 'conflict' ELSE 'duplicate' END,
             one.digest, attempt, false, NULL, NULL, NULL, NULL);
-        IF one.known AND one.late IS NOT TRUE THEN
+        IF one.known OR one.late THEN
             EXECUTE format('SELECT * FROM {schema}.inbox_earlier_%s($1, $2, $3)', led.ledger)
                 INTO answer USING one.digest, one.stamp, attempt;
-            IF answer.outcome IS NULL THEN
+            IF answer.outcome IS NULL AND one.late THEN
+                answer := ROW('expired', one.digest, attempt, false, NULL, NULL, NULL, NULL);
+            ELSIF answer.outcome IS NULL THEN
                 RAISE EXCEPTION USING ERRCODE = '40001',
                     MESSAGE = 'a claim in the way was taken out; try the transaction again';
             END IF;

@@ -57,12 +57,14 @@ BEGIN
     EXCEPTION WHEN lock_not_available THEN
         sealed := false;
         unlisted := 0;
-        SELECT string_agg(format('%s of role %s since %s', coalesce('pid ' || h.pid,
-                'prepared transaction ' || h.prepared), h.role, h.since), ', ') INTO held_up_by
-            FROM {schema}.holders(expire.ledger) AS h;
+        held_up_by := {schema}.holders_text(expire.ledger);
     END;
     IF led.store = 'lease' THEN
-        leases := {schema}.delete_ended_leases(led.ledger, 20000);
+        BEGIN
+            leases := {schema}.delete_ended_leases(led.ledger, 20000);
+        EXCEPTION WHEN lock_not_available THEN
+            held_up_by := coalesce(held_up_by, {schema}.holders_text(expire.ledger));
+        END;
     END IF;
     PERFORM set_config('lock_timeout', wait, true);
 END
@@ -87,6 +89,14 @@ CREATE FUNCTION {schema}.holders(ledger text)
             AND x.transaction::text = split_part(k.virtualtransaction, '/', 2)
     WHERE l.name = holders.ledger
     ORDER BY 6
+$$;
+
+-- The same as a sentence for people; NULL if nobody holds it.
+CREATE FUNCTION {schema}.holders_text(ledger text) RETURNS text
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT string_agg(format('%s of role %s since %s', coalesce('pid ' || h.pid,
+            'prepared transaction ' || h.prepared), h.role, h.since), ', ')
+        FROM {schema}.holders(ledger) AS h
 $$;
 
 -- Takes a key's claim and result out of a ledger, with the reason and who did it written down: the

@@ -1,6 +1,5 @@
 -- The functions that were written for each ledger come first: no list here can name them.
 DROP TRIGGER generations_results_inbox ON {schema}.generations;
-DROP TRIGGER generations_memory ON {schema}.generations;
 DO $$
 DECLARE
     made record;
@@ -24,8 +23,8 @@ $$;
 DROP FUNCTION {schema}.revoke_inbox, {schema}.grant_inbox,
     {schema}.forget(text, text, text, bytea, text, text),
     {schema}.forget(text, text, text, text, text, text),
-    {schema}.holders, {schema}.expire, {schema}.release_lease, {schema}.extend_lease,
-    {schema}.end_lease, {schema}.lease_result,
+    {schema}.holders_text, {schema}.holders, {schema}.expire, {schema}.release_lease,
+    {schema}.extend_lease, {schema}.end_lease, {schema}.lease_result,
     {schema}.lease(text, text, text, bytea, uuid, uuid, text, interval, boolean, timestamptz),
     {schema}.lease(text, text, text, text, uuid, uuid, text, interval, boolean, timestamptz),
     {schema}.finish_many,
@@ -42,10 +41,9 @@ DROP FUNCTION {schema}.revoke_inbox, {schema}.grant_inbox,
     {schema}.is_late, {schema}.result_size, {schema}.refuse_result, {schema}.refuse_ledger,
     {schema}.refuse_claim, {schema}.require_inbox, {schema}.may_use_inbox, {schema}.downstream_key,
     {schema}.stamped, {schema}.fingerprint, {schema}.key_digest(text, text, text, text),
-    {schema}.key_digest(text, text, text, bytea), {schema}.is_key, {schema}.inbox_version,
-    {schema}.move_memory;
+    {schema}.key_digest(text, text, text, bytea), {schema}.is_key, {schema}.inbox_version;
 DROP VIEW {schema}.inboxes;
 DROP TYPE {schema}.lease_answer, {schema}.claim_answer;
 DROP TABLE {schema}.inbox_grants;
-ALTER TABLE {schema}.ledgers DROP COLUMN max_result_bytes, DROP COLUMN memory_begins;
+ALTER TABLE {schema}.ledgers DROP COLUMN max_result_bytes;
 COMMENT ON COLUMN {schema}.claims.record_offset IS NULL;
